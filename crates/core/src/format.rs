@@ -1,0 +1,3 @@
+//! Files of weights, over `Read` and `Write`. Today one: our own.
+
+pub mod native;

@@ -1,0 +1,318 @@
+//! What a game is: states, four slides to afterstates, and the tiles that chance may add.
+//!
+//! A turn has two halves. The player slides a [`Game::State`] into a [`Game::After`]; then chance
+//! places a tile and makes it a state again. They are two types, so that a value learned for one
+//! cannot be asked of the other by mistake.
+//!
+//! To add a game: implement [`Game`] in a file of its own, pass `conformance`, name it in the
+//! registry of the lab, and give it a page in `docs/games/`.
+
+mod board;
+mod classic;
+#[cfg(test)]
+mod conformance;
+mod grid;
+mod row;
+
+use std::fmt;
+use std::hash::Hash;
+
+pub use board::Board;
+pub use classic::{Classic, CLASSIC_SPAWNS};
+pub use grid::{Grid, GridBoard};
+
+use crate::ntuple::Plan;
+use crate::random::{Rng, scale};
+
+/// The four slides, in the order of episode records: up, right, down, left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Towards the first row.
+    Up,
+    /// Towards the last column.
+    Right,
+    /// Towards the last row.
+    Down,
+    /// Towards the first column.
+    Left,
+}
+
+impl Direction {
+    /// All of them, in order.
+    pub const ALL: [Self; 4] = [Self::Up, Self::Right, Self::Down, Self::Left];
+
+    /// The name in lower case, as printed and as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Right => "right",
+            Self::Down => "down",
+            Self::Left => "left",
+        }
+    }
+}
+
+/// Rows and columns of a board: 2x2 to 5x5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    rows: u8,
+    cols: u8,
+}
+
+impl Shape {
+    /// The smallest and the largest number of rows or columns.
+    pub const SIDES: std::ops::RangeInclusive<usize> = 2..=5;
+    /// The most cells a board can have.
+    pub const MAX_CELLS: usize = 25;
+    /// The board most people know.
+    pub const FOUR: Self = Self { rows: 4, cols: 4 };
+
+    /// A shape, if both sides are within [`Shape::SIDES`].
+    pub fn new(rows: usize, cols: usize) -> Option<Self> {
+        let fits = Self::SIDES.contains(&rows) && Self::SIDES.contains(&cols);
+        fits.then_some(Self { rows: rows as u8, cols: cols as u8 })
+    }
+
+    /// Rows.
+    pub fn rows(self) -> usize {
+        self.rows.into()
+    }
+
+    /// Columns.
+    pub fn cols(self) -> usize {
+        self.cols.into()
+    }
+
+    /// Rows times columns.
+    pub fn cells(self) -> usize {
+        self.rows() * self.cols()
+    }
+
+    /// The symmetries as permutations: image `s` shows in its cell `i` what the board has in cell
+    /// `symmetries()[s][i]`. Eight of a square, four of a rectangle; the first changes nothing.
+    pub fn symmetries(self) -> Vec<Vec<usize>> {
+        let (rows, cols) = (self.rows(), self.cols());
+        let transposes: &[bool] = if rows == cols { &[false, true] } else { &[false] };
+        let mut all = Vec::new();
+        for &transpose in transposes {
+            for flip_rows in [false, true] {
+                for flip_cols in [false, true] {
+                    let source = |i: usize| {
+                        let (r, c) = (i / cols, i % cols);
+                        let (r, c) = if transpose { (c, r) } else { (r, c) };
+                        let r = if flip_rows { rows - 1 - r } else { r };
+                        let c = if flip_cols { cols - 1 - c } else { c };
+                        r * cols + c
+                    };
+                    all.push((0..self.cells()).map(source).collect());
+                }
+            }
+        }
+        all
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.rows, self.cols)
+    }
+}
+
+/// Something a network can value: cells that hold tile indices (0 empty, 1 the first tile, ...).
+pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync {
+    /// The tile index in cell `i`, counted by rows.
+    fn cell(self, i: usize) -> u8;
+
+    /// Calls `visit` with the number of each lookup of `plan` and the index of its weight, in the
+    /// order of the lookups. A tile beyond what a table knows looks like the largest it knows.
+    fn lookups(self, plan: &Plan, visit: impl FnMut(usize, usize));
+}
+
+/// A position before a slide: the player is to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct State<B>(pub B);
+
+/// A position after a slide and before the new tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct After<B>(pub B);
+
+impl<B: Position> Position for State<B> {
+    fn cell(self, i: usize) -> u8 {
+        self.0.cell(i)
+    }
+    #[inline(always)]
+    fn lookups(self, plan: &Plan, visit: impl FnMut(usize, usize)) {
+        self.0.lookups(plan, visit);
+    }
+}
+
+impl<B: Position> Position for After<B> {
+    fn cell(self, i: usize) -> u8 {
+        self.0.cell(i)
+    }
+    #[inline(always)]
+    fn lookups(self, plan: &Plan, visit: impl FnMut(usize, usize)) {
+        self.0.lookups(plan, visit);
+    }
+}
+
+/// The four slides of a state, legal or not, by [`Direction`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slides<A> {
+    after: [A; 4],
+    reward: [u32; 4],
+    legal: [bool; 4],
+}
+
+impl<A: Copy> Slides<A> {
+    /// From each direction's afterstate and reward, or `None` where the slide changes nothing;
+    /// `unused` only fills the places of illegal slides.
+    pub fn new(unused: A, of: impl FnMut(Direction) -> Option<(A, u32)>) -> Self {
+        let found = Direction::ALL.map(of);
+        Self {
+            after: found.map(|slide| slide.map_or(unused, |(after, _)| after)),
+            reward: found.map(|slide| slide.map_or(0, |(_, reward)| reward)),
+            legal: found.map(|slide| slide.is_some()),
+        }
+    }
+
+    /// The afterstate and the reward of one direction, or `None` if that slide is illegal.
+    pub fn get(&self, direction: Direction) -> Option<(A, u32)> {
+        let i = direction as usize;
+        self.legal[i].then(|| (self.after[i], self.reward[i]))
+    }
+
+    /// The legal slides, in the order of directions.
+    pub fn legal(&self) -> impl Iterator<Item = (Direction, A, u32)> + '_ {
+        Direction::ALL
+            .into_iter()
+            .filter_map(|direction| self.get(direction).map(|(after, reward)| (direction, after, reward)))
+    }
+}
+
+/// Where and what chance may place: every cell of `cells` with the same chance, and independently
+/// one of `tiles` with its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spawns {
+    /// Bit `i` is set if the tile may enter cell `i`.
+    pub cells: u32,
+    /// Tile indices with their chances, which sum to 1.
+    pub tiles: &'static [(u8, f64)],
+}
+
+impl Spawns {
+    /// The cells of the mask, from the lowest.
+    #[inline(always)]
+    pub fn each_cell(&self) -> impl Iterator<Item = usize> + use<> {
+        let mut left = self.cells;
+        std::iter::from_fn(move || {
+            let cell = left.trailing_zeros() as usize;
+            (left != 0).then(|| {
+                left &= left - 1;
+                cell
+            })
+        })
+    }
+
+    /// Draws a cell and a tile from one number of 64 bits.
+    fn draw(&self, rng: &mut Rng) -> (usize, u8) {
+        let bits = rng.bits();
+        let mut left = self.cells;
+        for _ in 0..scale(bits as u32, self.cells.count_ones()) {
+            left &= left - 1;
+        }
+        let mut chance = (bits >> 32) as f64 / 4_294_967_296.0;
+        let mut tile = self.tiles[0].0;
+        for &(candidate, p) in self.tiles {
+            tile = candidate;
+            chance -= p;
+            if chance < 0.0 {
+                break;
+            }
+        }
+        (left.trailing_zeros() as usize, tile)
+    }
+}
+
+/// The rules of a game. A game is a small value that is copied freely; it holds no position.
+pub trait Game: Copy + Send + Sync + 'static {
+    /// A position in which the player is to move.
+    type State: Position;
+    /// A position in which chance is to place a tile.
+    type After: Position;
+
+    /// The rows and columns.
+    fn shape(&self) -> Shape;
+
+    /// The face value of a tile index: 11 is 2048.
+    fn face(&self, tile: u8) -> u64;
+
+    /// The largest tile index that play on this board can reach.
+    fn largest_tile(&self) -> u8;
+
+    /// The first position.
+    fn start(&self, rng: &mut Rng) -> Self::State;
+
+    /// What each of the four slides leads to.
+    fn slides(&self, state: Self::State) -> Slides<Self::After>;
+
+    /// What chance may do to an afterstate. At least one cell is free after a legal slide.
+    fn spawns(&self, after: Self::After) -> Spawns;
+
+    /// The state that a tile makes of an afterstate.
+    fn place(&self, after: Self::After, cell: usize, tile: u8) -> Self::State;
+
+    /// The state with these tile indices, by rows; `None` if there are too few, too many, or one
+    /// that the game does not have.
+    fn state(&self, tiles: &[u8]) -> Option<Self::State>;
+
+    /// A random new tile.
+    #[inline(always)]
+    fn spawn(&self, after: Self::After, rng: &mut Rng) -> Self::State {
+        let (cell, tile) = self.spawns(after).draw(rng);
+        self.place(after, cell, tile)
+    }
+
+    /// Every state that chance can make of an afterstate, with its chance.
+    fn for_each_spawn(&self, after: Self::After, mut visit: impl FnMut(Self::State, f64)) {
+        let spawns = self.spawns(after);
+        let cells = f64::from(spawns.cells.count_ones());
+        for cell in spawns.each_cell() {
+            for &(tile, chance) in spawns.tiles {
+                visit(self.place(after, cell, tile), chance / cells);
+            }
+        }
+    }
+
+    /// The largest tile index of a state.
+    fn largest(&self, state: Self::State) -> u8 {
+        (0..self.shape().cells()).map(|i| state.cell(i)).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn symmetries_are_different_permutations() {
+        for (rows, cols, count) in [(4, 4, 8), (2, 3, 4), (3, 3, 8), (5, 2, 4)] {
+            let shape = Shape::new(rows, cols).unwrap();
+            let all = shape.symmetries();
+            assert_eq!(all.len(), count);
+            assert_eq!(all[0], (0..shape.cells()).collect::<Vec<_>>());
+            for (n, image) in all.iter().enumerate() {
+                let mut sorted = image.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, all[0]);
+                assert!(!all[..n].contains(image));
+            }
+        }
+    }
+
+    #[test]
+    fn shapes_beyond_the_sizes_are_refused() {
+        assert!(Shape::new(1, 4).is_none() && Shape::new(4, 6).is_none());
+        assert_eq!(Shape::new(2, 5).unwrap().to_string(), "2x5");
+    }
+}

@@ -1,0 +1,175 @@
+//! The 4x4 board in one 64-bit number: four bits a cell, cell 0 lowest, a row in 16 bits.
+//!
+//! Four bits end at 15, the 32768-tile, but play can go on to 65,536 and 131,072. A cell with such
+//! a tile shows 15, and a second number says by how much the tile is larger, with two bits a cell.
+//! So empty cells, symmetries and tuple indices never look at the second number (networks see every
+//! tile from 32768 on alike), and only slides that could merge two such tiles take the slow path.
+
+use super::{GridBoard, Position, Shape};
+use crate::ntuple::Plan;
+
+/// Sixteen cells of tile indices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Board {
+    cells: u64,
+    beyond: u32,
+}
+
+const LOWEST_BITS: u64 = 0x1111_1111_1111_1111;
+
+impl Board {
+    /// The board without tiles.
+    pub const EMPTY: Self = Self { cells: 0, beyond: 0 };
+
+    /// A board of tiles up to 32768 from its packed cells.
+    pub fn from_packed(cells: u64) -> Self {
+        Self { cells, beyond: 0 }
+    }
+
+    /// The cells, four bits each, with every tile beyond 32768 shown as 15.
+    pub fn packed(self) -> u64 {
+        self.cells
+    }
+
+    /// A board from tile indices by rows; indices beyond 18 do not occur and are held at 18.
+    pub fn from_tiles(tiles: &[u8; 16]) -> Self {
+        let mut board = Self::EMPTY;
+        for (i, &tile) in tiles.iter().enumerate() {
+            board.cells |= u64::from(tile.min(15)) << (4 * i);
+            board.beyond |= u32::from(tile.saturating_sub(15).min(3)) << (2 * i);
+        }
+        board
+    }
+
+    /// The tile indices by rows.
+    pub fn tiles(self) -> [u8; 16] {
+        std::array::from_fn(|i| self.cell(i))
+    }
+
+    /// The same board on the general path.
+    pub fn to_grid(self) -> GridBoard {
+        let mut grid = GridBoard::empty(Shape::FOUR);
+        for (i, tile) in self.tiles().into_iter().enumerate() {
+            grid = grid.with(i, tile);
+        }
+        grid
+    }
+
+    /// From a 4x4 board of the general path.
+    pub fn from_grid(grid: GridBoard) -> Self {
+        Self::from_tiles(&std::array::from_fn(|i| grid.cell(i)))
+    }
+
+    /// Whether a slide could make, or has already made, a tile beyond 32768.
+    #[inline(always)]
+    pub(super) fn needs_slow_slide(self) -> bool {
+        let x = self.cells;
+        let full = x & x >> 1 & x >> 2 & x >> 3 & LOWEST_BITS;
+        self.beyond != 0 || full & full.wrapping_sub(1) != 0
+    }
+
+    /// The empty cells, a bit each.
+    #[inline(always)]
+    pub fn empty_cells(self) -> u32 {
+        let x = self.cells | self.cells >> 1;
+        let mut bits = !(x | x >> 2) & LOWEST_BITS;
+        bits = (bits | bits >> 3) & 0x0303_0303_0303_0303;
+        bits = (bits | bits >> 6) & 0x000F_000F_000F_000F;
+        bits = (bits | bits >> 12) & 0x0000_00FF_0000_00FF;
+        (bits | bits >> 24) as u32 & 0xFFFF
+    }
+
+    /// The board with a small tile in an empty cell.
+    #[inline(always)]
+    pub fn with(self, cell: usize, tile: u8) -> Self {
+        Self { cells: self.cells | u64::from(tile) << (4 * cell), ..self }
+    }
+}
+
+/// Rows become columns.
+#[inline(always)]
+pub(super) fn transpose(x: u64) -> u64 {
+    let t = (x ^ x >> 12) & 0x0000_F0F0_0000_F0F0;
+    let x = x ^ t ^ t << 12;
+    let t = (x ^ x >> 24) & 0x0000_0000_FF00_FF00;
+    x ^ t ^ t << 24
+}
+
+/// Each row from its other end.
+#[inline(always)]
+fn flip_cols(x: u64) -> u64 {
+    let x = (x & 0x00FF_00FF_00FF_00FF) << 8 | (x >> 8 & 0x00FF_00FF_00FF_00FF);
+    (x & 0x0F0F_0F0F_0F0F_0F0F) << 4 | (x >> 4 & 0x0F0F_0F0F_0F0F_0F0F)
+}
+
+/// The last row first.
+#[inline(always)]
+fn flip_rows(x: u64) -> u64 {
+    let x = x.rotate_left(32);
+    (x & 0x0000_FFFF_0000_FFFF) << 16 | (x >> 16 & 0x0000_FFFF_0000_FFFF)
+}
+
+/// The images of packed cells, in the order of [`Shape::symmetries`].
+#[inline(always)]
+fn images(x: u64) -> [u64; 8] {
+    let upright = [x, flip_cols(x), flip_rows(x), flip_rows(flip_cols(x))];
+    let [a, b, c, d] = upright;
+    let [e, f, g, h] = upright.map(transpose);
+    [a, b, c, d, e, f, g, h]
+}
+
+impl Position for Board {
+    #[inline(always)]
+    fn cell(self, i: usize) -> u8 {
+        (self.cells >> (4 * i) & 15) as u8 + (self.beyond >> (2 * i) & 3) as u8
+    }
+
+    /// Turns the board rather than the tuples: a tuple of the turned board is a few shifts and
+    /// masks, as its cells lie in runs, while a turned tuple has most of its cells apart.
+    #[inline(always)]
+    fn lookups(self, plan: &Plan, mut visit: impl FnMut(usize, usize)) {
+        let mut n = 0;
+        for &image in &images(self.cells)[..plan.symmetries()] {
+            for gather in plan.gathers() {
+                visit(n, gather.index(image));
+                n += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::game_rng;
+
+    #[test]
+    fn images_are_the_symmetries_of_the_shape() {
+        let x = game_rng(1, 2).bits();
+        for (image, symmetry) in images(x).into_iter().zip(Shape::FOUR.symmetries()) {
+            for (i, &source) in symmetry.iter().enumerate() {
+                assert_eq!(image >> (4 * i) & 15, x >> (4 * source) & 15);
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_beyond_32768_are_kept() {
+        let mut tiles = [0u8; 16];
+        tiles[3] = 17;
+        tiles[9] = 16;
+        tiles[15] = 15;
+        let board = Board::from_tiles(&tiles);
+        assert_eq!(board.tiles(), tiles);
+        assert_eq!(Board::from_grid(board.to_grid()), board);
+        assert!(board.needs_slow_slide());
+        assert_eq!(board.empty_cells(), !(1 << 3 | 1 << 9 | 1 << 15) & 0xFFFF);
+    }
+
+    #[test]
+    fn the_slow_slide_is_taken_only_when_needed() {
+        assert!(!Board::from_packed(0xF).needs_slow_slide());
+        assert!(Board::from_packed(0xF000_0000_0000_000F).needs_slow_slide());
+        assert!(!Board::from_packed(0xEEEE_7777_BBBB_DDDD).needs_slow_slide());
+    }
+}

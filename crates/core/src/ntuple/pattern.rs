@@ -1,0 +1,271 @@
+//! Which cells a tuple looks at. Cells are numbered by rows and written as single digits: 0-9, a-f,
+//! and on for boards of more than 16 cells; `012345` is a 6-tuple of the first six cells.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::game::Shape;
+
+/// How many different tiles a table tells apart in one cell: 0 to 15, in four bits.
+pub(super) const TILES_BITS: usize = 4;
+
+/// Sets with names, all for the 4x4 board but `lines`.
+pub const NAMED_SETS: [(&str, &str); 5] = [
+    ("4x6", "012345 456789 012456 45689a"),
+    ("5x6", "012345 456789 012456 45689a 89abcd"),
+    ("6x6", "012456 456789 012345 234569 01259a 345678"),
+    ("8x6", "012456 456789 012345 234569 01259a 345678 134567 01489a"),
+    ("8x4", "0123 4567 89ab cdef 048c 159d 26ae 37bf"),
+];
+
+/// The rows and columns of a board of any shape.
+const LINES: &str = "lines";
+
+/// What is wrong with a tuple set.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TupleSetError {
+    /// No tuple at all.
+    #[error("the tuple set is empty; expected a named set ({}) or patterns such as `0123 4567`", names())]
+    Empty,
+    /// A character that names no cell.
+    #[error(
+        "`{pattern}` is neither a named tuple set ({}) nor a pattern: `{found}` names no cell; \
+         cells are written 0-9, a-f (g-o on larger boards)",
+        names()
+    )]
+    NotACell {
+        /// The pattern it stands in.
+        pattern: String,
+        /// The character.
+        found: char,
+    },
+    /// A cell that the board does not have.
+    #[error("pattern `{pattern}` names cell {cell}, but a {shape} board has cells 0 to {}", shape.cells() - 1)]
+    CellOutside {
+        /// The pattern.
+        pattern: String,
+        /// The cell's number.
+        cell: usize,
+        /// The board.
+        shape: Shape,
+    },
+    /// One cell twice in a tuple.
+    #[error("pattern `{pattern}` names cell `{cell}` twice; a tuple looks at each cell once")]
+    CellTwice {
+        /// The pattern.
+        pattern: String,
+        /// The cell's character.
+        cell: char,
+    },
+    /// A tuple with more cells than a table can have.
+    #[error("pattern `{pattern}` has {found} cells; a tuple has 1 to {}", Pattern::MAX_CELLS)]
+    TooLong {
+        /// The pattern.
+        pattern: String,
+        /// Its number of cells.
+        found: usize,
+    },
+    /// The same tuple twice.
+    #[error("pattern `{pattern}` stands twice in the tuple set; each has one table")]
+    PatternTwice {
+        /// The pattern.
+        pattern: String,
+    },
+    /// A named set on a board it was not made for.
+    #[error(
+        "tuple set `{name}` is made for 4x4 boards, not for {shape}; \
+         give patterns such as `{example}`, or `lines` for all rows and columns"
+    )]
+    NotForShape {
+        /// The set.
+        name: String,
+        /// The board.
+        shape: Shape,
+        /// A pattern that would fit.
+        example: String,
+    },
+}
+
+fn names() -> String {
+    let sets = NAMED_SETS.iter().map(|(name, _)| *name);
+    sets.chain([LINES]).collect::<Vec<_>>().join(", ")
+}
+
+/// The cells of one tuple, the lowest digit of its table's index first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    cells: Vec<u8>,
+}
+
+impl Pattern {
+    /// The most cells of a tuple: a table of 16^8 weights takes 16 GiB.
+    pub const MAX_CELLS: usize = 8;
+
+    fn parse(text: &str, shape: Shape) -> Result<Self, TupleSetError> {
+        let pattern = || text.to_owned();
+        let mut cells = Vec::new();
+        for found in text.chars() {
+            let cell = found.to_digit(36).ok_or_else(|| TupleSetError::NotACell { pattern: pattern(), found })?;
+            if cell as usize >= Shape::MAX_CELLS {
+                return Err(TupleSetError::NotACell { pattern: pattern(), found });
+            }
+            if cell as usize >= shape.cells() {
+                return Err(TupleSetError::CellOutside { pattern: pattern(), cell: cell as usize, shape });
+            }
+            if cells.contains(&(cell as u8)) {
+                return Err(TupleSetError::CellTwice { pattern: pattern(), cell: found });
+            }
+            cells.push(cell as u8);
+        }
+        if cells.len() > Self::MAX_CELLS {
+            return Err(TupleSetError::TooLong { pattern: pattern(), found: cells.len() });
+        }
+        Ok(Self { cells })
+    }
+
+    /// The cells, lowest digit first.
+    pub fn cells(&self) -> &[u8] {
+        &self.cells
+    }
+
+    /// The number of weights in its table: 16 to the number of cells.
+    pub fn weights(&self) -> usize {
+        1 << (TILES_BITS * self.cells.len())
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cells.iter().try_for_each(|&cell| write!(f, "{}", cell_name(cell)))
+    }
+}
+
+fn cell_name(cell: u8) -> char {
+    char::from_digit(u32::from(cell), 36).unwrap_or('?')
+}
+
+/// Tuples on a board, with or without its symmetries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TupleSet {
+    patterns: Vec<Pattern>,
+    shape: Shape,
+    symmetry: bool,
+}
+
+impl TupleSet {
+    /// A named set or patterns separated by white space; nothing is allocated for weights yet.
+    ///
+    /// ```
+    /// use afterstate::game::Shape;
+    /// use afterstate::ntuple::TupleSet;
+    ///
+    /// let set = TupleSet::parse("4x6", Shape::FOUR, true).unwrap();
+    /// assert_eq!(set.to_string(), "012345 456789 012456 45689a");
+    /// assert_eq!(set.weights(), 4 * 16_777_216);
+    /// ```
+    ///
+    /// # Errors
+    /// When the set is empty, unknown, or does not fit the board.
+    pub fn parse(text: &str, shape: Shape, symmetry: bool) -> Result<Self, TupleSetError> {
+        let named = NAMED_SETS.iter().find(|(name, _)| *name == text.trim());
+        let text = match named {
+            Some((name, _)) if shape != Shape::FOUR => {
+                let example = (0..shape.cells().min(4) as u8).map(cell_name).collect();
+                return Err(TupleSetError::NotForShape { name: (*name).to_owned(), shape, example });
+            }
+            Some((_, patterns)) => (*patterns).to_owned(),
+            None if text.trim() == LINES => lines(shape),
+            None => text.to_lowercase(),
+        };
+        let mut patterns: Vec<Pattern> = Vec::new();
+        for word in text.split_whitespace() {
+            let pattern = Pattern::parse(word, shape)?;
+            if patterns.contains(&pattern) {
+                return Err(TupleSetError::PatternTwice { pattern: word.to_owned() });
+            }
+            patterns.push(pattern);
+        }
+        if patterns.is_empty() {
+            return Err(TupleSetError::Empty);
+        }
+        Ok(Self { patterns, shape, symmetry })
+    }
+
+    /// The tuples.
+    pub fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    /// The board.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Whether the symmetries of the board share each table.
+    pub fn symmetry(&self) -> bool {
+        self.symmetry
+    }
+
+    /// The number of weights in all tables.
+    pub fn weights(&self) -> u64 {
+        self.patterns.iter().map(|pattern| pattern.weights() as u64).sum()
+    }
+}
+
+/// The patterns, separated by spaces: [`TupleSet::parse`] reads it back.
+impl fmt::Display for TupleSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, pattern) in self.patterns.iter().enumerate() {
+            write!(f, "{}{pattern}", if n == 0 { "" } else { " " })?;
+        }
+        Ok(())
+    }
+}
+
+fn lines(shape: Shape) -> String {
+    let (rows, cols) = (shape.rows(), shape.cols());
+    let row = |r: usize| (0..cols).map(move |c| cell_name((r * cols + c) as u8)).collect::<String>();
+    let col = |c: usize| (0..rows).map(move |r| cell_name((r * cols + c) as u8)).collect::<String>();
+    (0..rows).map(row).chain((0..cols).map(col)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> TupleSetError {
+        TupleSet::parse(text, Shape::FOUR, true).unwrap_err()
+    }
+
+    #[test]
+    fn wrong_sets_say_what_is_wrong() {
+        assert_eq!(error("  "), TupleSetError::Empty);
+        assert_eq!(error("012 x12"), TupleSetError::NotACell { pattern: "x12".into(), found: 'x' });
+        assert_eq!(error("012é"), TupleSetError::NotACell { pattern: "012é".into(), found: 'é' });
+        let outside = TupleSetError::CellOutside { pattern: "01g".into(), cell: 16, shape: Shape::FOUR };
+        assert_eq!(error("01g"), outside);
+        assert_eq!(error("0120"), TupleSetError::CellTwice { pattern: "0120".into(), cell: '0' });
+        assert_eq!(error("012345678"), TupleSetError::TooLong { pattern: "012345678".into(), found: 9 });
+        assert_eq!(error("012 345 012"), TupleSetError::PatternTwice { pattern: "012".into() });
+        let small = TupleSet::parse("4x6", Shape::new(3, 3).unwrap(), true).unwrap_err();
+        assert!(small.to_string().contains("`lines`"), "{small}");
+    }
+
+    #[test]
+    fn upper_case_and_lines_are_understood() {
+        let set = TupleSet::parse("569A", Shape::FOUR, true).unwrap();
+        assert_eq!(set.to_string(), "569a");
+        let lines = TupleSet::parse("lines", Shape::FOUR, false).unwrap();
+        assert_eq!(lines, TupleSet::parse("8x4", Shape::FOUR, false).unwrap());
+        let small = TupleSet::parse("lines", Shape::new(2, 3).unwrap(), false).unwrap();
+        assert_eq!(small.to_string(), "012 345 03 14 25");
+    }
+
+    #[test]
+    fn every_named_set_is_well_formed() {
+        for (name, _) in NAMED_SETS {
+            TupleSet::parse(name, Shape::FOUR, true).unwrap();
+        }
+    }
+}

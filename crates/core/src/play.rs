@@ -1,0 +1,222 @@
+//! The one episode loop, and what it is made of: a policy that chooses steps, a learner that
+//! watches them.
+
+use std::marker::PhantomData;
+
+use crate::Value;
+use crate::game::{Direction, Game, Position};
+use crate::learn::Surprise;
+use crate::ntuple::{Expecting, Network, Tables, Weight};
+use crate::random::Rng;
+use crate::tally::Outcome;
+
+/// One move: where from, where to, what it earned, and what the player thought of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<G: Game> {
+    /// The position before the slide.
+    pub state: G::State,
+    /// The slide.
+    pub direction: Direction,
+    /// The position after it.
+    pub after: G::After,
+    /// What the slide earned.
+    pub reward: u32,
+    /// What the rest of the game is worth from `after`, as the policy saw it when it chose.
+    pub value: Value,
+}
+
+/// Chooses moves.
+pub trait Policy<G: Game> {
+    /// A legal step, or `None` when the game is over.
+    fn choose(&mut self, game: &G, state: G::State, rng: &mut Rng) -> Option<Step<G>>;
+}
+
+/// Watches a game and learns from it, or not.
+pub trait Learner<G: Game> {
+    /// A step was made.
+    fn step(&mut self, step: &Step<G>);
+    /// The game is over.
+    fn finish(&mut self);
+    /// Changes the learning rate from now on.
+    fn set_rate(&mut self, _: Value) {}
+    /// How far off the network was in all updates so far.
+    fn surprise(&self) -> Surprise {
+        Surprise::default()
+    }
+}
+
+/// Learns nothing: for evaluation.
+#[derive(Clone, Copy, Debug)]
+pub struct Watch;
+
+impl<G: Game> Learner<G> for Watch {
+    #[inline(always)]
+    fn step(&mut self, _: &Step<G>) {}
+    fn finish(&mut self) {}
+}
+
+/// Plays one game to its end.
+#[inline(always)]
+pub fn play<G: Game>(
+    game: &G,
+    policy: &mut impl Policy<G>,
+    learner: &mut impl Learner<G>,
+    rng: &mut Rng,
+) -> Outcome {
+    let mut state = game.start(rng);
+    let mut outcome = Outcome::default();
+    while let Some(step) = policy.choose(game, state, rng) {
+        outcome.score += u64::from(step.reward);
+        outcome.moves += 1;
+        learner.step(&step);
+        state = game.spawn(step.after, rng);
+    }
+    learner.finish();
+    outcome.largest = game.face(game.largest(state));
+    outcome
+}
+
+/// What a network's value is a function of. Between one visited position and the next, a game earns
+/// the `after` of the first and the `before` of the second.
+pub trait Viewpoint<G: Game>: Send + Sync + 'static {
+    /// The kind of position.
+    type Position: Position;
+    /// The kind of network that values it.
+    type Network: Network;
+
+    /// The value of what follows a slide.
+    fn worth(network: &Self::Network, game: &G, after: G::After) -> Value;
+
+    /// The position that a step visits.
+    fn visited(step: &Step<G>) -> Visit<Self::Position>;
+
+    /// The value of the visited position, which `step` may know already.
+    fn value(network: &Self::Network, step: &Step<G>) -> Value;
+}
+
+/// A position on the path of a game, and the reward of its move on the side where it falls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Visit<P> {
+    /// The position.
+    pub position: P,
+    /// Earned on the way into the position.
+    pub before: Value,
+    /// Earned on the way out of it.
+    pub after: Value,
+}
+
+/// V is a function of afterstates: a move is worth r + V(s').
+#[derive(Clone, Copy, Debug)]
+pub struct Afterstates<W>(PhantomData<W>);
+
+impl<G: Game, W: Weight> Viewpoint<G> for Afterstates<W> {
+    type Position = G::After;
+    type Network = Tables<W>;
+
+    #[inline(always)]
+    fn worth(network: &Tables<W>, _: &G, after: G::After) -> Value {
+        network.value(after)
+    }
+
+    #[inline(always)]
+    fn visited(step: &Step<G>) -> Visit<G::After> {
+        Visit { position: step.after, before: step.reward as Value, after: 0.0 }
+    }
+
+    #[inline(always)]
+    fn value(_: &Tables<W>, step: &Step<G>) -> Value {
+        step.value
+    }
+}
+
+/// V is a function of states: a move is worth r + E[V(s'')] over every possible new tile.
+#[derive(Clone, Copy, Debug)]
+pub struct States<W>(PhantomData<W>);
+
+impl<G: Game, W: Weight> Viewpoint<G> for States<W> {
+    type Position = G::State;
+    type Network = Expecting<W>;
+
+    #[inline(always)]
+    fn worth(network: &Expecting<W>, game: &G, after: G::After) -> Value {
+        network.expectation(after, game.spawns(after).cells.count_ones())
+    }
+
+    #[inline(always)]
+    fn visited(step: &Step<G>) -> Visit<G::State> {
+        Visit { position: step.state, before: 0.0, after: step.reward as Value }
+    }
+
+    #[inline(always)]
+    fn value(network: &Expecting<W>, step: &Step<G>) -> Value {
+        network.value(step.state)
+    }
+}
+
+/// How equal moves are settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// The first direction wins.
+    Order,
+    /// Each of them with the same chance.
+    Random,
+}
+
+/// Picks the move with the largest reward plus value.
+pub struct Greedy<'n, G: Game, V: Viewpoint<G>> {
+    network: &'n V::Network,
+    ties: Ties,
+}
+
+impl<'n, G: Game, V: Viewpoint<G>> Greedy<'n, G, V> {
+    /// A player by this network.
+    pub fn new(network: &'n V::Network, ties: Ties) -> Self {
+        Self { network, ties }
+    }
+}
+
+impl<G: Game, V: Viewpoint<G>> Policy<G> for Greedy<'_, G, V> {
+    #[inline(always)]
+    fn choose(&mut self, game: &G, state: G::State, rng: &mut Rng) -> Option<Step<G>> {
+        let mut best: Option<Step<G>> = None;
+        let mut best_total = Value::NEG_INFINITY;
+        let mut equals = 1;
+        let slides = game.slides(state);
+        for (_, after, _) in slides.legal() {
+            self.network.prefetch(after);
+        }
+        for (direction, after, reward) in slides.legal() {
+            let value = V::worth(self.network, game, after);
+            let total = reward as Value + value;
+            let wins = if total == best_total && self.ties == Ties::Random {
+                equals += 1;
+                rng.below(equals) == 0
+            } else {
+                // A NaN wins nothing, but the first legal move is always taken.
+                total > best_total || best.is_none()
+            };
+            if total > best_total {
+                equals = 1;
+            }
+            if wins {
+                best = Some(Step { state, direction, after, reward, value });
+                best_total = total;
+            }
+        }
+        best
+    }
+}
+
+/// Moves at random: the baseline of every table.
+#[derive(Clone, Copy, Debug)]
+pub struct Random;
+
+impl<G: Game> Policy<G> for Random {
+    fn choose(&mut self, game: &G, state: G::State, rng: &mut Rng) -> Option<Step<G>> {
+        let slides = game.slides(state);
+        let count = slides.legal().count() as u32;
+        let pick = if count == 0 { return None } else { rng.below(count) as usize };
+        let (direction, after, reward) = slides.legal().nth(pick)?;
+        Some(Step { state, direction, after, reward, value: 0.0 })
+    }
+}

@@ -1,0 +1,152 @@
+//! Statistics as people of this field know them: mean, maximum, speed, and for each largest tile
+//! how many games reached it and how many ended there.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What one finished game came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The sum of all rewards.
+    pub score: u64,
+    /// The number of moves made.
+    pub moves: u64,
+    /// The largest tile on the last board, as its face value (2048, not 11).
+    pub largest: u64,
+}
+
+/// The sum of any number of outcomes. Tallies can be merged, saved and printed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Games counted.
+    pub games: u64,
+    /// The sum of their scores.
+    pub score: u64,
+    /// The highest score.
+    pub max: u64,
+    /// The moves of all games.
+    pub moves: u64,
+    /// The time they took, in seconds of the wall clock.
+    pub seconds: f64,
+    /// How many games ended with this largest tile, by its face value.
+    pub ended: BTreeMap<u64, u64>,
+}
+
+impl Tally {
+    /// Counts one game.
+    pub fn add(&mut self, outcome: &Outcome) {
+        self.games += 1;
+        self.score += outcome.score;
+        self.max = self.max.max(outcome.score);
+        self.moves += outcome.moves;
+        *self.ended.entry(outcome.largest).or_default() += 1;
+    }
+
+    /// The mean score; 0 without games.
+    pub fn mean(&self) -> f64 {
+        ratio(self.score as f64, self.games as f64)
+    }
+
+    /// Moves a second; 0 when no time was counted.
+    pub fn speed(&self) -> f64 {
+        ratio(self.moves as f64, self.seconds)
+    }
+
+    /// The share of games whose largest tile was `tile` or more.
+    pub fn reach(&self, tile: u64) -> f64 {
+        ratio(self.reached(tile) as f64, self.games as f64)
+    }
+
+    /// The number of games whose largest tile was `tile` or more.
+    pub fn reached(&self, tile: u64) -> u64 {
+        self.ended.range(tile..).map(|(_, n)| n).sum()
+    }
+
+    /// The share of games whose largest tile was exactly `tile`.
+    pub fn end(&self, tile: u64) -> f64 {
+        ratio(self.ended.get(&tile).copied().unwrap_or(0) as f64, self.games as f64)
+    }
+
+    /// The block printed during training, headed by the number of games so far.
+    pub fn block(&self, games_so_far: u64) -> impl fmt::Display + '_ {
+        Block { tally: self, games_so_far }
+    }
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}
+
+struct Block<'a> {
+    tally: &'a Tally,
+    games_so_far: u64,
+}
+
+impl fmt::Display for Block<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let t = self.tally;
+        writeln!(
+            f,
+            "{}\tmean = {}\tmax = {}\tops = {:.0}",
+            self.games_so_far,
+            trimmed(t.mean(), 1),
+            t.max,
+            t.speed()
+        )?;
+        for &tile in t.ended.keys() {
+            let reach = trimmed(100.0 * t.reach(tile), 2);
+            let end = trimmed(100.0 * t.end(tile), 2);
+            writeln!(f, "\t{tile}\t{reach}%\t({end}%)")?;
+        }
+        Ok(())
+    }
+}
+
+/// A number with at most `digits` decimals and no trailing zeros: 100, 99.4, 0.25.
+pub fn trimmed(number: f64, digits: usize) -> String {
+    let text = format!("{number:.digits$}");
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(ends: &[(u64, u64)]) -> Tally {
+        let mut tally = Tally::default();
+        for &(largest, score) in ends {
+            tally.add(&Outcome { score, moves: 100, largest });
+        }
+        tally
+    }
+
+    #[test]
+    fn a_block_reads_as_people_know_it() {
+        let mut t = tally(&[(256, 3000), (512, 6000), (512, 7000), (1024, 12000)]);
+        t.seconds = 0.001;
+        assert_eq!(
+            t.block(4000).to_string(),
+            "4000\tmean = 7000\tmax = 12000\tops = 400000\n\
+             \t256\t100%\t(25%)\n\t512\t75%\t(50%)\n\t1024\t25%\t(25%)\n"
+        );
+    }
+
+    #[test]
+    fn reach_counts_larger_tiles_too() {
+        let t = tally(&[(256, 1), (1024, 1)]);
+        assert_eq!(t.reach(512), 0.5);
+        assert_eq!(t.end(512), 0.0);
+        assert_eq!(t.reach(2048), 0.0);
+    }
+
+    #[test]
+    fn no_games_no_division() {
+        let t = Tally::default();
+        assert_eq!((t.mean(), t.speed(), t.reach(2)), (0.0, 0.0, 0.0));
+    }
+}

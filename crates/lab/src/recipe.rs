@@ -1,0 +1,321 @@
+//! A recipe: everything that decides what a training run learns, in one TOML file.
+//!
+//! The text becomes a [`Recipe`] by stations, each with its own kind of error:
+//!
+//! `text -> TOML table -> known keys only -> overrides -> required keys -> types -> values`
+//!
+//! The structs below are the only list of keys: the valid ones are found by serialising a default
+//! recipe (`keys.rs`), so a new field is at once accepted, suggested for a misspelling, open to
+//! overrides and written to the run folder. Names of games and tuple sets stay strings here: the
+//! registry judges them.
+
+mod check;
+mod error;
+#[cfg(test)]
+mod hostile;
+mod keys;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::Read;
+
+use afterstate::learn::schedule::Schedule;
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+pub use check::parse_board;
+pub use error::RecipeError;
+use keys::Override;
+
+/// The largest recipe that is read: a thousand times what one needs, and little enough that a
+/// model given by mistake is refused at once.
+pub const MAX_BYTES: usize = 1 << 20;
+
+/// Keys that have a default in Rust, but that no recipe may leave to it: they say what it is about.
+const REQUIRED: [&str; 4] = ["name", "game", "board", "network.tuples"];
+
+/// Builds the list of built-in recipes from the files of that name.
+macro_rules! builtin {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../recipes/", $name, ".toml")))),*]
+    };
+}
+
+/// Every built-in recipe: the one to begin with, then the reference systems by age.
+static BUILTIN: &[(&str, &str)] = builtin![
+    "quick",
+    "td-4x6",
+    "state-22",
+    "state-6",
+    "state-6-textbook",
+    "state-6x6",
+    "state-500k",
+];
+
+/// A training run, complete: with one thread, the same recipe gives the same model.
+///
+/// Deserialising alone checks types but no values; [`Recipe::load`] and [`Recipe::parse`] do both.
+///
+/// ```
+/// use afterstate_lab::recipe::Recipe;
+///
+/// let overrides = ["rate=0.5".to_string(), "network.tuples=8x4".to_string()];
+/// let recipe = Recipe::load("quick", &overrides)?;
+/// assert_eq!(recipe.learner.rate.at(0), 0.5);
+/// assert_eq!(recipe.network.tuples, "8x4");
+/// assert_eq!(Recipe::parse(&recipe.to_toml(), "recipe.toml", &[])?, recipe);
+/// # Ok::<(), afterstate_lab::recipe::RecipeError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Recipe {
+    /// Its name, which may become part of a file name.
+    pub name: String,
+    /// What it is for, in one line.
+    pub purpose: String,
+    /// What it reaches, in words.
+    pub figure: String,
+    /// How long it takes, in words.
+    pub time: String,
+    /// The game, by the registry's name.
+    pub game: String,
+    /// Rows and columns of the board: `4x4`; see [`parse_board`].
+    pub board: String,
+    /// Games to train for.
+    pub episodes: u64,
+    /// Threads that play at once; 0 means one for each core.
+    pub threads: usize,
+    /// Seed of all randomness of the run.
+    pub seed: u64,
+    /// Games in a block of statistics.
+    pub block: u64,
+    /// Seconds between checkpoints.
+    pub checkpoint_seconds: f64,
+    /// Whether every game's score is written to `scores.txt`.
+    pub scores: bool,
+    /// What is learned.
+    pub network: NetworkRecipe,
+    /// How it is learned.
+    pub learner: LearnerRecipe,
+}
+
+/// The n-tuple network of a recipe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NetworkRecipe {
+    /// A named set such as `4x6`, or patterns in hex separated by spaces.
+    pub tuples: String,
+    /// Whether all eight images of the board share each table.
+    pub symmetry: bool,
+    /// V of every position in a new network: each weight starts at `initial` / m.
+    pub initial: f64,
+}
+
+/// The learning rule of a recipe.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LearnerRecipe {
+    /// Which positions are valued.
+    pub value: ValueOf,
+    /// When a position is updated.
+    pub update: Update,
+    /// What a value is moved towards.
+    pub target: Target,
+    /// How a weight's step follows from the error.
+    pub rule: Rule,
+    /// The learning rate. A recipe without one has 0.1 with TD and 1.0 with TC.
+    pub rate: Schedule,
+    /// Share of the return that is passed on beyond the next value; 0 is TD(0).
+    pub lambda: f64,
+    /// How equally good moves are settled.
+    pub ties: Ties,
+}
+
+/// Which positions the network values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueOf {
+    /// The board after the slide, before the new tile: one lookup for each move.
+    #[default]
+    Afterstate,
+    /// The board before the slide: a move's worth is an expectation over new tiles.
+    State,
+}
+
+/// When a position's value is updated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Update {
+    /// As soon as the next move is chosen.
+    Forward,
+    /// After the game, last move first.
+    #[default]
+    Backward,
+}
+
+/// What a value is moved towards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// The reward and the value that follows it.
+    #[default]
+    Textbook,
+    /// As R1 and R2 were published: the same with each move's reward counted twice.
+    RewardTwice,
+}
+
+/// How a weight's step follows from the error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// Temporal difference: the same rate for each weight.
+    #[default]
+    Td,
+    /// Temporal coherence: each weight's rate falls as its errors disagree in sign.
+    Tc,
+}
+
+/// How equally good moves are settled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// The first direction wins.
+    #[default]
+    Order,
+    /// Each of them has the same chance.
+    Random,
+}
+
+impl Default for Recipe {
+    fn default() -> Recipe {
+        Recipe {
+            name: "unnamed".into(),
+            purpose: String::new(),
+            figure: String::new(),
+            time: String::new(),
+            game: "2048".into(),
+            board: "4x4".into(),
+            episodes: 100_000,
+            threads: 0,
+            seed: 1,
+            block: 1_000,
+            checkpoint_seconds: 60.0,
+            scores: false,
+            network: NetworkRecipe::default(),
+            learner: LearnerRecipe::default(),
+        }
+    }
+}
+
+impl Default for NetworkRecipe {
+    fn default() -> NetworkRecipe {
+        NetworkRecipe {
+            tuples: "4x6".into(),
+            symmetry: true,
+            initial: 0.0,
+        }
+    }
+}
+
+impl Recipe {
+    /// The recipes that come with the program, as (name, TOML text).
+    pub fn builtin() -> &'static [(&'static str, &'static str)] {
+        BUILTIN
+    }
+
+    /// Reads a recipe: a built-in one by its name, or a file (anything with a `/` in it, or that
+    /// ends in `.toml`); then sets the overrides, each `KEY=VALUE`, and checks the whole.
+    pub fn load(name_or_path: &str, overrides: &[String]) -> Result<Recipe, RecipeError> {
+        let is_path = name_or_path.contains(['/', std::path::MAIN_SEPARATOR]);
+        if is_path || name_or_path.ends_with(".toml") {
+            return Recipe::parse(&read(name_or_path)?, name_or_path, overrides);
+        }
+        match BUILTIN.iter().find(|(name, _)| *name == name_or_path) {
+            Some((name, text)) => Recipe::parse(text, &format!("{name}.toml"), overrides),
+            None => Err(unknown_recipe(name_or_path)),
+        }
+    }
+
+    /// Reads a recipe from TOML text; `origin` is what errors call the text, usually its file.
+    ///
+    /// An override's key is dotted (`learner.rate=0.01`) or only the last part (`rate=0.01`). Its
+    /// value is TOML, or plain text where that is no TOML or the key wants text (`game=2048`).
+    pub fn parse(text: &str, origin: &str, overrides: &[String]) -> Result<Recipe, RecipeError> {
+        if text.len() > MAX_BYTES {
+            return Err(too_large(origin));
+        }
+        let mut table: Table = text
+            .parse()
+            .map_err(|error| RecipeError::syntax(text, origin, &error))?;
+        keys::check_known(&table, origin)?;
+        let overrides = overrides
+            .iter()
+            .map(|text| Override::parse(text))
+            .collect::<Result<Vec<_>, _>>()?;
+        for change in &overrides {
+            change.apply(&mut table);
+        }
+        keys::check_present(&table, &REQUIRED, origin)?;
+        fill_rate(&mut table);
+        let recipe = keys::deserialize(table, origin, &overrides)?;
+        recipe.validate()?;
+        Ok(recipe)
+    }
+
+    /// The recipe as TOML with every key, so that it can be run again.
+    pub fn to_toml(&self) -> String {
+        // Not input: the fields are numbers, text and tables, and TOML writes any of these.
+        toml::to_string(self).expect("a recipe holds nothing that TOML cannot write")
+    }
+}
+
+/// TC's own steps begin at the whole error, so that its usual rate is ten times TD's: a recipe that
+/// names the rule but no rate means that one.
+fn fill_rate(table: &mut Table) {
+    let Some(toml::Value::Table(learner)) = table.get_mut("learner") else {
+        return;
+    };
+    if learner.get("rule").and_then(toml::Value::as_str) == Some("tc") {
+        learner
+            .entry("rate")
+            .or_insert_with(|| toml::Value::Float(1.0));
+    }
+}
+
+/// The text of a recipe file, unless it is too large to be one.
+fn read(path: &str) -> Result<String, RecipeError> {
+    let unreadable = |source| RecipeError::Unreadable {
+        path: path.into(),
+        source,
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    // One byte more than allowed, so that an endless device ends as "too large", too.
+    file.take(MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if bytes.len() > MAX_BYTES {
+        return Err(too_large(path));
+    }
+    String::from_utf8(bytes).map_err(|error| RecipeError::NotText {
+        path: path.into(),
+        offset: error.utf8_error().valid_up_to(),
+    })
+}
+
+fn too_large(origin: &str) -> RecipeError {
+    RecipeError::TooLarge {
+        origin: origin.into(),
+        limit: MAX_BYTES,
+    }
+}
+
+fn unknown_recipe(name: &str) -> RecipeError {
+    let known = BUILTIN.iter().map(|(name, _)| *name);
+    RecipeError::UnknownRecipe {
+        name: error::shorten(name),
+        nearest: keys::nearest(name, known.clone()),
+        known: known.collect(),
+    }
+}

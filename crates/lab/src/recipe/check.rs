@@ -1,0 +1,116 @@
+//! What the types of a recipe cannot say: ranges, and values that do not go together.
+
+use std::fmt::Debug;
+use std::ops::RangeInclusive;
+
+use super::error::{RecipeError, shorten};
+use super::{Recipe, Target, Update};
+
+/// TOML's largest whole number: a larger one could be run, but not written to the run folder.
+const LARGEST: u64 = i64::MAX as u64;
+
+/// A day: a run that keeps less than one checkpoint a day has no use for them.
+const MAX_CHECKPOINT_SECONDS: f64 = 86_400.0;
+
+impl Recipe {
+    /// Checks every value, alone and beside the others. [`Recipe::load`] and [`Recipe::parse`] have
+    /// done it; whoever changes a field afterwards does it again.
+    pub fn validate(&self) -> Result<(), RecipeError> {
+        check_name(&self.name)?;
+        parse_board(&self.board)?;
+        whole("episodes", self.episodes, 1..=LARGEST)?;
+        whole("threads", self.threads as u64, 0..=1024)?;
+        whole("seed", self.seed, 0..=LARGEST)?;
+        whole("block", self.block, 1..=1_000_000)?;
+        let seconds = self.checkpoint_seconds;
+        if !(seconds > 0.0 && seconds <= MAX_CHECKPOINT_SECONDS) {
+            let expected = format!("more than 0 and at most {MAX_CHECKPOINT_SECONDS} seconds");
+            return Err(bad("checkpoint_seconds", seconds, expected));
+        }
+        // Judged as the f32 of a weight, which is infinite from 3.4e38 on.
+        if !(self.network.initial as f32).is_finite() {
+            let expected = "a finite number, such as 0.0 or 320000.0";
+            return Err(bad("network.initial", self.network.initial, expected));
+        }
+        self.validate_learner()
+    }
+
+    fn validate_learner(&self) -> Result<(), RecipeError> {
+        let learner = &self.learner;
+        if !(0.0..=1.0).contains(&learner.lambda) {
+            let expected = "a number from 0 to 1";
+            return Err(bad("learner.lambda", learner.lambda, expected));
+        }
+        if learner.update == Update::Backward {
+            return Ok(());
+        }
+        if learner.lambda != 0.0 {
+            return Err(needs_backward("learner.lambda", learner.lambda.to_string()));
+        }
+        if learner.target == Target::RewardTwice {
+            return Err(needs_backward("learner.target", "\"reward-twice\"".into()));
+        }
+        Ok(())
+    }
+}
+
+/// Rows and columns of a board written as `ROWSxCOLUMNS`, each from 2 to 5.
+///
+/// ```
+/// use afterstate_lab::recipe::parse_board;
+///
+/// assert_eq!(parse_board("3x4")?, (3, 4));
+/// assert!(parse_board("9x9").is_err());
+/// # Ok::<(), afterstate_lab::recipe::RecipeError>(())
+/// ```
+pub fn parse_board(board: &str) -> Result<(usize, usize), RecipeError> {
+    match *board.as_bytes() {
+        [rows @ b'2'..=b'5', b'x', columns @ b'2'..=b'5'] => {
+            Ok((usize::from(rows - b'0'), usize::from(columns - b'0')))
+        }
+        _ => Err(RecipeError::BadValue {
+            key: "board",
+            found: format!("\"{}\"", shorten(board)),
+            expected: "ROWSxCOLUMNS from 2x2 to 5x5, such as \"4x4\"".into(),
+        }),
+    }
+}
+
+/// A name may become part of a file name: it must not lead elsewhere, or hide.
+fn check_name(name: &str) -> Result<(), RecipeError> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
+    if (1..=64).contains(&name.len()) && name.chars().all(fits) && !name.starts_with('.') {
+        return Ok(());
+    }
+    Err(RecipeError::BadValue {
+        key: "name",
+        found: format!("\"{}\"", shorten(name)),
+        expected: "1 to 64 letters, digits, or any of - _ . +, not beginning with a dot".into(),
+    })
+}
+
+fn whole(key: &'static str, found: u64, range: RangeInclusive<u64>) -> Result<(), RecipeError> {
+    if range.contains(&found) {
+        return Ok(());
+    }
+    let expected = format!("a whole number from {} to {}", range.start(), range.end());
+    Err(bad(key, found, expected))
+}
+
+fn bad(key: &'static str, found: impl Debug, expected: impl Into<String>) -> RecipeError {
+    RecipeError::BadValue {
+        key,
+        found: format!("{found:?}"),
+        expected: expected.into(),
+    }
+}
+
+fn needs_backward(key: &'static str, found: String) -> RecipeError {
+    RecipeError::Conflict {
+        key,
+        found,
+        other: "learner.update",
+        other_found: "forward",
+        needed: "backward",
+    }
+}
