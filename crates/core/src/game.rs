@@ -18,7 +18,7 @@ use std::fmt;
 use std::hash::Hash;
 
 pub use board::Board;
-pub use classic::{Classic, CLASSIC_SPAWNS};
+pub use classic::{CLASSIC_SPAWNS, Classic};
 pub use grid::{Grid, GridBoard};
 
 use crate::ntuple::Plan;
@@ -70,7 +70,10 @@ impl Shape {
     /// A shape, if both sides are within [`Shape::SIDES`].
     pub fn new(rows: usize, cols: usize) -> Option<Self> {
         let fits = Self::SIDES.contains(&rows) && Self::SIDES.contains(&cols);
-        fits.then_some(Self { rows: rows as u8, cols: cols as u8 })
+        fits.then_some(Self {
+            rows: rows as u8,
+            cols: cols as u8,
+        })
     }
 
     /// Rows.
@@ -92,7 +95,11 @@ impl Shape {
     /// `symmetries()[s][i]`. Eight of a square, four of a rectangle; the first changes nothing.
     pub fn symmetries(self) -> Vec<Vec<usize>> {
         let (rows, cols) = (self.rows(), self.cols());
-        let transposes: &[bool] = if rows == cols { &[false, true] } else { &[false] };
+        let transposes: &[bool] = if rows == cols {
+            &[false, true]
+        } else {
+            &[false]
+        };
         let mut all = Vec::new();
         for &transpose in transposes {
             for flip_rows in [false, true] {
@@ -184,9 +191,10 @@ impl<A: Copy> Slides<A> {
 
     /// The legal slides, in the order of directions.
     pub fn legal(&self) -> impl Iterator<Item = (Direction, A, u32)> + '_ {
-        Direction::ALL
-            .into_iter()
-            .filter_map(|direction| self.get(direction).map(|(after, reward)| (direction, after, reward)))
+        Direction::ALL.into_iter().filter_map(|direction| {
+            self.get(direction)
+                .map(|(after, reward)| (direction, after, reward))
+        })
     }
 }
 
@@ -286,7 +294,10 @@ pub trait Game: Copy + Send + Sync + 'static {
 
     /// The largest tile index of a state.
     fn largest(&self, state: Self::State) -> u8 {
-        (0..self.shape().cells()).map(|i| state.cell(i)).max().unwrap_or(0)
+        (0..self.shape().cells())
+            .map(|i| state.cell(i))
+            .max()
+            .unwrap_or(0)
     }
 }
 

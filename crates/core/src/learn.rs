@@ -26,7 +26,11 @@ pub struct Credit {
 
 impl Default for Credit {
     fn default() -> Self {
-        Self { rate: 0.1, lambda: 0.0, reward_twice: false }
+        Self {
+            rate: 0.1,
+            lambda: 0.0,
+            reward_twice: false,
+        }
     }
 }
 
@@ -51,6 +55,10 @@ impl Surprise {
 
     /// The mean of |delta|; 0 before the first update.
     pub fn mean(&self) -> f64 {
-        if self.updates == 0 { 0.0 } else { self.sum / self.updates as f64 }
+        if self.updates == 0 {
+            0.0
+        } else {
+            self.sum / self.updates as f64
+        }
     }
 }

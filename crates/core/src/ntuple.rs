@@ -37,6 +37,10 @@ pub trait Network: Send + Sync {
         self.tables().value_of(position)
     }
 
+    /// Works out anew whatever is derived from the weights: after reading them, and now and then
+    /// when several threads write.
+    fn refresh(&self) {}
+
     /// Asks the processor for the weights of a position that will be valued soon. With all four
     /// afterstates asked for before the first is summed, their cache misses are waited for together.
     #[inline(always)]
@@ -73,10 +77,17 @@ impl<W: Weight> Tables<W> {
     pub fn new(tuples: &TupleSet, initial: Value) -> io::Result<Self> {
         let plan = Plan::new(tuples);
         let len = usize::try_from(tuples.weights()).map_err(io::Error::other)?;
-        let tables = Self { tuples: tuples.clone(), plan, weights: Slab::zeroed(len)? };
+        let tables = Self {
+            tuples: tuples.clone(),
+            plan,
+            weights: Slab::zeroed(len)?,
+        };
         if initial != 0.0 {
             let share = initial / tables.active() as Value;
-            tables.weights.iter().for_each(|weight| weight.set_part(0, share));
+            tables
+                .weights
+                .iter()
+                .for_each(|weight| weight.set_part(0, share));
         }
         Ok(tables)
     }
@@ -168,7 +179,9 @@ mod tests {
         let network = Tables::new(&tuples, 0.0).unwrap();
         let mut rng = game_rng(3, 3);
         for (_, table) in network.each() {
-            table.iter().for_each(|w: &Plain| w.set_part(0, rng.below(1000) as Value / 8.0));
+            table
+                .iter()
+                .for_each(|w: &Plain| w.set_part(0, rng.below(1000) as Value / 8.0));
         }
         network
     }
@@ -176,12 +189,18 @@ mod tests {
     /// Cells that hold few tiles, so that most are empty or small.
     fn random_board(number: u64) -> Board {
         let mut rng = game_rng(4, number);
-        Board::from_tiles(&std::array::from_fn(|_| rng.below(12).saturating_sub(4) as u8))
+        Board::from_tiles(&std::array::from_fn(|_| {
+            rng.below(12).saturating_sub(4) as u8
+        }))
     }
 
     #[test]
     fn the_fast_board_looks_up_what_the_slow_one_does() {
-        for (set, symmetry) in [("4x6", true), ("8x4", false), ("210 fed05a 9 048c1 43527816", true)] {
+        for (set, symmetry) in [
+            ("4x6", true),
+            ("8x4", false),
+            ("210 fed05a 9 048c1 43527816", true),
+        ] {
             let plan = Plan::new(&TupleSet::parse(set, Shape::FOUR, symmetry).unwrap());
             for number in 0..200 {
                 let board = random_board(number);
@@ -209,7 +228,13 @@ mod tests {
         let tuples = TupleSet::parse("0 15", Shape::FOUR, false).unwrap();
         let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
         let board = Board::from_packed(0x21);
-        assert_eq!(network.update(board, 10.0, 0.5), Updated { value: 5.0, delta: 10.0 });
+        assert_eq!(
+            network.update(board, 10.0, 0.5),
+            Updated {
+                value: 5.0,
+                delta: 10.0
+            }
+        );
         let tables: Vec<_> = network.each().map(|(_, table)| table).collect();
         assert_eq!(tables[0][1].get(), 2.5);
         assert_eq!(tables[1][2].get(), 2.5);

@@ -120,7 +120,11 @@ impl<G: Game, W: Weight> Viewpoint<G> for Afterstates<W> {
 
     #[inline(always)]
     fn visited(step: &Step<G>) -> Visit<G::After> {
-        Visit { position: step.after, before: step.reward as Value, after: 0.0 }
+        Visit {
+            position: step.after,
+            before: step.reward as Value,
+            after: 0.0,
+        }
     }
 
     #[inline(always)]
@@ -144,7 +148,11 @@ impl<G: Game, W: Weight> Viewpoint<G> for States<W> {
 
     #[inline(always)]
     fn visited(step: &Step<G>) -> Visit<G::State> {
-        Visit { position: step.state, before: 0.0, after: step.reward as Value }
+        Visit {
+            position: step.state,
+            before: 0.0,
+            after: step.reward as Value,
+        }
     }
 
     #[inline(always)]
@@ -199,7 +207,13 @@ impl<G: Game, V: Viewpoint<G>> Policy<G> for Greedy<'_, G, V> {
                 equals = 1;
             }
             if wins {
-                best = Some(Step { state, direction, after, reward, value });
+                best = Some(Step {
+                    state,
+                    direction,
+                    after,
+                    reward,
+                    value,
+                });
                 best_total = total;
             }
         }
@@ -215,8 +229,18 @@ impl<G: Game> Policy<G> for Random {
     fn choose(&mut self, game: &G, state: G::State, rng: &mut Rng) -> Option<Step<G>> {
         let slides = game.slides(state);
         let count = slides.legal().count() as u32;
-        let pick = if count == 0 { return None } else { rng.below(count) as usize };
+        let pick = if count == 0 {
+            return None;
+        } else {
+            rng.below(count) as usize
+        };
         let (direction, after, reward) = slides.legal().nth(pick)?;
-        Some(Step { state, direction, after, reward, value: 0.0 })
+        Some(Step {
+            state,
+            direction,
+            after,
+            reward,
+            value: 0.0,
+        })
     }
 }

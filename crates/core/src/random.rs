@@ -51,7 +51,10 @@ mod tests {
         let mut seen = std::collections::HashSet::new();
         for seed in 0..100 {
             for number in 0..1000 {
-                assert!(seen.insert(first(seed, number)), "streams {seed}/{number} repeat another");
+                assert!(
+                    seen.insert(first(seed, number)),
+                    "streams {seed}/{number} repeat another"
+                );
             }
         }
     }
@@ -64,6 +67,9 @@ mod tests {
             counts[rng.below(7) as usize] += 1;
         }
         // Six standard deviations of a binomial(70_000, 1/7) are 556.
-        assert!(counts.iter().all(|&n| n.abs_diff(10_000) < 556), "{counts:?}");
+        assert!(
+            counts.iter().all(|&n| n.abs_diff(10_000) < 556),
+            "{counts:?}"
+        );
     }
 }

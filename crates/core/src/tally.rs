@@ -66,12 +66,18 @@ impl Tally {
 
     /// The share of games whose largest tile was exactly `tile`.
     pub fn end(&self, tile: u64) -> f64 {
-        ratio(self.ended.get(&tile).copied().unwrap_or(0) as f64, self.games as f64)
+        ratio(
+            self.ended.get(&tile).copied().unwrap_or(0) as f64,
+            self.games as f64,
+        )
     }
 
     /// The block printed during training, headed by the number of games so far.
     pub fn block(&self, games_so_far: u64) -> impl fmt::Display + '_ {
-        Block { tally: self, games_so_far }
+        Block {
+            tally: self,
+            games_so_far,
+        }
     }
 }
 
@@ -120,7 +126,11 @@ mod tests {
     fn tally(ends: &[(u64, u64)]) -> Tally {
         let mut tally = Tally::default();
         for &(largest, score) in ends {
-            tally.add(&Outcome { score, moves: 100, largest });
+            tally.add(&Outcome {
+                score,
+                moves: 100,
+                largest,
+            });
         }
         tally
     }

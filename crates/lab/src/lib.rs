@@ -1,1 +1,21 @@
+//! The laboratory: everything between the pure core and the faces that people use.
+//!
+//! A [`recipe`] names what to learn; the [`registry`] makes types of its words; the [`trainer`] plays
+//! and learns into a [`run`] folder; [`evaluate`], [`compare`] and [`analyze`] ask a [`model`] how good
+//! it is; [`plot`] draws. Libraries return typed errors and print nothing.
+
+pub mod analyze;
+pub mod compare;
+mod disk;
+pub mod error;
+pub mod evaluate;
+pub mod model;
 pub mod plot;
+pub mod recipe;
+pub mod registry;
+pub mod run;
+mod share;
+mod statistics;
+pub mod trainer;
+
+pub use error::LabError;

@@ -98,7 +98,11 @@ pub fn write<W: Weight>(
                     let found = weight.part(part);
                     if !found.is_finite() {
                         let table = format!("{pattern}{suffix}");
-                        return Err(NativeError::NotFinite { table, index: (n << 14) + k, found });
+                        return Err(NativeError::NotFinite {
+                            table,
+                            index: (n << 14) + k,
+                            found,
+                        });
                     }
                     buffer.extend_from_slice(&found.to_le_bytes());
                 }
@@ -136,11 +140,17 @@ fn header(tuples: &TupleSet, metadata: &Metadata, parts: &[&str]) -> String {
 pub fn read_metadata(bytes: &[u8]) -> Result<Metadata, NativeError> {
     let (_, header) = SafeTensors::read_metadata(bytes)?;
     SafeTensors::deserialize(bytes)?;
-    let metadata = header.metadata().as_ref().ok_or(NativeError::Foreign("afterstate"))?;
+    let metadata = header
+        .metadata()
+        .as_ref()
+        .ok_or(NativeError::Foreign("afterstate"))?;
     if !metadata.contains_key("afterstate") {
         return Err(NativeError::Foreign("afterstate"));
     }
-    Ok(metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
+    Ok(metadata
+        .iter()
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect())
 }
 
 /// Fills a new network from a file. Zeros are skipped: they are there already, and writing them
@@ -166,17 +176,27 @@ fn read_table<W: Weight>(
     part: usize,
 ) -> Result<(), NativeError> {
     let name = format!("{pattern}{suffix}");
-    let tensor = tensors.tensor(&name).map_err(|_| NativeError::NoTable(name.clone()))?;
+    let tensor = tensors
+        .tensor(&name)
+        .map_err(|_| NativeError::NoTable(name.clone()))?;
     let numbers: usize = tensor.shape().iter().product();
     if tensor.dtype() != Dtype::F32 || numbers != table.len() {
         let found = format!("{:?} numbers of type {:?}", tensor.shape(), tensor.dtype());
-        return Err(NativeError::Table { table: name, found, expected: table.len() });
+        return Err(NativeError::Table {
+            table: name,
+            found,
+            expected: table.len(),
+        });
     }
     let (values, _) = tensor.data().as_chunks::<4>();
     for (index, (value, weight)) in values.iter().zip(table).enumerate() {
         let found = f32::from_le_bytes(*value);
         if !found.is_finite() {
-            return Err(NativeError::NotFinite { table: name, index, found });
+            return Err(NativeError::NotFinite {
+                table: name,
+                index,
+                found,
+            });
         }
         if found != 0.0 {
             weight.set_part(part, found);
@@ -205,7 +225,10 @@ mod tests {
     }
 
     fn file(keep: Keep) -> Vec<u8> {
-        let metadata = Metadata::from([("afterstate".into(), "1".into()), ("game".into(), "2048".into())]);
+        let metadata = Metadata::from([
+            ("afterstate".into(), "1".into()),
+            ("game".into(), "2048".into()),
+        ]);
         let mut bytes = Vec::new();
         write(&trained(), &metadata, keep, &mut bytes).unwrap();
         bytes
@@ -213,7 +236,9 @@ mod tests {
 
     fn parts<W: Weight>(network: &Tables<W>) -> Vec<u32> {
         let tables = network.each().flat_map(|(_, table)| table);
-        tables.flat_map(|w| (0..W::PARTS.len()).map(|k| w.part(k).to_bits())).collect()
+        tables
+            .flat_map(|w| (0..W::PARTS.len()).map(|k| w.part(k).to_bits()))
+            .collect()
     }
 
     #[test]

@@ -19,7 +19,10 @@ const LOWEST_BITS: u64 = 0x1111_1111_1111_1111;
 
 impl Board {
     /// The board without tiles.
-    pub const EMPTY: Self = Self { cells: 0, beyond: 0 };
+    pub const EMPTY: Self = Self {
+        cells: 0,
+        beyond: 0,
+    };
 
     /// A board of tiles up to 32768 from its packed cells.
     pub fn from_packed(cells: u64) -> Self {
@@ -82,7 +85,10 @@ impl Board {
     /// The board with a small tile in an empty cell.
     #[inline(always)]
     pub fn with(self, cell: usize, tile: u8) -> Self {
-        Self { cells: self.cells | u64::from(tile) << (4 * cell), ..self }
+        Self {
+            cells: self.cells | u64::from(tile) << (4 * cell),
+            ..self
+        }
     }
 }
 

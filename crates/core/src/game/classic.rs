@@ -29,7 +29,10 @@ impl Classic {
         let columns = transpose(cells);
         let (left, right, across) = self.slide_lines(cells);
         let (up, down, along) = self.slide_lines(columns);
-        ([transpose(up), right, transpose(down), left], [along, across, along, across])
+        (
+            [transpose(up), right, transpose(down), left],
+            [along, across, along, across],
+        )
     }
 
     #[inline(always)]
@@ -49,7 +52,8 @@ impl Classic {
     fn slow_slides(board: Board) -> Slides<After<Board>> {
         let grid = board.to_grid();
         Slides::new(After(board), |direction| {
-            grid.slide(direction).map(|(after, reward)| (After(Board::from_grid(after)), reward))
+            grid.slide(direction)
+                .map(|(after, reward)| (After(Board::from_grid(after)), reward))
         })
     }
 }
@@ -101,7 +105,10 @@ impl Game for Classic {
 
     #[inline(always)]
     fn spawns(&self, After(board): Self::After) -> Spawns {
-        Spawns { cells: board.empty_cells(), tiles: &CLASSIC_SPAWNS }
+        Spawns {
+            cells: board.empty_cells(),
+            tiles: &CLASSIC_SPAWNS,
+        }
     }
 
     #[inline(always)]

@@ -28,17 +28,30 @@ pub fn conformance<G: Game>(game: &G, games: u64) {
 }
 
 fn tiles<G: Game, P: Position>(game: &G, position: P) -> Vec<u8> {
-    (0..game.shape().cells()).map(|i| position.cell(i)).collect()
+    (0..game.shape().cells())
+        .map(|i| position.cell(i))
+        .collect()
 }
 
 fn check<G: Game>(game: &G, state: G::State) {
     let before = tiles(game, state);
-    assert_eq!(game.state(&before).map(|s| tiles(game, s)), Some(before.clone()), "state() reads its own tiles");
-    assert!(game.largest(state) <= game.largest_tile(), "a tile larger than the largest: {before:?}");
+    assert_eq!(
+        game.state(&before).map(|s| tiles(game, s)),
+        Some(before.clone()),
+        "state() reads its own tiles"
+    );
+    assert!(
+        game.largest(state) <= game.largest_tile(),
+        "a tile larger than the largest: {before:?}"
+    );
 
     for direction in Direction::ALL {
         if let Some((after, _)) = game.slides(state).get(direction) {
-            assert_ne!(tiles(game, after), before, "a legal slide changes the board");
+            assert_ne!(
+                tiles(game, after),
+                before,
+                "a legal slide changes the board"
+            );
             check_spawns(game, after);
         }
     }
@@ -56,7 +69,10 @@ fn check_spawns<G: Game>(game: &G, after: G::After) {
         assert!(seen.insert(state), "a spawn that comes twice");
         let now = tiles(game, state);
         let changed: Vec<_> = (0..now.len()).filter(|&i| now[i] != before[i]).collect();
-        assert!(changed.len() == 1 && before[changed[0]] == 0, "{before:?} became {now:?}");
+        assert!(
+            changed.len() == 1 && before[changed[0]] == 0,
+            "{before:?} became {now:?}"
+        );
     });
     assert!((total - 1.0).abs() < 1e-12, "chances sum to {total}");
 }
@@ -73,14 +89,22 @@ fn spawn_checked<G: Game>(game: &G, after: G::After, rng: &mut Rng) -> G::State 
 fn check_symmetry<G: Game>(game: &G, tiles: &[u8]) {
     let rewards = |tiles: &[u8]| {
         let state = game.state(tiles).expect("an image of a state is a state");
-        let mut rewards: Vec<_> = game.slides(state).legal().map(|(_, _, reward)| reward).collect();
+        let mut rewards: Vec<_> = game
+            .slides(state)
+            .legal()
+            .map(|(_, _, reward)| reward)
+            .collect();
         rewards.sort_unstable();
         rewards
     };
     let expected = rewards(tiles);
     for symmetry in game.shape().symmetries() {
         let image: Vec<_> = symmetry.iter().map(|&source| tiles[source]).collect();
-        assert_eq!(rewards(&image), expected, "rewards of {tiles:?} and its image {image:?}");
+        assert_eq!(
+            rewards(&image),
+            expected,
+            "rewards of {tiles:?} and its image {image:?}"
+        );
     }
 }
 

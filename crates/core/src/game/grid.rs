@@ -18,7 +18,10 @@ pub struct GridBoard {
 impl GridBoard {
     /// A board without tiles.
     pub fn empty(shape: Shape) -> Self {
-        Self { shape, cells: [0; Shape::MAX_CELLS] }
+        Self {
+            shape,
+            cells: [0; Shape::MAX_CELLS],
+        }
     }
 
     /// The board with these tile indices, if there is one for every cell.
@@ -152,12 +155,17 @@ impl Game for Grid {
 
     fn slides(&self, State(board): Self::State) -> Slides<Self::After> {
         Slides::new(After(board), |direction| {
-            board.slide(direction).map(|(after, reward)| (After(after), reward))
+            board
+                .slide(direction)
+                .map(|(after, reward)| (After(after), reward))
         })
     }
 
     fn spawns(&self, After(board): Self::After) -> Spawns {
-        Spawns { cells: board.empty_cells(), tiles: &CLASSIC_SPAWNS }
+        Spawns {
+            cells: board.empty_cells(),
+            tiles: &CLASSIC_SPAWNS,
+        }
     }
 
     fn place(&self, After(board): Self::After, cell: usize, tile: u8) -> Self::State {
@@ -177,7 +185,13 @@ impl Game for Grid {
 pub(super) fn possible(shape: Shape, tiles: &[u8]) -> bool {
     let cells = shape.cells();
     let known = tiles.len() == cells && tiles.iter().all(|&tile| usize::from(tile) <= cells + 1);
-    let sum = |tiles: &[u8]| tiles.iter().filter(|&&t| t > 0).map(|&t| 1u64 << t).sum::<u64>();
+    let sum = |tiles: &[u8]| {
+        tiles
+            .iter()
+            .filter(|&&t| t > 0)
+            .map(|&t| 1u64 << t)
+            .sum::<u64>()
+    };
     known && sum(tiles) <= (1u64 << (cells + 2)) - 4
 }
 

@@ -67,7 +67,10 @@ fn unpack(row: u16) -> [u8; 4] {
 /// Two 32768-tiles make a tile that does not fit into four bits. Such a row is packed as if it did
 /// not merge, and never read: [`Classic`](super::Classic) takes the slow path for these boards.
 fn pack(tiles: [u8; 4]) -> u16 {
-    tiles.iter().rev().fold(0, |row, &tile| row << 4 | u16::from(tile.min(15)))
+    tiles
+        .iter()
+        .rev()
+        .fold(0, |row, &tile| row << 4 | u16::from(tile.min(15)))
 }
 
 #[cfg(test)]
@@ -86,9 +89,16 @@ mod tests {
                 continue;
             }
             let board = GridBoard::from_tiles(shape, &[&tiles[..], &[0; 4]].concat()).unwrap();
-            for (direction, fast) in [(Direction::Left, rows.left(row)), (Direction::Right, rows.right(row))] {
+            for (direction, fast) in [
+                (Direction::Left, rows.left(row)),
+                (Direction::Right, rows.right(row)),
+            ] {
                 let (slow, reward) = board.slide(direction).unwrap_or((board, 0));
-                assert_eq!(slow.tiles()[..4], unpack(fast), "row {row:04x} {direction:?}");
+                assert_eq!(
+                    slow.tiles()[..4],
+                    unpack(fast),
+                    "row {row:04x} {direction:?}"
+                );
                 assert_eq!(reward, rows.reward(row), "row {row:04x} {direction:?}");
             }
         }

@@ -28,7 +28,12 @@ pub struct Backward<'n, G: Game, V: Viewpoint<G>> {
 impl<'n, G: Game, V: Viewpoint<G>> Backward<'n, G, V> {
     /// A learner that adjusts this network.
     pub fn new(network: &'n V::Network, credit: Credit) -> Self {
-        Self { network, credit, path: Vec::new(), surprise: Surprise::default() }
+        Self {
+            network,
+            credit,
+            path: Vec::new(),
+            surprise: Surprise::default(),
+        }
     }
 }
 
@@ -39,7 +44,11 @@ impl<G: Game, V: Viewpoint<G>> Learner<G> for Backward<'_, G, V> {
     }
 
     fn finish(&mut self) {
-        let Credit { rate, lambda, reward_twice } = self.credit;
+        let Credit {
+            rate,
+            lambda,
+            reward_twice,
+        } = self.credit;
         let mut z = 0.0;
         for (t, visit) in self.path.iter().enumerate().rev() {
             if let Some(soon) = t.checked_sub(PREFETCH_DISTANCE) {

@@ -21,7 +21,12 @@ pub struct Forward<'n, G: Game, V: Viewpoint<G>> {
 impl<'n, G: Game, V: Viewpoint<G>> Forward<'n, G, V> {
     /// A learner that adjusts this network.
     pub fn new(network: &'n V::Network, rate: Value) -> Self {
-        Self { network, rate, last: None, surprise: Surprise::default() }
+        Self {
+            network,
+            rate,
+            last: None,
+            surprise: Surprise::default(),
+        }
     }
 }
 
@@ -31,13 +36,15 @@ impl<G: Game, V: Viewpoint<G>> Learner<G> for Forward<'_, G, V> {
         let visit = V::visited(step);
         if let Some(last) = self.last.replace(visit) {
             let target = last.after + visit.before + V::value(self.network, step);
-            self.surprise.note(self.network.update(last.position, target, self.rate));
+            self.surprise
+                .note(self.network.update(last.position, target, self.rate));
         }
     }
 
     fn finish(&mut self) {
         if let Some(last) = self.last.take() {
-            self.surprise.note(self.network.update(last.position, last.after, self.rate));
+            self.surprise
+                .note(self.network.update(last.position, last.after, self.rate));
         }
     }
 

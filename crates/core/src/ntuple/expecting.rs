@@ -16,7 +16,7 @@
 //! a choice, and 5 times as many moves a second (benchmarks/).
 //!
 //! Two threads that write one `ahead` at the same moment lose a change, as with weights, but here
-//! nothing would ever mend it. So [`Expecting::refresh`] works them out anew, now and then.
+//! nothing would ever mend it. So [`Network::refresh`] works them out anew, now and then.
 
 use std::io;
 
@@ -38,7 +38,10 @@ impl<W: Weight> Expecting<W> {
     /// When the system refuses the memory.
     pub fn new(tuples: &TupleSet, initial: Value, tiles: &'static [(u8, f64)]) -> io::Result<Self> {
         // Where all weights are equal a new tile adds nothing: `ahead` is rightly 0 everywhere.
-        Ok(Self { tables: Tables::new(tuples, initial)?, tiles })
+        Ok(Self {
+            tables: Tables::new(tuples, initial)?,
+            tiles,
+        })
     }
 
     /// The expected value of a position after its next new tile, which may enter any of its
@@ -70,24 +73,6 @@ impl<W: Weight> Expecting<W> {
             }
         }
     }
-
-    /// Works out every `ahead` from the weights alone.
-    pub fn refresh(&self) {
-        for weight in self.tables.weights.iter().filter(|weight| weight.ahead() != 0.0) {
-            weight.set_ahead(0.0);
-        }
-        // The first symmetry looks up each table once.
-        for lookup in &self.tables.plan.lookups()[..self.tables.tuples.patterns().len()] {
-            let (table, ones) = lookup.place();
-            let last = 15 * ones;
-            for i in table..=table + last {
-                let weight = self.tables.weights[i].get();
-                if weight != 0.0 {
-                    self.spread(table, ones, i, weight);
-                }
-            }
-        }
-    }
 }
 
 /// The lowest bit of every digit that equals `tile`.
@@ -114,6 +99,28 @@ impl<W: Weight> Network for Expecting<W> {
             self.spread(table, ones, i, change);
         })
     }
+
+    fn refresh(&self) {
+        for weight in self
+            .tables
+            .weights
+            .iter()
+            .filter(|weight| weight.ahead() != 0.0)
+        {
+            weight.set_ahead(0.0);
+        }
+        // The first symmetry looks up each table once.
+        for lookup in &self.tables.plan.lookups()[..self.tables.tuples.patterns().len()] {
+            let (table, ones) = lookup.place();
+            let last = 15 * ones;
+            for i in table..=table + last {
+                let weight = self.tables.weights[i].get();
+                if weight != 0.0 {
+                    self.spread(table, ones, i, weight);
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -125,13 +132,17 @@ mod tests {
 
     fn random_board(number: u64) -> Board {
         let mut rng = game_rng(4, number);
-        Board::from_tiles(&std::array::from_fn(|_| rng.below(10).saturating_sub(5) as u8))
+        Board::from_tiles(&std::array::from_fn(|_| {
+            rng.below(10).saturating_sub(5) as u8
+        }))
     }
 
     /// The mean over every new tile, by its definition.
     fn slow_expectation<W: Weight>(network: &Expecting<W>, after: After<Board>) -> f64 {
         let mut mean = 0.0;
-        Classic::new().for_each_spawn(after, |state, chance| mean += chance * f64::from(network.value(state)));
+        Classic::new().for_each_spawn(after, |state, chance| {
+            mean += chance * f64::from(network.value(state))
+        });
         mean
     }
 
@@ -139,8 +150,12 @@ mod tests {
         for number in 0..500 {
             let board = random_board(number);
             let slow = slow_expectation(network, After(board));
-            let fast = f64::from(network.expectation(After(board), board.empty_cells().count_ones()));
-            assert!((fast - slow).abs() < 1e-3 + 1e-5 * slow.abs(), "{fast} and {slow} for {board:?}");
+            let fast =
+                f64::from(network.expectation(After(board), board.empty_cells().count_ones()));
+            assert!(
+                (fast - slow).abs() < 1e-3 + 1e-5 * slow.abs(),
+                "{fast} and {slow} for {board:?}"
+            );
         }
     }
 
@@ -148,7 +163,11 @@ mod tests {
         let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
         let network = Expecting::new(&tuples, 50.0, &CLASSIC_SPAWNS).unwrap();
         for number in 0..3000 {
-            network.update(random_board(number % 700), (number % 13) as Value * 20.0, 0.5);
+            network.update(
+                random_board(number % 700),
+                (number % 13) as Value * 20.0,
+                0.5,
+            );
         }
         network
     }

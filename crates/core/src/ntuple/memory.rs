@@ -38,12 +38,18 @@ pub(super) struct Slab<T: Zeroed> {
 impl<T: Zeroed> Slab<T> {
     /// Asks the system for memory.
     pub(super) fn zeroed(len: usize) -> io::Result<Self> {
-        let bytes = len.checked_mul(size_of::<T>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let bytes = len
+            .checked_mul(size_of::<T>())
+            .ok_or(io::ErrorKind::OutOfMemory)?;
         let map = MmapMut::map_anon(bytes)?;
         // Huge pages are a wish: a system without them is slower, not wrong.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
-        Ok(Self { map, len, kind: PhantomData })
+        Ok(Self {
+            map,
+            len,
+            kind: PhantomData,
+        })
     }
 }
 

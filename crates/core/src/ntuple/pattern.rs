@@ -15,7 +15,10 @@ pub const NAMED_SETS: [(&str, &str); 5] = [
     ("4x6", "012345 456789 012456 45689a"),
     ("5x6", "012345 456789 012456 45689a 89abcd"),
     ("6x6", "012456 456789 012345 234569 01259a 345678"),
-    ("8x6", "012456 456789 012345 234569 01259a 345678 134567 01489a"),
+    (
+        "8x6",
+        "012456 456789 012345 234569 01259a 345678 134567 01489a",
+    ),
     ("8x4", "0123 4567 89ab cdef 048c 159d 26ae 37bf"),
 ];
 
@@ -26,7 +29,10 @@ const LINES: &str = "lines";
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TupleSetError {
     /// No tuple at all.
-    #[error("the tuple set is empty; expected a named set ({}) or patterns such as `0123 4567`", names())]
+    #[error(
+        "the tuple set is empty; expected a named set ({}) or patterns such as `0123 4567`",
+        names()
+    )]
     Empty,
     /// A character that names no cell.
     #[error(
@@ -59,7 +65,10 @@ pub enum TupleSetError {
         cell: char,
     },
     /// A tuple with more cells than a table can have.
-    #[error("pattern `{pattern}` has {found} cells; a tuple has 1 to {}", Pattern::MAX_CELLS)]
+    #[error(
+        "pattern `{pattern}` has {found} cells; a tuple has 1 to {}",
+        Pattern::MAX_CELLS
+    )]
     TooLong {
         /// The pattern.
         pattern: String,
@@ -106,20 +115,36 @@ impl Pattern {
         let pattern = || text.to_owned();
         let mut cells = Vec::new();
         for found in text.chars() {
-            let cell = found.to_digit(36).ok_or_else(|| TupleSetError::NotACell { pattern: pattern(), found })?;
+            let cell = found.to_digit(36).ok_or_else(|| TupleSetError::NotACell {
+                pattern: pattern(),
+                found,
+            })?;
             if cell as usize >= Shape::MAX_CELLS {
-                return Err(TupleSetError::NotACell { pattern: pattern(), found });
+                return Err(TupleSetError::NotACell {
+                    pattern: pattern(),
+                    found,
+                });
             }
             if cell as usize >= shape.cells() {
-                return Err(TupleSetError::CellOutside { pattern: pattern(), cell: cell as usize, shape });
+                return Err(TupleSetError::CellOutside {
+                    pattern: pattern(),
+                    cell: cell as usize,
+                    shape,
+                });
             }
             if cells.contains(&(cell as u8)) {
-                return Err(TupleSetError::CellTwice { pattern: pattern(), cell: found });
+                return Err(TupleSetError::CellTwice {
+                    pattern: pattern(),
+                    cell: found,
+                });
             }
             cells.push(cell as u8);
         }
         if cells.len() > Self::MAX_CELLS {
-            return Err(TupleSetError::TooLong { pattern: pattern(), found: cells.len() });
+            return Err(TupleSetError::TooLong {
+                pattern: pattern(),
+                found: cells.len(),
+            });
         }
         Ok(Self { cells })
     }
@@ -137,7 +162,9 @@ impl Pattern {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.cells.iter().try_for_each(|&cell| write!(f, "{}", cell_name(cell)))
+        self.cells
+            .iter()
+            .try_for_each(|&cell| write!(f, "{}", cell_name(cell)))
     }
 }
 
@@ -172,7 +199,11 @@ impl TupleSet {
         let text = match named {
             Some((name, _)) if shape != Shape::FOUR => {
                 let example = (0..shape.cells().min(4) as u8).map(cell_name).collect();
-                return Err(TupleSetError::NotForShape { name: (*name).to_owned(), shape, example });
+                return Err(TupleSetError::NotForShape {
+                    name: (*name).to_owned(),
+                    shape,
+                    example,
+                });
             }
             Some((_, patterns)) => (*patterns).to_owned(),
             None if text.trim() == LINES => lines(shape),
@@ -182,14 +213,20 @@ impl TupleSet {
         for word in text.split_whitespace() {
             let pattern = Pattern::parse(word, shape)?;
             if patterns.contains(&pattern) {
-                return Err(TupleSetError::PatternTwice { pattern: word.to_owned() });
+                return Err(TupleSetError::PatternTwice {
+                    pattern: word.to_owned(),
+                });
             }
             patterns.push(pattern);
         }
         if patterns.is_empty() {
             return Err(TupleSetError::Empty);
         }
-        Ok(Self { patterns, shape, symmetry })
+        Ok(Self {
+            patterns,
+            shape,
+            symmetry,
+        })
     }
 
     /// The tuples.
@@ -209,7 +246,10 @@ impl TupleSet {
 
     /// The number of weights in all tables.
     pub fn weights(&self) -> u64 {
-        self.patterns.iter().map(|pattern| pattern.weights() as u64).sum()
+        self.patterns
+            .iter()
+            .map(|pattern| pattern.weights() as u64)
+            .sum()
     }
 }
 
@@ -225,9 +265,21 @@ impl fmt::Display for TupleSet {
 
 fn lines(shape: Shape) -> String {
     let (rows, cols) = (shape.rows(), shape.cols());
-    let row = |r: usize| (0..cols).map(move |c| cell_name((r * cols + c) as u8)).collect::<String>();
-    let col = |c: usize| (0..rows).map(move |r| cell_name((r * cols + c) as u8)).collect::<String>();
-    (0..rows).map(row).chain((0..cols).map(col)).collect::<Vec<_>>().join(" ")
+    let row = |r: usize| {
+        (0..cols)
+            .map(move |c| cell_name((r * cols + c) as u8))
+            .collect::<String>()
+    };
+    let col = |c: usize| {
+        (0..rows)
+            .map(move |r| cell_name((r * cols + c) as u8))
+            .collect::<String>()
+    };
+    (0..rows)
+        .map(row)
+        .chain((0..cols).map(col))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]
@@ -241,13 +293,46 @@ mod tests {
     #[test]
     fn wrong_sets_say_what_is_wrong() {
         assert_eq!(error("  "), TupleSetError::Empty);
-        assert_eq!(error("012 x12"), TupleSetError::NotACell { pattern: "x12".into(), found: 'x' });
-        assert_eq!(error("012é"), TupleSetError::NotACell { pattern: "012é".into(), found: 'é' });
-        let outside = TupleSetError::CellOutside { pattern: "01g".into(), cell: 16, shape: Shape::FOUR };
+        assert_eq!(
+            error("012 x12"),
+            TupleSetError::NotACell {
+                pattern: "x12".into(),
+                found: 'x'
+            }
+        );
+        assert_eq!(
+            error("012é"),
+            TupleSetError::NotACell {
+                pattern: "012é".into(),
+                found: 'é'
+            }
+        );
+        let outside = TupleSetError::CellOutside {
+            pattern: "01g".into(),
+            cell: 16,
+            shape: Shape::FOUR,
+        };
         assert_eq!(error("01g"), outside);
-        assert_eq!(error("0120"), TupleSetError::CellTwice { pattern: "0120".into(), cell: '0' });
-        assert_eq!(error("012345678"), TupleSetError::TooLong { pattern: "012345678".into(), found: 9 });
-        assert_eq!(error("012 345 012"), TupleSetError::PatternTwice { pattern: "012".into() });
+        assert_eq!(
+            error("0120"),
+            TupleSetError::CellTwice {
+                pattern: "0120".into(),
+                cell: '0'
+            }
+        );
+        assert_eq!(
+            error("012345678"),
+            TupleSetError::TooLong {
+                pattern: "012345678".into(),
+                found: 9
+            }
+        );
+        assert_eq!(
+            error("012 345 012"),
+            TupleSetError::PatternTwice {
+                pattern: "012".into()
+            }
+        );
         let small = TupleSet::parse("4x6", Shape::new(3, 3).unwrap(), true).unwrap_err();
         assert!(small.to_string().contains("`lines`"), "{small}");
     }

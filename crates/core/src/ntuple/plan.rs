@@ -19,7 +19,10 @@ impl Lookup {
     /// Where the table begins, and a one in every digit of an index into it.
     #[inline(always)]
     pub(super) fn place(&self) -> (usize, usize) {
-        (self.table, 0x1111_1111 & ((1 << (TILES_BITS * usize::from(self.len))) - 1))
+        (
+            self.table,
+            0x1111_1111 & ((1 << (TILES_BITS * usize::from(self.len))) - 1),
+        )
     }
 
     /// The index for the tiles that `tile` reports.
@@ -27,7 +30,9 @@ impl Lookup {
         let digits = self.cells[..usize::from(self.len)].iter().enumerate();
         self.table
             + digits
-                .map(|(k, &cell)| usize::from(tile(cell.into()).min(LARGEST_DIGIT)) << (TILES_BITS * k))
+                .map(|(k, &cell)| {
+                    usize::from(tile(cell.into()).min(LARGEST_DIGIT)) << (TILES_BITS * k)
+                })
                 .sum::<usize>()
     }
 }
@@ -69,7 +74,12 @@ impl Gather {
         }
         let mut runs = runs.into_iter();
         let mut next = || runs.next().unwrap_or_default();
-        Self { table, first: next(), second: next(), others: runs.collect() }
+        Self {
+            table,
+            first: next(),
+            second: next(),
+            others: runs.collect(),
+        }
     }
 
     /// The index for packed cells.
@@ -96,7 +106,11 @@ impl Plan {
     pub fn new(tuples: &TupleSet) -> Self {
         let shape = tuples.shape();
         let mut symmetries = shape.symmetries();
-        symmetries.truncate(if tuples.symmetry() { symmetries.len() } else { 1 });
+        symmetries.truncate(if tuples.symmetry() {
+            symmetries.len()
+        } else {
+            1
+        });
 
         let mut tables = Vec::new();
         let mut place = 0;
@@ -112,11 +126,22 @@ impl Plan {
                 for (k, &cell) in pattern.cells().iter().enumerate() {
                     cells[k] = symmetry[usize::from(cell)] as u8;
                 }
-                lookups.push(Lookup { table, cells, len: pattern.cells().len() as u8 });
+                lookups.push(Lookup {
+                    table,
+                    cells,
+                    len: pattern.cells().len() as u8,
+                });
             }
         }
-        let gathers = tables.iter().map(|&(table, pattern)| Gather::new(table, pattern)).collect();
-        Self { symmetries: symmetries.len(), lookups, gathers }
+        let gathers = tables
+            .iter()
+            .map(|&(table, pattern)| Gather::new(table, pattern))
+            .collect();
+        Self {
+            symmetries: symmetries.len(),
+            lookups,
+            gathers,
+        }
     }
 
     /// All lookups of one value: the tuples turned by the first symmetry, by the second, ...

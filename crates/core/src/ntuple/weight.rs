@@ -145,11 +145,19 @@ impl<W: Weight> Weight for Ahead<W> {
     }
 
     fn part(&self, part: usize) -> Value {
-        if part < W::PARTS.len() { self.weight.part(part) } else { self.ahead() }
+        if part < W::PARTS.len() {
+            self.weight.part(part)
+        } else {
+            self.ahead()
+        }
     }
 
     fn set_part(&self, part: usize, value: Value) {
-        if part < W::PARTS.len() { self.weight.set_part(part, value) } else { self.set_ahead(value) }
+        if part < W::PARTS.len() {
+            self.weight.set_part(part, value)
+        } else {
+            self.set_ahead(value)
+        }
     }
 }
 
@@ -166,7 +174,10 @@ mod tests {
         assert_eq!(weight.adjust(-4.0, 0.5), 2.0);
         // |E|/A = 1/3: 2 + 0.5 * 6/3 = 3; E = 10, A = 18.
         assert_eq!(weight.adjust(6.0, 0.5), 3.0);
-        assert_eq!([weight.part(0), weight.part(1), weight.part(2)], [3.0, 10.0, 18.0]);
+        assert_eq!(
+            [weight.part(0), weight.part(1), weight.part(2)],
+            [3.0, 10.0, 18.0]
+        );
     }
 
     #[test]

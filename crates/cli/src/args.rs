@@ -1,0 +1,160 @@
+//! The arguments of every command.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// Learns, evaluates and explains 2048-like games with n-tuple networks.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100)]
+#[command(after_help = "Examples:
+  afterstate train                      learn 2048 in a minute or two, into runs/quick
+  afterstate eval runs/quick            how good is it?
+  afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2
+  afterstate recipes                    what else can be trained")]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// One file of `commands` each.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Train a player by a recipe, or go on with a run
+    Train(TrainArgs),
+    /// Play games with a model and report how good it is, with 95% intervals
+    Eval(EvalArgs),
+    /// Compare two models over games paired by seed
+    Compare(CompareArgs),
+    /// Say what every move of a board is worth
+    Analyze(AnalyzeArgs),
+    /// Draw the learning curves of one or several runs, as PNG and SVG
+    Plot(PlotArgs),
+    /// List every recipe, with what it is for and the figure it reaches
+    Recipes(RecipesArgs),
+}
+
+/// `afterstate train`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate train
+  afterstate train td-4x6 --threads 1 --seed 7
+  afterstate train quick --set learner.lambda=0.8 --set tuples=8x6 --out runs/try
+  afterstate train my-recipe.toml
+  afterstate train --board 3x3 --set tuples=\"012345 345678 lines\"
+  afterstate train --resume runs/quick                     go on after Ctrl-C or a crash
+  afterstate train --resume runs/quick --episodes 60000    train longer
+
+Ctrl-C saves a checkpoint and says how to go on.")]
+pub struct TrainArgs {
+    /// A built-in recipe (see `afterstate recipes`) or a .toml file
+    #[arg(default_value = "quick", conflicts_with = "resume")]
+    pub recipe: String,
+    /// Go on with the run in this folder, from its last checkpoint
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["game", "board", "seed", "out", "set"])]
+    pub resume: Option<PathBuf>,
+    /// The game to learn
+    #[arg(long)]
+    pub game: Option<String>,
+    /// Rows and columns of its board, from 2x2 to 5x5
+    #[arg(long, value_name = "RxC")]
+    pub board: Option<String>,
+    /// Games to train for
+    #[arg(long, value_name = "N")]
+    pub episodes: Option<u64>,
+    /// Threads that play at once; 0 means one for each core
+    #[arg(long, value_name = "T")]
+    pub threads: Option<usize>,
+    /// The seed: with one thread, the same seed gives the same model
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// The run folder to make [default: runs/ and the recipe's name]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Override any key of the recipe; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// How many games, with which seed, on how many threads.
+#[derive(Debug, clap::Args)]
+pub struct GamesArgs {
+    /// Games to play
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub games: u64,
+    /// Threads that play at once; 0 means one for each core. The figures do not depend on it
+    #[arg(long, value_name = "T", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    pub threads: u16,
+    /// The seed of the games
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `afterstate eval`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate eval runs/quick
+  afterstate eval runs/quick/model.safetensors --games 10000 --seed 7 --json")]
+pub struct EvalArgs {
+    /// A model file or a run folder
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub play: GamesArgs,
+}
+
+/// `afterstate compare`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate compare runs/state-6 runs/state-6x6 --games 10000")]
+pub struct CompareArgs {
+    /// A model file or a run folder
+    pub a: PathBuf,
+    /// Another one, for the same game and board
+    pub b: PathBuf,
+    #[command(flatten)]
+    pub play: GamesArgs,
+}
+
+/// `afterstate analyze`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2
+  afterstate analyze 1024,512,8,2/256,64,4,0/2,0,0,0/0,0,0,0 --model runs/td-4x6 --json")]
+pub struct AnalyzeArgs {
+    /// Tile values by rows: commas between cells, slashes between rows, 0 for an empty cell
+    pub board: String,
+    /// A model file or a run folder [default: the run under runs/ that was saved last]
+    #[arg(long)]
+    pub model: Option<PathBuf>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `afterstate plot`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate plot runs/quick                            into runs/quick/plots
+  afterstate plot runs/quick runs/td-4x6 --out compared several runs in one picture")]
+pub struct PlotArgs {
+    /// Run folders
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Where to put the pictures [default: the run's own plots/, or plots/ for several]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+/// `afterstate recipes`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate recipes
+  afterstate recipes quick > my-recipe.toml    a recipe to start your own from")]
+pub struct RecipesArgs {
+    /// Print this recipe's file instead of the list
+    pub name: Option<String>,
+}

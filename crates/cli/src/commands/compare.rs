@@ -1,0 +1,45 @@
+//! `afterstate compare`: which one is better?
+
+use afterstate_lab::compare::{Comparison, Side, compare};
+use afterstate_lab::model::Model;
+
+use super::eval::{plan, table};
+use super::shown;
+use crate::args::CompareArgs;
+use crate::interrupt;
+use crate::output::{grouped, print, print_json};
+use crate::progress::Progress;
+
+pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
+    let (a, b) = (Model::open(&args.a)?, Model::open(&args.b)?);
+    interrupt::listen()?;
+    let progress = Progress::new(2 * args.play.games, 0, false);
+    let comparison = compare(&a, &b, &plan(&args.play, &|outcome| progress.game(outcome)));
+    progress.finish();
+    let comparison = comparison?;
+    if args.play.json {
+        return print_json(&comparison);
+    }
+    print(format!(
+        "A: {}\n{}\nB: {}\n{}\n{}\n",
+        shown(&a.path),
+        table(&comparison.a),
+        shown(&b.path),
+        table(&comparison.b),
+        verdict(&comparison),
+    ))
+}
+
+fn verdict(comparison: &Comparison) -> String {
+    let [low, high] = comparison.difference_ci95.map(grouped);
+    let games = grouped(comparison.a.games as f64);
+    let difference = grouped(comparison.difference);
+    let interval = format!(
+        "A - B = {difference} points a game (95%: {low} to {high}, {games} games paired by seed)"
+    );
+    match comparison.better {
+        Some(Side::A) => format!("A is better: {interval}"),
+        Some(Side::B) => format!("B is better: {interval}"),
+        None => format!("no difference shown: {interval}; more games may show one"),
+    }
+}

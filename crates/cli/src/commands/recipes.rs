@@ -1,0 +1,46 @@
+//! `afterstate recipes`: what can be trained.
+
+use std::fmt::Write;
+
+use afterstate_lab::recipe::{Recipe, RecipeError};
+
+use crate::args::RecipesArgs;
+use crate::output::{grouped, print};
+
+pub fn run(args: &RecipesArgs) -> anyhow::Result<()> {
+    match &args.name {
+        Some(name) => print(text_of(name)?),
+        None => print(list()?),
+    }
+}
+
+fn text_of(name: &str) -> Result<&'static str, RecipeError> {
+    // Loading says what is wrong with an unknown name.
+    let recipe = Recipe::load(name, &[])?;
+    let found = Recipe::builtin()
+        .iter()
+        .find(|(name, _)| *name == recipe.name);
+    Ok(found.map_or("", |(_, text)| text))
+}
+
+fn list() -> anyhow::Result<String> {
+    let mut text = String::new();
+    for (name, _) in Recipe::builtin() {
+        let recipe = Recipe::load(name, &[])?;
+        let games = grouped(recipe.episodes as f64);
+        writeln!(
+            text,
+            "{name}\n  for:     {}\n  games:   {games}",
+            recipe.purpose
+        )?;
+        writeln!(
+            text,
+            "  reaches: {}\n  time:    {}\n",
+            recipe.figure, recipe.time
+        )?;
+    }
+    text.push_str(
+        "Train one with `afterstate train NAME`; print its file with `afterstate recipes NAME`.\n",
+    );
+    Ok(text)
+}

@@ -1,0 +1,108 @@
+//! `afterstate train`: a new run, or an old one to go on with.
+
+use std::path::Path;
+
+use afterstate::tally::{Outcome, Tally};
+use afterstate_lab::recipe::Recipe;
+use afterstate_lab::run::free_folder;
+use afterstate_lab::trainer::{Ending, Observer, Trainer};
+
+use super::{RUNS, shown};
+use crate::args::TrainArgs;
+use crate::interrupt;
+use crate::output::{grouped, print};
+use crate::progress::Progress;
+
+pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
+    interrupt::listen()?;
+    let mut trainer = match &args.resume {
+        Some(folder) => Trainer::resume(folder, &overrides(args))?,
+        None => start(args)?,
+    };
+    let folder = shown(trainer.folder());
+    introduce(&trainer, &folder)?;
+    let progress = Progress::new(trainer.recipe().episodes, trainer.games(), false);
+    let ending = trainer.train(&Watcher {
+        progress: &progress,
+    });
+    progress.finish();
+    match ending? {
+        Ending::Finished => print(format!(
+            "done: {} games. The model is {folder}/model.safetensors, the pictures are in {folder}/plots.\n\
+             How good is it?  afterstate eval {folder}\n",
+            grouped(trainer.games() as f64),
+        )),
+        Ending::Stopped => print(format!(
+            "stopped and saved after {} games. Go on with:  afterstate train --resume {folder}\n",
+            grouped(trainer.games() as f64),
+        )),
+    }
+}
+
+fn start(args: &TrainArgs) -> anyhow::Result<Trainer> {
+    let recipe = Recipe::load(&args.recipe, &overrides(args))?;
+    let folder = args
+        .out
+        .clone()
+        .unwrap_or_else(|| free_folder(Path::new(RUNS), &recipe.name));
+    Ok(Trainer::new(recipe, &folder)?)
+}
+
+/// The short options are overrides of recipe keys like any other.
+fn overrides(args: &TrainArgs) -> Vec<String> {
+    let options = [
+        ("game", args.game.clone()),
+        ("board", args.board.clone()),
+        ("episodes", args.episodes.map(|n| n.to_string())),
+        ("threads", args.threads.map(|n| n.to_string())),
+        ("seed", args.seed.map(|n| n.to_string())),
+    ];
+    let given = options
+        .into_iter()
+        .filter_map(|(key, value)| Some(format!("{key}={}", value?)));
+    args.set.iter().cloned().chain(given).collect()
+}
+
+fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
+    let recipe = trainer.recipe();
+    let from = if trainer.games() > 0 {
+        format!(
+            "going on after {} of {} games",
+            grouped(trainer.games() as f64),
+            grouped(recipe.episodes as f64)
+        )
+    } else {
+        format!("{} games", grouped(recipe.episodes as f64))
+    };
+    let Recipe {
+        name,
+        game,
+        board,
+        network,
+        ..
+    } = recipe;
+    print(format!(
+        "{name}: {game} on {board}, tuples {}, {from}, into {folder}\n",
+        network.tuples
+    ))
+}
+
+struct Watcher<'a> {
+    progress: &'a Progress,
+}
+
+impl Observer for Watcher<'_> {
+    fn game(&self, outcome: &Outcome) {
+        self.progress.game(outcome);
+    }
+
+    fn block(&self, games: u64, tally: &Tally) {
+        self.progress.print(format!("{}\n", tally.block(games)));
+    }
+
+    fn saved(&self, _: u64) {}
+
+    fn stop(&self) -> bool {
+        interrupt::asked()
+    }
+}

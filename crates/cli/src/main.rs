@@ -1,0 +1,42 @@
+//! `afterstate`, the command line: arguments in, sentences out, no algorithm.
+
+mod args;
+mod commands;
+mod interrupt;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use afterstate_lab::LabError;
+use clap::Parser;
+
+use args::{Args, Command};
+
+/// Something was asked for that cannot be done: a usage or input error.
+const BAD_INPUT: u8 = 2;
+/// It was begun, and failed.
+const FAILED: u8 = 1;
+/// What shells report for Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    let done = match Args::parse().command {
+        Command::Train(args) => commands::train::run(&args),
+        Command::Eval(args) => commands::eval::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
+        Command::Analyze(args) => commands::analyze::run(&args),
+        Command::Plot(args) => commands::plot::run(&args),
+        Command::Recipes(args) => commands::recipes::run(&args),
+    };
+    match done {
+        Ok(()) if interrupt::asked() => ExitCode::from(INTERRUPTED),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            let broken = matches!(error.downcast_ref(), Some(LabError::Broken { .. }));
+            ExitCode::from(if broken { FAILED } else { BAD_INPUT })
+        }
+    }
+}

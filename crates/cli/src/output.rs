@@ -1,0 +1,74 @@
+//! Text for people, and documents for programs.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use anyhow::Context;
+use serde::Serialize;
+
+/// Prints to standard output; a closed or full one is an error, not a panic.
+pub fn print(text: impl Display) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    write!(out, "{text}")
+        .and_then(|()| out.flush())
+        .context("cannot write to standard output")
+}
+
+/// Prints one JSON document.
+pub fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
+    print(serde_json::to_string_pretty(document)? + "\n")
+}
+
+/// Whether the reader of our output has gone, as `head` does: no reason to complain.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// A number with its thousands apart: 86,475.
+pub fn grouped(number: f64) -> String {
+    let digits = format!("{:.0}", number.abs());
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if number < 0.0 && digits != "0" {
+        format!("-{text}")
+    } else {
+        text
+    }
+}
+
+/// A share as a percentage with one decimal.
+pub fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}
+
+/// A speed as people say it: 1.23 M moves/s.
+pub fn speed(moves_per_second: f64) -> String {
+    match moves_per_second {
+        s if s >= 999_500.0 => format!("{:.2} M moves/s", s / 1e6),
+        s if s >= 1000.0 => format!("{:.0} k moves/s", s / 1e3),
+        s => format!("{s:.0} moves/s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(grouped(86_475.6), "86,476");
+        assert_eq!(grouped(999.0), "999");
+        assert_eq!(grouped(-1_234_567.0), "-1,234,567");
+        assert_eq!(grouped(-0.2), "0");
+        assert_eq!(percent(0.9445), "94.5%");
+        assert_eq!(speed(1_234_567.0), "1.23 M moves/s");
+        assert_eq!(speed(559_798.0), "560 k moves/s");
+    }
+}

@@ -1,0 +1,130 @@
+//! Progress on standard error: a bar on a terminal, a plain line now and then elsewhere.
+
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use afterstate::tally::Outcome;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::output::{grouped, print, speed};
+
+/// Scores in the mean that the bar shows.
+const RECENT_GAMES: usize = 1000;
+/// How often the mean and the speed on the bar change.
+const REFRESH: Duration = Duration::from_millis(200);
+/// How often a plain line is printed.
+const PLAIN_LINE: Duration = Duration::from_secs(10);
+
+/// Shows games as they are played.
+pub struct Progress {
+    bar: ProgressBar,
+    plain: bool,
+    recent: Mutex<Recent>,
+}
+
+struct Recent {
+    scores: VecDeque<u64>,
+    sum: u64,
+    moves: u64,
+    since: Instant,
+    speed: f64,
+    line: Instant,
+}
+
+impl Progress {
+    /// A bar for `games` games of which `done` are played already; `quiet` shows nothing.
+    pub fn new(games: u64, done: u64, quiet: bool) -> Self {
+        let plain = !io::stderr().is_terminal();
+        let target = if plain || quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(Some(games), target);
+        // The template is a constant and valid, so the fallback is never taken.
+        let style = ProgressStyle::with_template(
+            "{elapsed_precise} [{wide_bar}] {human_pos}/{human_len} games, {msg}, {eta} left",
+        );
+        bar.set_style(
+            style
+                .unwrap_or_else(|_| ProgressStyle::default_bar())
+                .progress_chars("=> "),
+        );
+        bar.set_message("starting");
+        bar.set_position(done);
+        bar.reset_eta();
+        bar.enable_steady_tick(REFRESH);
+        let now = Instant::now();
+        let recent = Recent {
+            scores: VecDeque::new(),
+            sum: 0,
+            moves: 0,
+            since: now,
+            speed: 0.0,
+            line: now,
+        };
+        Self {
+            bar,
+            plain: plain && !quiet,
+            recent: Mutex::new(recent),
+        }
+    }
+
+    /// Counts a game.
+    pub fn game(&self, outcome: &Outcome) {
+        let mut recent = self.recent();
+        recent.add(outcome);
+        self.bar.inc(1);
+        let now = Instant::now();
+        if now - recent.since >= REFRESH {
+            recent.speed = recent.moves as f64 / (now - recent.since).as_secs_f64();
+            (recent.moves, recent.since) = (0, now);
+            self.bar.set_message(recent.message());
+        }
+        if self.plain && now - recent.line >= PLAIN_LINE {
+            recent.line = now;
+            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+            let left = indicatif::HumanDuration(self.bar.eta());
+            let message = recent.message();
+            eprintln!(
+                "{}/{} games, {message}, {left} left",
+                grouped(done as f64),
+                grouped(all as f64)
+            );
+        }
+    }
+
+    /// Prints to standard output without tearing the bar. A reader that went away stops no training.
+    pub fn print(&self, text: String) {
+        self.bar.suspend(|| {
+            let _ = print(text);
+        });
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Recent {
+    fn add(&mut self, outcome: &Outcome) {
+        if self.scores.len() == RECENT_GAMES {
+            self.sum -= self.scores.pop_front().unwrap_or(0);
+        }
+        self.scores.push_back(outcome.score);
+        self.sum += outcome.score;
+        self.moves += outcome.moves;
+    }
+
+    fn message(&self) -> String {
+        let mean = self.sum as f64 / self.scores.len().max(1) as f64;
+        format!("mean {}, {}", grouped(mean), speed(self.speed))
+    }
+}

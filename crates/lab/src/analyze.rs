@@ -1,0 +1,132 @@
+//! "Here is my board: what is each move worth?"
+
+use serde::Serialize;
+
+use crate::LabError;
+use crate::model::Model;
+
+/// Every move of a board; the JSON of `analyze --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Analysis {
+    /// The best direction; none when the game is over.
+    pub best: Option<&'static str>,
+    /// Up, right, down and left.
+    pub moves: Vec<Move>,
+}
+
+/// One direction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Move {
+    /// Its name.
+    pub direction: &'static str,
+    /// Whether it changes the board.
+    pub legal: bool,
+    /// What it earns at once.
+    pub reward: Option<u32>,
+    /// What the rest of the game is worth after it.
+    pub value: Option<f32>,
+    /// Reward and value together: what the player maximises.
+    pub total: Option<f32>,
+}
+
+/// Asks a model about a board written as `2,0,0,4/0,0,8,0/...`: tile values by rows.
+///
+/// # Errors
+/// When the text is not a board of the model's game.
+pub fn analyze(model: &Model, board: &str) -> Result<Analysis, LabError> {
+    let shape = model.player.shape();
+    let tiles = parse(board, shape.rows(), shape.cols(), &model.session.faces())?;
+    let impossible = || {
+        LabError::Board(format!(
+            "no game of {} can come to the board `{board}`: its tiles sum to more than the board can hold",
+            model.game()
+        ))
+    };
+    let (worth, best) = model.session.judge(&tiles).ok_or_else(impossible)?;
+    let of = |direction: afterstate::game::Direction| {
+        let found = worth.iter().find(|worth| worth.direction == direction);
+        Move {
+            direction: direction.name(),
+            legal: found.is_some(),
+            reward: found.map(|worth| worth.reward),
+            value: found.map(|worth| worth.value),
+            total: found.map(|worth| worth.reward as f32 + worth.value),
+        }
+    };
+    Ok(Analysis {
+        best: best.map(|direction| direction.name()),
+        moves: afterstate::game::Direction::ALL.map(of).into(),
+    })
+}
+
+/// The tile indices of a board text.
+fn parse(board: &str, rows: usize, cols: usize, faces: &[u64]) -> Result<Vec<u8>, LabError> {
+    let wrong = |found: String| {
+        let example = vec![vec!["0"; cols].join(","); rows].join("/");
+        Err(LabError::Board(format!(
+            "{found}; expected {rows} rows of {cols} tiles for this model, such as `{example}` (0 is an empty cell)"
+        )))
+    };
+    let lines: Vec<&str> = board.trim().split('/').collect();
+    if lines.len() != rows {
+        return wrong(format!(
+            "the board has {} row{}",
+            lines.len(),
+            if lines.len() == 1 { "" } else { "s" }
+        ));
+    }
+    let mut tiles = Vec::new();
+    for (number, line) in (1..).zip(lines) {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        if cells.len() != cols {
+            return wrong(format!(
+                "row {number} of the board, `{line}`, has {} cells",
+                cells.len()
+            ));
+        }
+        for cell in cells {
+            let Ok(face) = cell.parse::<u64>() else {
+                return wrong(format!("`{cell}` in row {number} is not a tile"));
+            };
+            let index = if face == 0 {
+                Some(0)
+            } else {
+                faces.iter().position(|&f| f == face).map(|i| i + 1)
+            };
+            let Some(index) = index else {
+                let largest = faces.last().copied().unwrap_or(0);
+                return wrong(format!(
+                    "{face} in row {number} is not a tile of this game (the largest is {largest})"
+                ));
+            };
+            tiles.push(index as u8);
+        }
+    }
+    Ok(tiles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FACES: [u64; 5] = [2, 4, 8, 16, 32];
+
+    #[test]
+    fn boards_are_read_by_rows() {
+        assert_eq!(parse("2,0/ 32, 4", 2, 2, &FACES).unwrap(), [1, 0, 5, 2]);
+    }
+
+    #[test]
+    fn wrong_boards_say_what_is_wrong() {
+        let error = |board| parse(board, 2, 2, &FACES).unwrap_err().to_string();
+        assert!(error("2,0").starts_with("the board has 1 row;"));
+        assert!(error("2,0/4").contains("row 2 of the board, `4`, has 1 cells"));
+        assert!(error("2,0/4,x").contains("`x` in row 2 is not a tile"));
+        assert!(
+            error("2,0/4,3").contains("3 in row 2 is not a tile of this game (the largest is 32)")
+        );
+        assert!(error("2,0/4,-2").contains("`-2` in row 2"));
+        assert!(error("").contains("2 rows of 2 tiles"));
+        assert!(error("2,0/4,99999999999999999999").contains("not a tile"));
+    }
+}

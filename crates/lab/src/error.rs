@@ -1,0 +1,185 @@
+//! What can go wrong in the laboratory, with the facts a face needs to make a sentence of it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use afterstate::format::native::NativeError;
+use afterstate::game::Shape;
+use afterstate::ntuple::TupleSetError;
+use thiserror::Error;
+
+use crate::plot::PlotError;
+use crate::recipe::RecipeError;
+
+/// Any error of this crate.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// A recipe that cannot be followed.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    /// Tuples that do not fit.
+    #[error(transparent)]
+    Tuples(#[from] TupleSetError),
+    /// A game that does not exist.
+    #[error("unknown game `{found}`; there is: {}", known.join(", "))]
+    UnknownGame {
+        /// As written.
+        found: String,
+        /// All games.
+        known: Vec<&'static str>,
+    },
+    /// More memory than the machine has to spare.
+    #[error(
+        "these tuples need {needed} of memory, and {available} are free; use shorter tuples or fewer of them \
+         (each cell of a tuple multiplies its table by 16)",
+        needed = bytes(*needed), available = bytes(*available)
+    )]
+    Memory {
+        /// Bytes of all tables.
+        needed: u64,
+        /// Bytes free.
+        available: u64,
+    },
+    /// Memory that the system refused all the same.
+    #[error("the system refused {} of memory: {source}", bytes(*needed))]
+    Refused {
+        /// Bytes asked for.
+        needed: u64,
+        /// Its reason.
+        source: io::Error,
+    },
+    /// Reading or writing failed.
+    #[error("cannot {action} {}: {source}{}", path.display(), hint(source))]
+    File {
+        /// "read", "write", ...
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file that is not a model we know.
+    #[error("{} is not a usable model: {source}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: NativeError,
+    },
+    /// A value of a model's metadata that makes no sense.
+    #[error("{}: its metadata says `{key}` = `{found}`; expected {expected}", path.display())]
+    Metadata {
+        /// The file.
+        path: PathBuf,
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        found: String,
+        /// What would do.
+        expected: String,
+    },
+    /// A folder without a model or a checkpoint.
+    #[error("{} holds no run: neither model.safetensors nor checkpoint.safetensors is there", .0.display())]
+    NoRun(PathBuf),
+    /// A folder whose run has not been saved yet.
+    #[error("{} has no checkpoint yet, so there is nothing to resume; start it again with `--out` and another folder", .0.display())]
+    NothingToResume(PathBuf),
+    /// A folder that has a run already.
+    #[error("{folder} already holds a run; go on with it by `afterstate train --resume {folder}`, or choose another `--out`", folder = .0.display())]
+    RunExists(PathBuf),
+    /// A run that another process is working on.
+    #[error("{} is in use by another training; wait for it, or choose another folder", .0.display())]
+    Locked(PathBuf),
+    /// A file of a run that does not fit its checkpoint.
+    #[error("{}: {found}; it does not belong to this checkpoint", path.display())]
+    Inconsistent {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+    },
+    /// Learning went wrong.
+    #[error(
+        "training broke after {games} games: a weight became NaN or infinite. The last good checkpoint is kept; \
+         a smaller learning rate (now {rate}) usually helps"
+    )]
+    Broken {
+        /// Games played by then.
+        games: u64,
+        /// The rate.
+        rate: f32,
+    },
+    /// A board that cannot be.
+    #[error("{0}")]
+    Board(String),
+    /// Models that cannot be compared.
+    #[error(
+        "{a} plays {game_a} and {b} plays {game_b}; only players of one game on one board can be compared"
+    )]
+    DifferentGames {
+        /// The first model.
+        a: String,
+        /// Its game and board.
+        game_a: String,
+        /// The second model.
+        b: String,
+        /// Its game and board.
+        game_b: String,
+    },
+    /// A picture that could not be made.
+    #[error(transparent)]
+    Plot(#[from] PlotError),
+}
+
+impl LabError {
+    /// For `map_err` after an operation on a file.
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// For `map_err` after reading or writing a model.
+    pub(crate) fn model(action: &'static str, path: &Path) -> impl FnOnce(NativeError) -> Self {
+        let path = path.to_owned();
+        move |source| match source {
+            NativeError::Io(source) => Self::File {
+                action,
+                path,
+                source,
+            },
+            source => Self::Model { path, source },
+        }
+    }
+}
+
+/// A sentence more where the system's own is short.
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space or choose another folder, what was saved before is still there"
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "; choose a folder you may write to with `--out`"
+        }
+        _ => "",
+    }
+}
+
+/// A number of bytes as people read it.
+fn bytes(n: u64) -> String {
+    let (unit, name) = match n {
+        0..1_048_576 => (1024.0, "KiB"),
+        1_048_576..1_073_741_824 => (1_048_576.0, "MiB"),
+        _ => (1_073_741_824.0, "GiB"),
+    };
+    format!("{:.1} {name}", n as f64 / unit)
+}
+
+/// A game on a board, as messages name it: `2048 on 4x4`.
+pub(crate) fn game_on(game: &str, shape: Shape) -> String {
+    format!("{game} on {shape}")
+}

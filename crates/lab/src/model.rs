@@ -1,0 +1,167 @@
+//! Models on disk: what a player is, told by flat metadata, and its tables.
+//!
+//! The keys (docs/formats/native.md): `afterstate` (the format's version), `game`, `board`, `tuples`,
+//! `symmetry`, `value`, `ties`, `rule`, `episodes`, and `recipe`, the whole recipe it was trained by.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use afterstate::format::native::{self, Keep, Metadata, NativeError};
+use afterstate::ntuple::TupleSet;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::LabError;
+use crate::error::game_on;
+use crate::recipe::{Recipe, Rule, Ties, ValueOf, parse_board};
+use crate::registry::{self, Player, Session, available_memory};
+use crate::run;
+
+/// The version of the metadata.
+const VERSION: &str = "1";
+
+/// A player ready to play.
+pub struct Model {
+    /// What it is.
+    pub player: Player,
+    /// The games it was trained for.
+    pub episodes: u64,
+    /// Where it was read from.
+    pub path: PathBuf,
+    /// Its network.
+    pub session: Box<dyn Session>,
+}
+
+impl Model {
+    /// Opens a model file, or the model (else the checkpoint) of a run folder.
+    ///
+    /// # Errors
+    /// When there is none, or it is damaged, foreign or too large.
+    pub fn open(path: &Path) -> Result<Self, LabError> {
+        let path = if path.is_dir() {
+            run::model_of(path)?
+        } else {
+            path.to_owned()
+        };
+        let bytes = read_file(&path)?;
+        let metadata = native::read_metadata(&bytes).map_err(LabError::model("read", &path))?;
+        let player = player(&metadata, &path)?;
+        let episodes = field(&metadata, &path, "episodes", "a number", |text| {
+            text.parse().ok()
+        })?;
+        let session = registry::session(&player, Rule::Td, 0.0)?;
+        session
+            .read(&bytes, Keep::Weights)
+            .map_err(LabError::model("read", &path))?;
+        Ok(Self {
+            player,
+            episodes,
+            path,
+            session,
+        })
+    }
+
+    /// The game and the board, as in `2048 on 4x4`.
+    pub fn game(&self) -> String {
+        game_on(&self.player.game, self.player.shape())
+    }
+}
+
+/// Reads a file whole, unless that would need more memory than there is.
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, LabError> {
+    let size = fs::metadata(path)
+        .map_err(LabError::file("read", path))?
+        .len();
+    let available = available_memory();
+    if size > available {
+        let reason = format!("it has {size} bytes, more than the {available} bytes of free memory");
+        return Err(LabError::file("read", path)(std::io::Error::other(reason)));
+    }
+    fs::read(path).map_err(LabError::file("read", path))
+}
+
+/// The metadata of a player after so many games.
+pub(crate) fn metadata(player: &Player, recipe: &Recipe, episodes: u64) -> Metadata {
+    let entries = [
+        ("afterstate", VERSION.to_owned()),
+        ("game", player.game.clone()),
+        ("board", player.shape().to_string()),
+        ("tuples", player.tuples.to_string()),
+        ("symmetry", player.tuples.symmetry().to_string()),
+        ("value", word(&player.value)),
+        ("ties", word(&player.ties)),
+        ("rule", word(&recipe.learner.rule)),
+        ("episodes", episodes.to_string()),
+        ("recipe", recipe.to_toml()),
+    ];
+    entries
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
+}
+
+fn player(metadata: &Metadata, path: &Path) -> Result<Player, LabError> {
+    let text = |key, expected| field(metadata, path, key, expected, |text| Some(text.to_owned()));
+    field(
+        metadata,
+        path,
+        "afterstate",
+        "1 (a newer version needs a newer program)",
+        |v| (v == VERSION).then_some(()),
+    )?;
+    let game = text("game", "the name of a game")?;
+    let (rows, cols) = field(metadata, path, "board", "a size such as 4x4", |text| {
+        parse_board(text).ok()
+    })?;
+    let symmetry = field(metadata, path, "symmetry", "true or false", |text| {
+        bool::from_str(text).ok()
+    })?;
+    let tuples = text("tuples", "patterns such as 012345")?;
+    registry::known_game(&game)?;
+    Ok(Player {
+        game,
+        tuples: TupleSet::parse(&tuples, registry::shape(rows, cols)?, symmetry)?,
+        value: field(
+            metadata,
+            path,
+            "value",
+            "afterstate or state",
+            from_word::<ValueOf>,
+        )?,
+        ties: field(metadata, path, "ties", "order or random", from_word::<Ties>)?,
+    })
+}
+
+fn field<T>(
+    metadata: &Metadata,
+    path: &Path,
+    key: &'static str,
+    expected: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, LabError> {
+    let foreign = || LabError::model("read", path)(NativeError::Foreign(key));
+    let found = metadata.get(key).ok_or_else(foreign)?;
+    let wrong = || {
+        let found = found.chars().take(80).collect();
+        LabError::Metadata {
+            path: path.to_owned(),
+            key,
+            found,
+            expected: expected.to_owned(),
+        }
+    };
+    parse(found).ok_or_else(wrong)
+}
+
+/// The word that serde has for a variant, so that files and recipes say the same.
+fn word(variant: &impl Serialize) -> String {
+    match serde_json::to_value(variant) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+    serde_json::from_value(serde_json::Value::String(word.to_owned())).ok()
+}

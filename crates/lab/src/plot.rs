@@ -1,0 +1,160 @@
+//! A run's three pictures, each as PNG and as SVG: its score, how many games reached each tile (win
+//! rate), and how many ended there (termination rate).
+//!
+//! The idea: a picture is first a list of shapes in plain numbers (`scene`), written out twice, once
+//! as text (`svg`) and once as pixels (`png`). So both show the same, a test can ask whether any text
+//! is cut off, and no system font, browser or drawing backend is needed: the letters come from a
+//! crate that carries Noto Sans.
+//!
+//! Runs of many blocks are noisy, so neighbouring blocks are merged until about 100 points are left
+//! (`merge`). Merging adds tallies up, hence a point is exactly the mean or share of its games and no
+//! game is lost; the axis says how many games a point has.
+
+mod chart;
+mod legend;
+mod letters;
+mod merge;
+mod picture;
+mod png;
+mod scene;
+mod svg;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use afterstate::tally::Tally;
+
+use letters::Letters;
+
+/// One run as it is drawn: its name and its blocks, in the order they were played.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// The name in the legend.
+    pub label: String,
+    /// Its blocks, by rising number of games.
+    pub points: Vec<Point>,
+}
+
+/// One block of a run.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Games so far at the end of the block.
+    pub games: u64,
+    /// What the games of this block alone came to.
+    pub tally: Tally,
+}
+
+/// Why a picture could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PlotError {
+    /// There was no run to draw.
+    #[error("no runs to draw")]
+    NoRuns,
+    /// A run has no finished games.
+    #[error("the run `{label}` has no finished games to draw")]
+    NoGames {
+        /// The run's name.
+        label: String,
+    },
+    /// The folder for the pictures could not be created.
+    #[error("cannot create the folder {}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A picture could not be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The picture's file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The font that the program carries could not be read.
+    #[error("the built-in font is damaged")]
+    Font(#[from] ttf_parser::FaceParsingError),
+    /// The picture could not be turned into a PNG.
+    #[error("cannot make a PNG of {width}x{height} pixels: {reason}")]
+    Png {
+        /// Its width in pixels.
+        width: u32,
+        /// Its height in pixels.
+        height: u32,
+        /// What the encoder said.
+        reason: String,
+    },
+}
+
+/// Draws `score`, `win-rate` and `termination-rate` of the runs into `dir`, as `.png` and `.svg`, and
+/// returns the six paths. The folder is created if missing; every file appears whole or not at all.
+///
+/// One run is drawn with a line or band for every tile; several runs with a panel for every tile, so
+/// that they can be compared.
+///
+/// ```
+/// use afterstate::tally::{Outcome, Tally};
+/// use afterstate_lab::plot::{Curve, Point, draw};
+///
+/// let mut tally = Tally::default();
+/// tally.add(&Outcome { score: 20_000, moves: 1_000, largest: 2048 });
+/// let curve = Curve { label: "my run".into(), points: vec![Point { games: 1, tally }] };
+/// let dir = std::env::temp_dir().join("afterstate-plot-example");
+/// let files = draw(&[curve], "My first run", &dir)?;
+/// assert_eq!(files.len(), 6);
+/// # std::fs::remove_dir_all(dir).ok();
+/// # Ok::<(), afterstate_lab::plot::PlotError>(())
+/// ```
+pub fn draw(curves: &[Curve], title: &str, dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
+    if curves.is_empty() {
+        return Err(PlotError::NoRuns);
+    }
+    let runs = merge::runs(curves)?;
+    let letters = Letters::new()?;
+    let scenes = [
+        ("score", picture::score(&runs, title, &letters)),
+        ("win-rate", picture::win_rate(&runs, title, &letters)),
+        (
+            "termination-rate",
+            picture::termination_rate(&runs, title, &letters),
+        ),
+    ];
+    // Everything is drawn in memory before the first file is touched.
+    let mut files = Vec::new();
+    for (name, scene) in &scenes {
+        files.push((format!("{name}.png"), png::render(scene, &letters)?));
+        files.push((format!("{name}.svg"), svg::render(scene).into_bytes()));
+    }
+    fs::create_dir_all(dir).map_err(|source| PlotError::Folder {
+        path: dir.to_owned(),
+        source,
+    })?;
+    files
+        .into_iter()
+        .map(|(name, bytes)| save(dir, &name, &bytes))
+        .collect()
+}
+
+/// Writes the file aside, syncs and renames it, so that no one ever sees half a picture.
+fn save(dir: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, PlotError> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let path = dir.join(name);
+    let aside = dir.join(format!(".{name}.{}-{count}", std::process::id()));
+    let written = File::create(&aside)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&aside, &path));
+    match written {
+        Ok(()) => Ok(path),
+        Err(source) => {
+            // Best effort: the first error is the one worth reporting.
+            fs::remove_file(&aside).ok();
+            Err(PlotError::Write { path, source })
+        }
+    }
+}

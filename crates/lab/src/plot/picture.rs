@@ -1,0 +1,110 @@
+//! The three pictures.
+//!
+//! One run: the score with the highest game above it; the win rate with a line for every tile; the
+//! termination rate as bands that add up to all games. Several runs: a line for each run, and for the
+//! rates a panel for each tile, since five runs of eight tiles would be forty lines in one frame.
+
+mod alone;
+mod together;
+
+use afterstate::tally::Tally;
+
+use super::chart::{self, Frame, PLAIN};
+use super::letters::Letters;
+use super::merge::{Run, games_per_point};
+use super::scene::{Anchor, Colour, Scene};
+
+/// Colours of runs: Okabe and Ito's, which people of any colour vision can tell apart.
+const RUNS: [Colour; 7] = [
+    Colour(0x0072b2),
+    Colour(0xd55e00),
+    Colour(0x009e73),
+    Colour(0xcc79a7),
+    Colour(0x000000),
+    Colour(0x56b4e9),
+    Colour(0xe69f00),
+];
+/// Steps of the upright scale of a whole page.
+const STEPS: usize = 6;
+
+/// What is written above a picture, and in which letters.
+struct Text<'a> {
+    title: &'a str,
+    /// What the upright scale shows.
+    about: String,
+    letters: &'a Letters,
+}
+
+/// The mean score over the games played.
+pub(super) fn score(runs: &[Run], title: &str, letters: &Letters) -> Scene {
+    let about = format!("score (mean of {})", point_size(runs));
+    let text = Text {
+        title,
+        about,
+        letters,
+    };
+    match runs {
+        [run] => alone::score(run, &text),
+        _ => together::score(runs, &text),
+    }
+}
+
+/// The share of games that reached each tile.
+pub(super) fn win_rate(runs: &[Run], title: &str, letters: &Letters) -> Scene {
+    let size = point_size(runs);
+    let about = format!("win rate: games that reached the tile (share of {size})");
+    let text = Text {
+        title,
+        about,
+        letters,
+    };
+    match runs {
+        [run] => alone::win_rate(run, &text),
+        _ => together::win_rate(runs, &text),
+    }
+}
+
+/// The share of games that ended with each tile as their largest.
+pub(super) fn termination_rate(runs: &[Run], title: &str, letters: &Letters) -> Scene {
+    let size = point_size(runs);
+    let about = format!("termination rate: games by their largest tile (share of {size})");
+    let text = Text {
+        title,
+        about,
+        letters,
+    };
+    match runs {
+        [run] => alone::termination_rate(run, &text),
+        _ => together::termination_rate(runs, &text),
+    }
+}
+
+/// Names the level scale.
+fn episodes(scene: &mut Scene, frame: &Frame) {
+    let at = ((frame.left + frame.right) / 2.0, scene.height - 20.0);
+    scene.text(at, "episodes", Anchor::Middle, PLAIN);
+}
+
+/// The games of the longest run.
+fn longest(runs: &[Run]) -> f64 {
+    runs.iter().map(Run::games).max().unwrap_or(0).max(1) as f64
+}
+
+/// A round number at or above every value, for the top of a scale.
+fn round_top(runs: &[Run], of: impl Fn(&Tally) -> f64, count: usize) -> f64 {
+    let points = runs.iter().flat_map(|run| &run.points);
+    let highest = points.map(|point| of(&point.tally)).fold(0.0, f64::max);
+    if highest <= 0.0 {
+        return 1.0;
+    }
+    let step = chart::step(highest, count);
+    (highest / step - 1e-9).ceil() * step
+}
+
+/// How many games a point has.
+fn point_size(runs: &[Run]) -> String {
+    let (least, most) = games_per_point(runs);
+    let each = if least == most { "each" } else { "up to" };
+    let plural = if most == 1 { "" } else { "s" };
+    format!("{each} {} game{plural}", chart::thousands(most as f64))
+}

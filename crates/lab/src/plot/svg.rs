@@ -1,0 +1,94 @@
+//! A scene as SVG. Texts stay texts, so that they can be searched and copied; the viewer's own font
+//! is used if it has none of those named.
+
+use std::fmt::Write;
+
+use super::scene::{Anchor, Scene, Shape, Spot};
+
+/// The head of every file: round joins, and fonts as wide as the built-in one or narrower.
+const FONTS: &str = "Noto Sans, Open Sans, Segoe UI, Helvetica, Arial, sans-serif";
+
+/// The whole file.
+pub(super) fn render(scene: &Scene) -> String {
+    let (w, h) = (scene.width, scene.height);
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" \
+         viewBox=\"0 0 {w} {h}\" font-family=\"{FONTS}\" stroke-linejoin=\"round\" \
+         stroke-linecap=\"round\">\n<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n"
+    );
+    for shape in &scene.shapes {
+        out.push_str(&element(shape));
+        out.push('\n');
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+fn element(shape: &Shape) -> String {
+    match shape {
+        Shape::Line { points, stroke } => {
+            let dash = stroke.dash.map_or(String::new(), |[dash, gap]| {
+                format!(" stroke-dasharray=\"{dash} {gap}\"")
+            });
+            format!(
+                "<polyline fill=\"none\" stroke=\"#{:06x}\" stroke-width=\"{}\"{dash} points=\"{}\"/>",
+                stroke.colour.0,
+                stroke.width,
+                list(points)
+            )
+        }
+        Shape::Area { points, colour } => {
+            format!(
+                "<polygon fill=\"#{:06x}\" points=\"{}\"/>",
+                colour.0,
+                list(points)
+            )
+        }
+        Shape::Dot { at, radius, colour } => format!(
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius}\" fill=\"#{:06x}\"/>",
+            at.0, at.1, colour.0
+        ),
+        Shape::Text {
+            at,
+            text,
+            anchor,
+            face,
+        } => {
+            let anchor = match anchor {
+                Anchor::Start => "start",
+                Anchor::Middle => "middle",
+                Anchor::End => "end",
+            };
+            let weight = if face.bold {
+                " font-weight=\"bold\""
+            } else {
+                ""
+            };
+            format!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{}\"{weight} text-anchor=\"{anchor}\" \
+                 fill=\"#{:06x}\">{}</text>",
+                at.0,
+                at.1,
+                face.size,
+                face.colour.0,
+                escaped(text)
+            )
+        }
+    }
+}
+
+fn list(points: &[Spot]) -> String {
+    let mut out = String::with_capacity(points.len() * 12);
+    for (x, y) in points {
+        let gap = if out.is_empty() { "" } else { " " };
+        // Writing to a String cannot fail.
+        write!(out, "{gap}{x:.1},{y:.1}").ok();
+    }
+    out
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}

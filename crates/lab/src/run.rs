@@ -1,0 +1,405 @@
+//! A run folder: everything one training leaves behind, each file whole at any moment.
+//!
+//! `recipe.toml` (complete), `blocks.csv` (a row a block), `scores.txt` (a line a game, where asked
+//! for), `checkpoint.safetensors` (all that learning needs to go on), `model.safetensors` (what playing
+//! needs), `plots/`.
+//!
+//! The logs grow between checkpoints. A checkpoint remembers their lengths, and resuming cuts them
+//! back to it: after a crash they never tell of games that the network has forgotten.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use afterstate::format::native::{self, Keep, Metadata};
+use afterstate::tally::{Outcome, Tally};
+use serde::{Deserialize, Serialize};
+
+use crate::LabError;
+use crate::disk::replace;
+use crate::model::read_file;
+use crate::plot::{self, Curve, Point};
+use crate::recipe::Recipe;
+use crate::registry::Session;
+
+const RECIPE: &str = "recipe.toml";
+const BLOCKS: &str = "blocks.csv";
+const SCORES: &str = "scores.txt";
+const CHECKPOINT: &str = "checkpoint.safetensors";
+const MODEL: &str = "model.safetensors";
+const PLOTS: &str = "plots";
+const LOCK: &str = ".lock";
+/// The metadata key under which a checkpoint keeps its [`Progress`].
+const PROGRESS: &str = "progress";
+
+/// How far a training has come.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Games finished.
+    pub games: u64,
+    /// The games of the block that is not full yet.
+    pub block: Tally,
+    /// The length of `blocks.csv`.
+    blocks_bytes: u64,
+    /// The length of `scores.txt`.
+    scores_bytes: u64,
+}
+
+/// A run folder that this process alone writes to.
+pub struct Run {
+    folder: PathBuf,
+    blocks: File,
+    scores: Option<File>,
+    /// Held for as long as the run is open.
+    _lock: File,
+}
+
+impl Run {
+    /// Makes a new run folder with its recipe.
+    ///
+    /// # Errors
+    /// When the folder holds a run, is in use, or cannot be written.
+    pub fn create(folder: &Path, recipe: &Recipe, faces: &[u64]) -> Result<Self, LabError> {
+        fs::create_dir_all(folder).map_err(LabError::file("create the folder", folder))?;
+        let lock = lock(folder)?;
+        let taken = [RECIPE, BLOCKS, CHECKPOINT, MODEL]
+            .iter()
+            .any(|name| folder.join(name).exists());
+        if taken {
+            return Err(LabError::RunExists(folder.to_owned()));
+        }
+        let mut run = Self::open_logs(folder, recipe, lock)?;
+        run.append_block_header(faces)?;
+        let path = folder.join(RECIPE);
+        replace(&path, |out| out.write_all(recipe.to_toml().as_bytes()))
+            .map_err(LabError::file("write", &path))?;
+        Ok(run)
+    }
+
+    /// Opens a run to go on with, fills the network from its checkpoint, and cuts its logs back.
+    ///
+    /// # Errors
+    /// When there is no checkpoint, it is damaged, or another process is at work.
+    pub fn resume(
+        folder: &Path,
+        recipe: &Recipe,
+        session: &dyn Session,
+    ) -> Result<(Self, Progress), LabError> {
+        let lock = lock(folder)?;
+        let path = folder.join(CHECKPOINT);
+        if !path.exists() {
+            return Err(LabError::NothingToResume(folder.to_owned()));
+        }
+        let bytes = read_file(&path)?;
+        let metadata = native::read_metadata(&bytes).map_err(LabError::model("read", &path))?;
+        let progress = metadata
+            .get(PROGRESS)
+            .and_then(|text| serde_json::from_str::<Progress>(text).ok());
+        let progress = progress.ok_or_else(|| LabError::Metadata {
+            path: path.clone(),
+            key: PROGRESS,
+            found: "nothing usable".to_owned(),
+            expected: "the progress of a training; is this a model instead of a checkpoint?"
+                .to_owned(),
+        })?;
+        session
+            .read(&bytes, Keep::Everything)
+            .map_err(LabError::model("read", &path))?;
+        let run = Self::open_logs(folder, recipe, lock)?;
+        cut(&run.blocks, &folder.join(BLOCKS), progress.blocks_bytes)?;
+        if let Some(scores) = &run.scores {
+            cut(scores, &folder.join(SCORES), progress.scores_bytes)?;
+        }
+        Ok((run, progress))
+    }
+
+    fn open_logs(folder: &Path, recipe: &Recipe, lock: File) -> Result<Self, LabError> {
+        let open = |name: &str| {
+            let path = folder.join(name);
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(&path)
+                .map_err(LabError::file("write", &path))
+        };
+        let scores = recipe.scores.then(|| open(SCORES)).transpose()?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            blocks: open(BLOCKS)?,
+            scores,
+            _lock: lock,
+        })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn append_block_header(&mut self, faces: &[u64]) -> Result<(), LabError> {
+        let fixed = [
+            "games",
+            "block_games",
+            "mean",
+            "max",
+            "moves",
+            "seconds",
+            "moves_per_second",
+            "rate",
+        ];
+        let ended = faces.iter().map(|face| format!("{ENDED}{face}"));
+        self.append_row(fixed.into_iter().map(str::to_owned).chain(ended).collect())
+    }
+
+    /// Adds a row to `blocks.csv`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn append_block(
+        &mut self,
+        games: u64,
+        tally: &Tally,
+        rate: f32,
+        faces: &[u64],
+    ) -> Result<(), LabError> {
+        let fixed = [
+            games.to_string(),
+            tally.games.to_string(),
+            tally.mean().to_string(),
+            tally.max.to_string(),
+            tally.moves.to_string(),
+            format!("{:.3}", tally.seconds),
+            format!("{:.0}", tally.speed()),
+            rate.to_string(),
+        ];
+        let ended = faces
+            .iter()
+            .map(|face| tally.ended.get(face).unwrap_or(&0).to_string());
+        self.append_row(fixed.into_iter().chain(ended).collect())
+    }
+
+    fn append_row(&mut self, fields: Vec<String>) -> Result<(), LabError> {
+        let path = self.folder.join(BLOCKS);
+        let row = fields.join(",") + "\n";
+        self.blocks
+            .write_all(row.as_bytes())
+            .map_err(LabError::file("write", &path))
+    }
+
+    /// Adds lines to `scores.txt`, if the recipe asks for it.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn append_scores(&mut self, first: u64, outcomes: &[Outcome]) -> Result<(), LabError> {
+        let Some(file) = &mut self.scores else {
+            return Ok(());
+        };
+        let lines: String = (first..)
+            .zip(outcomes)
+            .map(|(episode, outcome)| format!("episode : {episode}, score : {}\n", outcome.score))
+            .collect();
+        file.write_all(lines.as_bytes())
+            .map_err(LabError::file("write", &self.folder.join(SCORES)))
+    }
+
+    /// Saves everything that is needed to go on. The logs reach the disk first, so that no
+    /// checkpoint tells of lines that are not there.
+    ///
+    /// # Errors
+    /// When it cannot be written, or a weight is not finite; the last checkpoint then stays.
+    pub fn save_checkpoint(
+        &self,
+        session: &dyn Session,
+        mut metadata: Metadata,
+        mut progress: Progress,
+    ) -> Result<(), LabError> {
+        progress.blocks_bytes = synced_length(&self.blocks, &self.folder.join(BLOCKS))?;
+        if let Some(scores) = &self.scores {
+            progress.scores_bytes = synced_length(scores, &self.folder.join(SCORES))?;
+        }
+        let text = serde_json::to_string(&progress).map_err(io::Error::other);
+        let path = self.folder.join(CHECKPOINT);
+        metadata.insert(
+            PROGRESS.to_owned(),
+            text.map_err(LabError::file("write", &path))?,
+        );
+        replace(&path, |out| session.write(&metadata, Keep::Everything, out))
+            .map_err(LabError::model("write", &path))
+    }
+
+    /// Saves what playing needs.
+    ///
+    /// # Errors
+    /// When it cannot be written, or a weight is not finite.
+    pub fn save_model(
+        &self,
+        session: &dyn Session,
+        metadata: &Metadata,
+    ) -> Result<PathBuf, LabError> {
+        let path = self.folder.join(MODEL);
+        replace(&path, |out| session.write(metadata, Keep::Weights, out))
+            .map_err(LabError::model("write", &path))?;
+        Ok(path)
+    }
+}
+
+/// The prefix of the columns that count games by their largest tile.
+const ENDED: &str = "ended_at_";
+
+fn lock(folder: &Path) -> Result<File, LabError> {
+    let path = folder.join(LOCK);
+    let file = File::create(&path).map_err(LabError::file("write", &path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(LabError::Locked(folder.to_owned())),
+        // A file system without locks: one training a folder is then the user's care.
+        Err(fs::TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+fn synced_length(file: &File, path: &Path) -> Result<u64, LabError> {
+    let length = || {
+        file.sync_data()?;
+        Ok(file.metadata()?.len())
+    };
+    length().map_err(LabError::file("write", path))
+}
+
+fn cut(file: &File, path: &Path, length: u64) -> Result<(), LabError> {
+    let found = file.metadata().map_err(LabError::file("read", path))?.len();
+    if found < length {
+        let found = format!("it has {found} bytes where the checkpoint counted {length}");
+        return Err(LabError::Inconsistent {
+            path: path.to_owned(),
+            found,
+        });
+    }
+    file.set_len(length).map_err(LabError::file("write", path))
+}
+
+/// The recipe of a run, with the overrides that may change on the way.
+///
+/// # Errors
+/// When the folder has none, or it does not parse.
+pub fn recipe_of(folder: &Path, overrides: &[String]) -> Result<Recipe, LabError> {
+    let path = folder.join(RECIPE);
+    if !path.exists() {
+        return Err(LabError::NoRun(folder.to_owned()));
+    }
+    Ok(Recipe::load(&path.to_string_lossy(), overrides)?)
+}
+
+/// The file that plays for a run: its model, or its checkpoint while it is still learning.
+///
+/// # Errors
+/// When the folder has neither.
+pub fn model_of(folder: &Path) -> Result<PathBuf, LabError> {
+    let candidates = [folder.join(MODEL), folder.join(CHECKPOINT)];
+    let newest = |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
+    let found = candidates
+        .into_iter()
+        .filter(|path| path.exists())
+        .max_by_key(newest);
+    found.ok_or_else(|| LabError::NoRun(folder.to_owned()))
+}
+
+/// The learning curve of a run, from its `blocks.csv`.
+///
+/// # Errors
+/// When the file is missing or damaged.
+pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
+    let path = folder.join(BLOCKS);
+    if !path.exists() {
+        return Err(LabError::NoRun(folder.to_owned()));
+    }
+    let damaged = |found: String| LabError::Inconsistent {
+        path: path.clone(),
+        found,
+    };
+    let mut reader = csv::Reader::from_path(&path).map_err(|error| damaged(error.to_string()))?;
+    let header = reader
+        .headers()
+        .map_err(|error| damaged(error.to_string()))?
+        .clone();
+    let mut points = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(|error| damaged(error.to_string()))?;
+        let line = points.len() + 2;
+        points.push(
+            point(&header, &row).ok_or_else(|| damaged(format!("line {line} is not a block")))?,
+        );
+    }
+    let label = folder.file_name().map_or_else(
+        || folder.display().to_string(),
+        |n| n.to_string_lossy().into_owned(),
+    );
+    Ok(Curve { label, points })
+}
+
+fn point(header: &csv::StringRecord, row: &csv::StringRecord) -> Option<Point> {
+    let number = |name: &str| {
+        let text = row.get(header.iter().position(|column| column == name)?)?;
+        text.parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite() && *number >= 0.0)
+    };
+    let games = number("block_games")?;
+    let ended = header
+        .iter()
+        .filter_map(|column| column.strip_prefix(ENDED))
+        .map(|face| {
+            let count = number(&format!("{ENDED}{face}"))?;
+            Some((face.parse().ok()?, count as u64))
+        });
+    let tally = Tally {
+        games: games as u64,
+        score: (number("mean")? * games).round() as u64,
+        max: number("max")? as u64,
+        moves: number("moves")? as u64,
+        seconds: number("seconds")?,
+        ended: ended
+            .collect::<Option<Vec<_>>>()?
+            .into_iter()
+            .filter(|&(_, count)| count > 0)
+            .collect(),
+    };
+    Some(Point {
+        games: number("games")? as u64,
+        tally,
+    })
+}
+
+/// Draws the three pictures of a run into its `plots/`; nothing while no block is full.
+///
+/// # Errors
+/// When they cannot be drawn or written.
+pub fn draw(folder: &Path, title: &str) -> Result<Vec<PathBuf>, LabError> {
+    let curve = curve_of(folder)?;
+    if curve.points.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(plot::draw(&[curve], title, &folder.join(PLOTS))?)
+}
+
+/// A folder for a new run under `parent`: `name`, or `name-2`, `name-3`, ... if that is taken.
+pub fn free_folder(parent: &Path, name: &str) -> PathBuf {
+    let candidates = (2u64..).map(|n| parent.join(format!("{name}-{n}")));
+    let mut all = std::iter::once(parent.join(name)).chain(candidates);
+    all.find(|folder| !folder.exists())
+        .unwrap_or_else(|| parent.join(name))
+}
+
+/// The run under `parent` that was saved last.
+pub fn newest(parent: &Path) -> Option<PathBuf> {
+    let saved = |folder: &PathBuf| {
+        fs::metadata(model_of(folder).ok()?)
+            .and_then(|m| m.modified())
+            .ok()
+    };
+    let folders = fs::read_dir(parent)
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()));
+    folders
+        .filter(|folder| saved(folder).is_some())
+        .max_by_key(saved)
+}

@@ -1,0 +1,81 @@
+//! Intervals: no figure without one.
+
+/// 97.5% of a normal distribution lie below this many standard deviations.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// A 95% interval.
+pub(crate) type Interval = [f64; 2];
+
+/// The mean with its 95% interval, by the normal approximation. One number has no spread to tell of:
+/// its interval is the number itself.
+pub(crate) fn mean_interval(numbers: &[f64]) -> (f64, Interval) {
+    let n = numbers.len() as f64;
+    if numbers.is_empty() {
+        return (0.0, [0.0, 0.0]);
+    }
+    let mean = numbers.iter().sum::<f64>() / n;
+    let squares: f64 = numbers.iter().map(|x| (x - mean).powi(2)).sum();
+    let half = if numbers.len() > 1 {
+        Z * (squares / (n - 1.0) / n).sqrt()
+    } else {
+        0.0
+    };
+    (mean, [mean - half, mean + half])
+}
+
+/// The 95% interval of a share by Wilson's score, which also holds near 0 and 1.
+pub(crate) fn share_interval(hits: u64, of: u64) -> Interval {
+    if of == 0 {
+        return [0.0, 1.0];
+    }
+    let n = of as f64;
+    let p = hits as f64 / n;
+    let centre = p + Z * Z / (2.0 * n);
+    let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + Z * Z / n;
+    [
+        ((centre - half) / scale).max(0.0),
+        ((centre + half) / scale).min(1.0),
+    ]
+}
+
+/// The middle of sorted numbers, or the mean of the two in the middle.
+pub(crate) fn median(sorted: &[u64]) -> f64 {
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2] as f64,
+        n => (sorted[n / 2 - 1] as f64 + sorted[n / 2] as f64) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hand_computed_intervals() {
+        // 1..5: mean 3, variance 2.5, standard error sqrt(0.5).
+        let (mean, [low, high]) = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(mean, 3.0);
+        assert!(
+            (high - 3.0 - 1.959_963_98 * 0.5f64.sqrt()).abs() < 1e-6
+                && (low + high - 6.0).abs() < 1e-9
+        );
+
+        // Wilson, 8 of 10: 0.4902 to 0.9433.
+        let [low, high] = share_interval(8, 10);
+        assert!(
+            (low - 0.4902).abs() < 1e-4 && (high - 0.9433).abs() < 1e-4,
+            "{low} {high}"
+        );
+        assert_eq!(share_interval(10, 10)[1], 1.0);
+        assert!(share_interval(0, 10)[1] > 0.2);
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&[1, 2, 9]), 2.0);
+        assert_eq!(median(&[1, 2, 4, 9]), 3.0);
+        assert_eq!(median(&[]), 0.0);
+    }
+}

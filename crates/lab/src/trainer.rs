@@ -1,0 +1,214 @@
+//! Training: rounds of games until the recipe is done, with statistics, logs and checkpoints between.
+//!
+//! A round ends with a full block, when a checkpoint is due, or when someone wants to stop; all threads
+//! then rest, so what is saved is one consistent moment: the network after exactly the games
+//! 0..n, each with its own random stream. Resting costs the tail of one game a round.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use afterstate::tally::{Outcome, Tally};
+
+use crate::LabError;
+use crate::model::metadata;
+use crate::recipe::Recipe;
+use crate::registry::{self, Lesson, Player, Session};
+use crate::run::{self, Progress, Run};
+use crate::share::threads;
+
+/// With several threads, derived numbers are worked out anew every so many games.
+const REFRESH_GAMES: u64 = 10_000;
+
+/// Hears what happens in a training, and may end it.
+pub trait Observer: Sync {
+    /// A game was played.
+    fn game(&self, outcome: &Outcome);
+    /// A block is full; `games` is the number of all games so far.
+    fn block(&self, games: u64, tally: &Tally);
+    /// A checkpoint was saved.
+    fn saved(&self, games: u64);
+    /// Whether to save and stop; asked before every game.
+    fn stop(&self) -> bool;
+}
+
+/// How a training ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All episodes of the recipe were played.
+    Finished,
+    /// The observer stopped it; it can be resumed.
+    Stopped,
+}
+
+/// A training between two rounds.
+pub struct Trainer {
+    recipe: Recipe,
+    player: Player,
+    session: Box<dyn Session>,
+    run: Run,
+    progress: Progress,
+    faces: Vec<u64>,
+}
+
+impl Trainer {
+    /// A new training in a new folder.
+    ///
+    /// # Errors
+    /// When the recipe does not make a network, or the folder cannot be used.
+    pub fn new(recipe: Recipe, folder: &Path) -> Result<Self, LabError> {
+        recipe.validate()?;
+        let (player, session) = network(&recipe)?;
+        let faces = session.faces();
+        let run = Run::create(folder, &recipe, &faces)?;
+        Ok(Self {
+            recipe,
+            player,
+            session,
+            run,
+            progress: Progress::default(),
+            faces,
+        })
+    }
+
+    /// A training as its last checkpoint left it. `overrides` may change what does not touch the
+    /// past: the number of episodes, or of threads.
+    ///
+    /// # Errors
+    /// When there is nothing to resume, or it is damaged.
+    pub fn resume(folder: &Path, overrides: &[String]) -> Result<Self, LabError> {
+        let recipe = run::recipe_of(folder, overrides)?;
+        let (player, session) = network(&recipe)?;
+        let (run, progress) = Run::resume(folder, &recipe, session.as_ref())?;
+        let faces = session.faces();
+        Ok(Self {
+            recipe,
+            player,
+            session,
+            run,
+            progress,
+            faces,
+        })
+    }
+
+    /// The recipe, with all overrides.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The games played so far.
+    pub fn games(&self) -> u64 {
+        self.progress.games
+    }
+
+    /// The run folder.
+    pub fn folder(&self) -> &Path {
+        self.run.folder()
+    }
+
+    /// Trains to the end of the recipe, or until the observer stops it.
+    ///
+    /// # Errors
+    /// When a file cannot be written or a weight breaks; the last checkpoint then stays.
+    pub fn train(&mut self, observer: &dyn Observer) -> Result<Ending, LabError> {
+        let between = Duration::from_secs_f64(self.recipe.checkpoint_seconds);
+        let mut due = Instant::now() + between;
+        while self.progress.games < self.recipe.episodes && !observer.stop() {
+            self.round(due, observer)?;
+            if Instant::now() >= due {
+                self.save(observer)?;
+                due = Instant::now() + between;
+            }
+        }
+        self.save(observer)?;
+        let finished = self.progress.games >= self.recipe.episodes;
+        if finished {
+            self.run
+                .save_model(self.session.as_ref(), &self.metadata())?;
+        }
+        self.draw()?;
+        Ok(if finished {
+            Ending::Finished
+        } else {
+            Ending::Stopped
+        })
+    }
+
+    /// Plays until the block is full, the time is up, or the observer wants to stop.
+    fn round(&mut self, due: Instant, observer: &dyn Observer) -> Result<(), LabError> {
+        let first = self.progress.games;
+        let left = self
+            .recipe
+            .block
+            .saturating_sub(self.progress.block.games)
+            .max(1);
+        let last = first.saturating_add(left).min(self.recipe.episodes);
+        let begun = Instant::now();
+        let lesson = Lesson {
+            numbers: first..last,
+            seed: self.recipe.seed,
+            threads: threads(self.recipe.threads),
+            stop: &|| observer.stop() || Instant::now() >= due,
+            seen: &|outcome| observer.game(outcome),
+        };
+        let lived = self.session.learn(&lesson, &self.recipe.learner);
+        let many = lesson.threads > 1;
+        self.progress.block.seconds += begun.elapsed().as_secs_f64();
+        self.progress.games += lived.outcomes.len() as u64;
+        if !lived.finite {
+            let games = self.progress.games;
+            return Err(LabError::Broken {
+                games,
+                rate: self.recipe.learner.rate.at(games),
+            });
+        }
+        lived
+            .outcomes
+            .iter()
+            .for_each(|outcome| self.progress.block.add(outcome));
+        self.run.append_scores(first + 1, &lived.outcomes)?;
+        if many && first / REFRESH_GAMES != self.progress.games / REFRESH_GAMES {
+            self.session.refresh();
+        }
+        self.close_block(observer)
+    }
+
+    /// Reports the block if it is full, or if the training ends with it.
+    fn close_block(&mut self, observer: &dyn Observer) -> Result<(), LabError> {
+        let Progress { games, block, .. } = &mut self.progress;
+        if block.games >= self.recipe.block || (*games >= self.recipe.episodes && block.games > 0) {
+            let rate = self.recipe.learner.rate.at(games.saturating_sub(1));
+            self.run.append_block(*games, block, rate, &self.faces)?;
+            observer.block(*games, block);
+            *block = Tally::default();
+        }
+        Ok(())
+    }
+
+    fn save(&self, observer: &dyn Observer) -> Result<(), LabError> {
+        self.run.save_checkpoint(
+            self.session.as_ref(),
+            self.metadata(),
+            self.progress.clone(),
+        )?;
+        observer.saved(self.progress.games);
+        Ok(())
+    }
+
+    fn metadata(&self) -> afterstate::format::native::Metadata {
+        metadata(&self.player, &self.recipe, self.progress.games)
+    }
+
+    fn draw(&self) -> Result<(), LabError> {
+        let Recipe {
+            name, game, board, ..
+        } = &self.recipe;
+        run::draw(self.run.folder(), &format!("{name}: {game} on {board}"))?;
+        Ok(())
+    }
+}
+
+fn network(recipe: &Recipe) -> Result<(Player, Box<dyn Session>), LabError> {
+    let player = Player::of(recipe)?;
+    let session = registry::session(&player, recipe.learner.rule, recipe.network.initial as f32)?;
+    Ok((player, session))
+}
