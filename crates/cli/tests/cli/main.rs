@@ -1,0 +1,13 @@
+//! The program as people meet it: started as a process, judged by what it prints, leaves behind and
+//! exits with. One binary with a module for each promise, because one links faster than eight.
+
+mod bad_models;
+mod bad_places;
+mod bad_recipes;
+mod broken;
+mod common;
+mod figures;
+mod help;
+mod interrupted;
+mod numpy;
+mod train;

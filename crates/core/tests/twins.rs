@@ -1,0 +1,160 @@
+//! The fast paths against their slow twins, over whole games: the 4x4 board in a u64 against the grid
+//! that slides a cell at a time, down to the last bit of every weight.
+
+use afterstate::game::{Classic, Game, Grid, Position, Shape, Slides};
+use afterstate::learn::{Backward, Credit, Forward};
+use afterstate::ntuple::{Coherent, Expecting, Network, Plain, Tables, TupleSet, Weight};
+use afterstate::play::{
+    Afterstates, Greedy, Learner, Random, States, Ties, Viewpoint, Watch, play,
+};
+use afterstate::random::game_rng;
+use afterstate::tally::Outcome;
+use proptest::prelude::*;
+
+const SPAWNS: &[(u8, f64)] = &afterstate::game::CLASSIC_SPAWNS;
+
+fn grid() -> Grid {
+    Grid::new(Shape::FOUR)
+}
+
+fn tuples() -> TupleSet {
+    TupleSet::parse("0145 1256 4569 01", Shape::FOUR, true).unwrap()
+}
+
+fn bits<W: Weight>(tables: &Tables<W>) -> Vec<u32> {
+    let weights = tables.each().flat_map(|(_, table)| table);
+    weights
+        .flat_map(|w| (0..W::PARTS.len()).map(|k| w.part(k).to_bits()))
+        .collect()
+}
+
+fn games<G: Game, V: Viewpoint<G>>(
+    game: &G,
+    network: &V::Network,
+    learner: &mut impl Learner<G>,
+    ties: Ties,
+) -> Vec<Outcome> {
+    let mut policy = Greedy::<G, V>::new(network, ties);
+    (0..60)
+        .map(|n| play(game, &mut policy, learner, &mut game_rng(5, n)))
+        .collect()
+}
+
+/// Trains on the fast and on the slow board: the same games and the same weights.
+macro_rules! same_training {
+    ($viewpoint:ty, $learner:ident, $credit:expr, $ties:expr, $network:expr) => {{
+        let (fast, slow) = ($network, $network);
+        let mut learner = $learner::<Classic, $viewpoint>::new(&fast, $credit);
+        let played = games::<Classic, $viewpoint>(&Classic::new(), &fast, &mut learner, $ties);
+        let mut learner = $learner::<Grid, $viewpoint>::new(&slow, $credit);
+        assert_eq!(
+            played,
+            games::<Grid, $viewpoint>(&grid(), &slow, &mut learner, $ties)
+        );
+        assert_eq!(bits(fast.tables()), bits(slow.tables()));
+        assert!(
+            bits(fast.tables()).iter().any(|&bits| bits != 0),
+            "something was learned"
+        );
+    }};
+}
+
+#[test]
+fn the_same_training_on_afterstates() {
+    let credit = Credit {
+        lambda: 0.5,
+        rate: 1.0,
+        ..Credit::default()
+    };
+    let zeros = || Tables::new(&tuples(), 0.0).unwrap();
+    same_training!(
+        Afterstates<Coherent>,
+        Backward,
+        credit,
+        Ties::Order,
+        zeros()
+    );
+    let hopeful = || Tables::new(&tuples(), 100.0).unwrap();
+    same_training!(Afterstates<Plain>, Forward, 0.1, Ties::Random, hopeful());
+}
+
+#[test]
+fn the_same_training_on_states() {
+    let credit = Credit {
+        reward_twice: true,
+        ..Credit::default()
+    };
+    let zeros = || Expecting::new(&tuples(), 0.0, SPAWNS).unwrap();
+    same_training!(States<Plain>, Backward, credit, Ties::Random, zeros());
+    same_training!(States<Plain>, Forward, 0.1, Ties::Order, zeros());
+}
+
+#[test]
+fn the_same_random_games() {
+    let outcomes = |n| {
+        let fast = play(
+            &Classic::new(),
+            &mut Random,
+            &mut Watch,
+            &mut game_rng(9, n),
+        );
+        let slow = play(&grid(), &mut Random, &mut Watch, &mut game_rng(9, n));
+        assert_eq!(fast, slow);
+        fast
+    };
+    let mean = (0..2000).map(|n| outcomes(n).score).sum::<u64>() / 2000;
+    // Random play scores about 1,090 in the usual scoring (two times R4's 570, less its spread).
+    assert!((1000..1200).contains(&mean), "{mean}");
+}
+
+fn shown<A: Position>(slides: &Slides<A>) -> Vec<(String, Vec<u8>, u32)> {
+    let tiles = |after: A| (0..16).map(|i| after.cell(i)).collect();
+    slides
+        .legal()
+        .map(|(d, after, reward)| (d.name().into(), tiles(after), reward))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    /// Any board, with tiles beyond 32768 among the rest as long as a game could hold them.
+    #[test]
+    fn slides_agree_on_any_board(mut tiles in proptest::collection::vec(0u8..=17, 16), keep in 0usize..=16) {
+        // Large tiles at random are rarely possible: most are made small.
+        for tile in tiles.iter_mut().skip(keep.min(3)) {
+            *tile = tile.saturating_sub(3).min(14);
+        }
+        let slow = grid().state(&tiles);
+        let fast = Classic::new().state(&tiles);
+        prop_assert_eq!(fast.is_some(), slow.is_some());
+        if let (Some(fast), Some(slow)) = (fast, slow) {
+            prop_assert_eq!(shown(&Classic::new().slides(fast)), shown(&grid().slides(slow)));
+        }
+    }
+}
+
+#[test]
+fn two_32768_tiles_make_65536_and_two_of_those_131072() {
+    let game = Classic::new();
+    let merged = |tiles: [u8; 16]| {
+        let slides = game.slides(game.state(&tiles).unwrap());
+        let (_, after, reward) = slides.legal().last().unwrap();
+        (after.cell(0), reward)
+    };
+    let mut tiles = [0; 16];
+    (tiles[0], tiles[3]) = (15, 15);
+    assert_eq!(merged(tiles), (16, 65_536));
+    (tiles[0], tiles[3]) = (16, 16);
+    assert_eq!(merged(tiles), (17, 131_072));
+    // Both at once, and the networks see each as the largest tile they know.
+    (tiles[0], tiles[1], tiles[2], tiles[3]) = (16, 16, 15, 15);
+    let slides = game.slides(game.state(&tiles).unwrap());
+    let (_, after, reward) = slides.legal().last().unwrap();
+    assert_eq!(
+        ((after.cell(0), after.cell(1)), reward),
+        ((17, 16), 196_608)
+    );
+    let network = Tables::<Plain>::new(&tuples(), 7.0).unwrap();
+    assert_eq!(network.value(after), 7.0);
+}
