@@ -130,9 +130,9 @@ pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync {
     /// The tile index in cell `i`, counted by rows.
     fn cell(self, i: usize) -> u8;
 
-    /// Calls `visit` with the number of each lookup of `plan` and the index of its weight, in the
-    /// order of the lookups. A tile beyond what a table knows looks like the largest it knows.
-    fn lookups(self, plan: &Plan, visit: impl FnMut(usize, usize));
+    /// Writes the index of each lookup of `plan`, in their order, into `found`, which has room for
+    /// them all. A tile beyond what a table knows looks like the largest it knows.
+    fn indices(self, plan: &Plan, found: &mut [usize]);
 }
 
 /// A position before a slide: the player is to move.
@@ -148,8 +148,8 @@ impl<B: Position> Position for State<B> {
         self.0.cell(i)
     }
     #[inline(always)]
-    fn lookups(self, plan: &Plan, visit: impl FnMut(usize, usize)) {
-        self.0.lookups(plan, visit);
+    fn indices(self, plan: &Plan, found: &mut [usize]) {
+        self.0.indices(plan, found);
     }
 }
 
@@ -158,8 +158,8 @@ impl<B: Position> Position for After<B> {
         self.0.cell(i)
     }
     #[inline(always)]
-    fn lookups(self, plan: &Plan, visit: impl FnMut(usize, usize)) {
-        self.0.lookups(plan, visit);
+    fn indices(self, plan: &Plan, found: &mut [usize]) {
+        self.0.indices(plan, found);
     }
 }
 

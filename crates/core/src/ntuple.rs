@@ -23,7 +23,19 @@ use crate::Value;
 use crate::game::Position;
 use memory::Slab;
 
+/// The places of a position's weights in all tables, worked out once for several uses.
+#[derive(Clone, Debug, Default)]
+pub struct Indices {
+    at: Vec<usize>,
+    /// Room for what an update changes at each of them.
+    change: Vec<Value>,
+}
+
 /// Values of positions, and how they are moved.
+///
+/// The work is in two steps, so that the first is done once and the second can wait for its memory:
+/// [`Network::find`] turns a position into indices, [`Network::prefetch`] asks for the weights there,
+/// and the others use them.
 pub trait Network: Send + Sync {
     /// What its tables are made of.
     type Weight: Weight;
@@ -31,25 +43,65 @@ pub trait Network: Send + Sync {
     /// The tables behind the values.
     fn tables(&self) -> &Tables<Self::Weight>;
 
-    /// The value of a position.
-    #[inline(always)]
-    fn value<P: Position>(&self, position: P) -> Value {
-        self.tables().value_of(position)
-    }
+    /// Moves the value of a position, whose weights are at `at`, towards a target: each weight by its
+    /// share of the rate.
+    fn update<P: Position>(
+        &self,
+        position: P,
+        at: &mut Indices,
+        target: Value,
+        rate: Value,
+    ) -> Updated;
 
     /// Works out anew whatever is derived from the weights: after reading them, and now and then
     /// when several threads write.
     fn refresh(&self) {}
 
-    /// Asks the processor for the weights of a position that will be valued soon. With all four
-    /// afterstates asked for before the first is summed, their cache misses are waited for together.
+    /// Finds the weights of a position.
     #[inline(always)]
-    fn prefetch<P: Position>(&self, position: P) {
-        self.tables().prefetch_of(position);
+    fn find<P: Position>(&self, position: P, found: &mut Indices) {
+        let tables = self.tables();
+        found.at.resize(tables.active(), 0);
+        position.indices(&tables.plan, &mut found.at);
     }
 
-    /// Moves the value of a position towards a target, each weight by its share of the rate.
-    fn update<P: Position>(&self, position: P, target: Value, rate: Value) -> Updated;
+    /// Asks the processor for weights that will be used soon. With all four afterstates asked for
+    /// before the first is summed, their cache misses are waited for together.
+    #[inline(always)]
+    fn prefetch(&self, at: &Indices) {
+        at.at
+            .iter()
+            .for_each(|&i| self.tables().weights.prefetch(i));
+    }
+
+    /// The value at these indices.
+    #[inline(always)]
+    fn value_at(&self, at: &Indices) -> Value {
+        let weights = &self.tables().weights[..];
+        sum(&at.at, |i| weights[i].get())
+    }
+
+    /// The value of a position.
+    fn value<P: Position>(&self, position: P) -> Value {
+        let mut at = Indices::default();
+        self.find(position, &mut at);
+        self.value_at(&at)
+    }
+}
+
+/// Adds up in four sums side by side: an addition waits for the one before it, and 32 in a row would
+/// take longer than the weights do to arrive.
+#[inline(always)]
+fn sum(indices: &[usize], mut of: impl FnMut(usize) -> Value) -> Value {
+    let (fours, rest) = indices.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for four in fours {
+        for k in 0..4 {
+            sums[k] += of(four[k]);
+        }
+    }
+    let rest = rest.iter().fold(0.0, |sum, &i| sum + of(i));
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
 /// Tables of weights with the plan that finds them.
@@ -116,42 +168,6 @@ impl<W: Weight> Tables<W> {
             (pattern, table)
         })
     }
-
-    /// Asks for the weights of a position that will be valued soon.
-    #[inline(always)]
-    fn prefetch_of<P: Position>(&self, position: P) {
-        position.lookups(&self.plan, |_, i| self.weights.prefetch(i));
-    }
-
-    #[inline(always)]
-    fn value_of<P: Position>(&self, position: P) -> Value {
-        let mut sum = 0.0;
-        position.lookups(&self.plan, |_, i| sum += self.weights[i].get());
-        sum
-    }
-
-    /// Adjusts every weight of a position; `changed` hears of each lookup's number and index and
-    /// of the change. Where a board is its own mirror image, a weight is looked up,
-    /// and adjusted, more than once.
-    #[inline(always)]
-    fn adjust<P: Position>(
-        &self,
-        position: P,
-        target: Value,
-        rate: Value,
-        mut changed: impl FnMut(usize, usize, Value),
-    ) -> Updated {
-        let delta = target - self.value_of(position);
-        let step = rate / self.active() as Value;
-        let mut value = 0.0;
-        position.lookups(&self.plan, |n, i| {
-            let before = self.weights[i].get();
-            let after = self.weights[i].adjust(delta, step);
-            value += after;
-            changed(n, i, after - before);
-        });
-        Updated { value, delta }
-    }
 }
 
 impl<W: Weight> Network for Tables<W> {
@@ -162,9 +178,14 @@ impl<W: Weight> Network for Tables<W> {
         self
     }
 
+    /// Where a board is its own mirror image, a weight is found, and adjusted, more than once.
     #[inline(always)]
-    fn update<P: Position>(&self, position: P, target: Value, rate: Value) -> Updated {
-        self.adjust(position, target, rate, |_, _, _| {})
+    fn update<P: Position>(&self, _: P, at: &mut Indices, target: Value, rate: Value) -> Updated {
+        let weights = &self.weights[..];
+        let delta = target - self.value_at(at);
+        let step = rate / self.active() as Value;
+        let value = sum(&at.at, |i| weights[i].adjust(delta, step));
+        Updated { value, delta }
     }
 }
 
@@ -204,9 +225,10 @@ mod tests {
             let plan = Plan::new(&TupleSet::parse(set, Shape::FOUR, symmetry).unwrap());
             for number in 0..200 {
                 let board = random_board(number);
-                let (mut fast, mut slow) = (Vec::new(), Vec::new());
-                board.lookups(&plan, |n, i| fast.push((n, i)));
-                board.to_grid().lookups(&plan, |n, i| slow.push((n, i)));
+                let (mut fast, mut slow) =
+                    (vec![0; plan.lookups().len()], vec![0; plan.lookups().len()]);
+                board.indices(&plan, &mut fast);
+                board.to_grid().indices(&plan, &mut slow);
                 assert_eq!(fast, slow, "{set} {board:?}");
             }
         }
@@ -228,8 +250,10 @@ mod tests {
         let tuples = TupleSet::parse("0 15", Shape::FOUR, false).unwrap();
         let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
         let board = Board::from_packed(0x21);
+        let mut at = Indices::default();
+        network.find(board, &mut at);
         assert_eq!(
-            network.update(board, 10.0, 0.5),
+            network.update(board, &mut at, 10.0, 0.5),
             Updated {
                 value: 5.0,
                 delta: 10.0

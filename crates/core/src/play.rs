@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use crate::Value;
 use crate::game::{Direction, Game, Position};
 use crate::learn::Surprise;
-use crate::ntuple::{Expecting, Network, Tables, Weight};
+use crate::ntuple::{Expecting, Indices, Network, Tables, Weight};
 use crate::random::Rng;
 use crate::tally::Outcome;
 
@@ -84,14 +84,14 @@ pub trait Viewpoint<G: Game>: Send + Sync + 'static {
     /// The kind of network that values it.
     type Network: Network;
 
-    /// The value of what follows a slide.
-    fn worth(network: &Self::Network, game: &G, after: G::After) -> Value;
+    /// The value of what follows a slide, whose weights are at `at`.
+    fn worth(network: &Self::Network, game: &G, after: G::After, at: &Indices) -> Value;
 
     /// The position that a step visits.
     fn visited(step: &Step<G>) -> Visit<Self::Position>;
 
-    /// The value of the visited position, which `step` may know already.
-    fn value(network: &Self::Network, step: &Step<G>) -> Value;
+    /// The value of the visited position, which `step` may know already; `room` is for its indices.
+    fn value(network: &Self::Network, step: &Step<G>, room: &mut Indices) -> Value;
 }
 
 /// A position on the path of a game, and the reward of its move on the side where it falls.
@@ -114,8 +114,8 @@ impl<G: Game, W: Weight> Viewpoint<G> for Afterstates<W> {
     type Network = Tables<W>;
 
     #[inline(always)]
-    fn worth(network: &Tables<W>, _: &G, after: G::After) -> Value {
-        network.value(after)
+    fn worth(network: &Tables<W>, _: &G, _: G::After, at: &Indices) -> Value {
+        network.value_at(at)
     }
 
     #[inline(always)]
@@ -128,7 +128,7 @@ impl<G: Game, W: Weight> Viewpoint<G> for Afterstates<W> {
     }
 
     #[inline(always)]
-    fn value(_: &Tables<W>, step: &Step<G>) -> Value {
+    fn value(_: &Tables<W>, step: &Step<G>, _: &mut Indices) -> Value {
         step.value
     }
 }
@@ -142,8 +142,8 @@ impl<G: Game, W: Weight> Viewpoint<G> for States<W> {
     type Network = Expecting<W>;
 
     #[inline(always)]
-    fn worth(network: &Expecting<W>, game: &G, after: G::After) -> Value {
-        network.expectation(after, game.spawns(after).cells.count_ones())
+    fn worth(network: &Expecting<W>, game: &G, after: G::After, at: &Indices) -> Value {
+        network.expectation_at(at, game.spawns(after).cells.count_ones())
     }
 
     #[inline(always)]
@@ -156,8 +156,9 @@ impl<G: Game, W: Weight> Viewpoint<G> for States<W> {
     }
 
     #[inline(always)]
-    fn value(network: &Expecting<W>, step: &Step<G>) -> Value {
-        network.value(step.state)
+    fn value(network: &Expecting<W>, step: &Step<G>, room: &mut Indices) -> Value {
+        network.find(step.state, room);
+        network.value_at(room)
     }
 }
 
@@ -174,12 +175,17 @@ pub enum Ties {
 pub struct Greedy<'n, G: Game, V: Viewpoint<G>> {
     network: &'n V::Network,
     ties: Ties,
+    at: [Indices; 4],
 }
 
 impl<'n, G: Game, V: Viewpoint<G>> Greedy<'n, G, V> {
     /// A player by this network.
     pub fn new(network: &'n V::Network, ties: Ties) -> Self {
-        Self { network, ties }
+        Self {
+            network,
+            ties,
+            at: Default::default(),
+        }
     }
 }
 
@@ -190,11 +196,13 @@ impl<G: Game, V: Viewpoint<G>> Policy<G> for Greedy<'_, G, V> {
         let mut best_total = Value::NEG_INFINITY;
         let mut equals = 1;
         let slides = game.slides(state);
-        for (_, after, _) in slides.legal() {
-            self.network.prefetch(after);
+        for (direction, after, _) in slides.legal() {
+            let at = &mut self.at[direction as usize];
+            self.network.find(after, at);
+            self.network.prefetch(at);
         }
         for (direction, after, reward) in slides.legal() {
-            let value = V::worth(self.network, game, after);
+            let value = V::worth(self.network, game, after, &self.at[direction as usize]);
             let total = reward as Value + value;
             let wins = if total == best_total && self.ties == Ties::Random {
                 equals += 1;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use afterstate::format::native::{self, Keep, Metadata, NativeError};
 use afterstate::game::{CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Shape};
 use afterstate::learn::{Backward, Credit, Forward};
-use afterstate::ntuple::{Coherent, Expecting, Network, Plain, Tables, TupleSet, Weight};
+use afterstate::ntuple::{Coherent, Expecting, Indices, Network, Plain, Tables, TupleSet, Weight};
 use afterstate::play::{
     self, Afterstates, Greedy, Learner, Policy, States, Viewpoint, Watch, play,
 };
@@ -309,7 +309,9 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
     fn judge(&self, tiles: &[u8]) -> Option<(Vec<Worth>, Option<Direction>)> {
         let state = self.game.state(tiles)?;
         let worth = |(direction, after, reward)| {
-            let value = V::worth(&self.network, &self.game, after);
+            let mut at = Indices::default();
+            self.network.find(after, &mut at);
+            let value = V::worth(&self.network, &self.game, after, &at);
             Worth {
                 direction,
                 reward,

@@ -209,7 +209,7 @@ fn read_table<W: Weight>(
 mod tests {
     use super::*;
     use crate::game::{Board, Shape};
-    use crate::ntuple::{Coherent, Network, Plain};
+    use crate::ntuple::{Coherent, Indices, Network, Plain};
     use proptest::prelude::*;
 
     fn tuples() -> TupleSet {
@@ -218,8 +218,11 @@ mod tests {
 
     fn trained() -> Tables<Coherent> {
         let network = Tables::new(&tuples(), 0.0).unwrap();
+        let mut at = Indices::default();
         for (n, target) in [3.0, -5.0, 7.0].into_iter().enumerate() {
-            network.update(Board::from_packed(0x1234_5678_0000_1111 << n), target, 0.5);
+            let board = Board::from_packed(0x1234_5678_0000_1111 << n);
+            network.find(board, &mut at);
+            network.update(board, &mut at, target, 0.5);
         }
         network
     }

@@ -133,12 +133,18 @@ impl Position for Board {
     /// Turns the board rather than the tuples: a tuple of the turned board is a few shifts and
     /// masks, as its cells lie in runs, while a turned tuple has most of its cells apart.
     #[inline(always)]
-    fn lookups(self, plan: &Plan, mut visit: impl FnMut(usize, usize)) {
-        let mut n = 0;
-        for &image in &images(self.cells)[..plan.symmetries()] {
-            for gather in plan.gathers() {
-                visit(n, gather.index(image));
-                n += 1;
+    fn indices(self, plan: &Plan, found: &mut [usize]) {
+        let images = images(self.cells);
+        // Written twice so that the compiler sees the eight and unrolls.
+        if plan.symmetries() == images.len() {
+            let (each, _) = found.as_chunks_mut::<8>();
+            for (gather, found) in plan.gathers().iter().zip(each) {
+                gather.indices(&images, found);
+            }
+        } else {
+            let each = found.chunks_mut(plan.symmetries());
+            for (gather, found) in plan.gathers().iter().zip(each) {
+                gather.indices(&images[..plan.symmetries()], found);
             }
         }
     }

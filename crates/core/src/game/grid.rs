@@ -110,9 +110,9 @@ impl Position for GridBoard {
         self.cells[i]
     }
 
-    fn lookups(self, plan: &Plan, mut visit: impl FnMut(usize, usize)) {
-        for (n, lookup) in plan.lookups().iter().enumerate() {
-            visit(n, lookup.index(|cell| self.cells[cell]));
+    fn indices(self, plan: &Plan, found: &mut [usize]) {
+        for (lookup, i) in plan.lookups().iter().zip(found) {
+            *i = lookup.index(|cell| self.cells[cell]);
         }
     }
 }

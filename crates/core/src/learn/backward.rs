@@ -11,7 +11,7 @@
 use super::{Credit, Surprise};
 use crate::Value;
 use crate::game::Game;
-use crate::ntuple::Network;
+use crate::ntuple::{Indices, Network};
 use crate::play::{Learner, Step, Viewpoint, Visit};
 
 /// How many updates ahead of its own a position's weights are asked for.
@@ -22,6 +22,8 @@ pub struct Backward<'n, G: Game, V: Viewpoint<G>> {
     network: &'n V::Network,
     credit: Credit,
     path: Vec<Visit<V::Position>>,
+    /// The indices of the position to update and of those asked for after it, in turn.
+    ring: [Indices; PREFETCH_DISTANCE + 1],
     surprise: Surprise,
 }
 
@@ -32,6 +34,7 @@ impl<'n, G: Game, V: Viewpoint<G>> Backward<'n, G, V> {
             network,
             credit,
             path: Vec::new(),
+            ring: Default::default(),
             surprise: Surprise::default(),
         }
     }
@@ -50,12 +53,19 @@ impl<G: Game, V: Viewpoint<G>> Learner<G> for Backward<'_, G, V> {
             reward_twice,
         } = self.credit;
         let mut z = 0.0;
-        for (t, visit) in self.path.iter().enumerate().rev() {
+        let places = self.ring.len();
+        for t in (0..self.path.len() + PREFETCH_DISTANCE).rev() {
             if let Some(soon) = t.checked_sub(PREFETCH_DISTANCE) {
-                self.network.prefetch(self.path[soon].position);
+                let at = &mut self.ring[soon % places];
+                self.network.find(self.path[soon].position, at);
+                self.network.prefetch(at);
             }
+            let Some(visit) = self.path.get(t) else {
+                continue;
+            };
             let target = visit.after + z;
-            let updated = self.network.update(visit.position, target, rate);
+            let at = &mut self.ring[t % places];
+            let updated = self.network.update(visit.position, at, target, rate);
             self.surprise.note(updated);
             z = visit.before + lambda * target + (1.0 - lambda) * updated.value;
             if reward_twice {

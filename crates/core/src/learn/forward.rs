@@ -7,7 +7,7 @@
 use super::Surprise;
 use crate::Value;
 use crate::game::Game;
-use crate::ntuple::Network;
+use crate::ntuple::{Indices, Network};
 use crate::play::{Learner, Step, Viewpoint, Visit};
 
 /// Keeps one position back and updates it when its successor comes.
@@ -15,6 +15,7 @@ pub struct Forward<'n, G: Game, V: Viewpoint<G>> {
     network: &'n V::Network,
     rate: Value,
     last: Option<Visit<V::Position>>,
+    at: Indices,
     surprise: Surprise,
 }
 
@@ -25,8 +26,18 @@ impl<'n, G: Game, V: Viewpoint<G>> Forward<'n, G, V> {
             network,
             rate,
             last: None,
+            at: Indices::default(),
             surprise: Surprise::default(),
         }
+    }
+
+    #[inline(always)]
+    fn learn(&mut self, visit: &Visit<V::Position>, target: Value) {
+        self.network.find(visit.position, &mut self.at);
+        let updated = self
+            .network
+            .update(visit.position, &mut self.at, target, self.rate);
+        self.surprise.note(updated);
     }
 }
 
@@ -35,16 +46,14 @@ impl<G: Game, V: Viewpoint<G>> Learner<G> for Forward<'_, G, V> {
     fn step(&mut self, step: &Step<G>) {
         let visit = V::visited(step);
         if let Some(last) = self.last.replace(visit) {
-            let target = last.after + visit.before + V::value(self.network, step);
-            self.surprise
-                .note(self.network.update(last.position, target, self.rate));
+            let target = last.after + visit.before + V::value(self.network, step, &mut self.at);
+            self.learn(&last, target);
         }
     }
 
     fn finish(&mut self) {
         if let Some(last) = self.last.take() {
-            self.surprise
-                .note(self.network.update(last.position, last.after, self.rate));
+            self.learn(&last, last.after);
         }
     }
 

@@ -20,7 +20,7 @@
 
 use std::io;
 
-use super::{Network, Tables, TupleSet, Updated, Weight};
+use super::{Indices, Network, Tables, TupleSet, Updated, Weight, sum};
 use crate::Value;
 use crate::game::Position;
 use crate::ntuple::weight::Ahead;
@@ -44,32 +44,67 @@ impl<W: Weight> Expecting<W> {
         })
     }
 
-    /// The expected value of a position after its next new tile, which may enter any of its
-    /// `empty` cells.
+    /// The expected value at these indices after the next new tile, which may enter any of `empty`
+    /// cells.
     #[inline(always)]
-    pub fn expectation<P: Position>(&self, position: P, empty: u32) -> Value {
-        let (mut value, mut ahead) = (0.0, 0.0);
-        position.lookups(&self.tables.plan, |_, i| {
-            value += self.tables.weights[i].get();
-            ahead += self.tables.weights[i].ahead();
-        });
+    pub fn expectation_at(&self, at: &Indices, empty: u32) -> Value {
+        let weights = &self.tables.weights[..];
+        let value = sum(&at.at, |i| weights[i].get());
+        let ahead = sum(&at.at, |i| weights[i].ahead());
         value + ahead / empty as Value
     }
 
-    /// Tells all that look ahead to this weight that it has changed.
     #[inline(always)]
-    fn spread(&self, table: usize, ones: usize, i: usize, change: Value) {
-        let weights = &self.tables.weights;
-        let add = |i: usize, change: Value| weights[i].set_ahead(weights[i].ahead() + change);
-        let digits = i - table;
-        let zeros = digits_equal(digits, 0, ones).count_ones();
-        add(i, -change * zeros as Value);
-        for &(tile, chance) in self.tiles {
-            let mut found = digits_equal(digits, tile, ones);
-            while found != 0 {
-                let lowest = found & found.wrapping_neg();
-                add(i - usize::from(tile) * lowest, change * chance as Value);
-                found ^= lowest;
+    fn add_ahead(&self, i: usize, change: Value) {
+        let weight = &self.tables.weights[i];
+        weight.set_ahead(weight.ahead() + change);
+    }
+
+    /// Each table: where it begins, and a one in every digit of an index into it.
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let plan = &self.tables.plan;
+        plan.lookups()
+            .iter()
+            .step_by(plan.symmetries())
+            .map(|lookup| lookup.place())
+    }
+
+    /// Adjusts every weight, with the part of its own `ahead` that falls by it, and notes the changes.
+    #[inline(always)]
+    fn adjust(&self, at: &mut Indices, delta: Value, rate: Value) -> Value {
+        let Indices { at, change } = at;
+        let step = rate / self.tables.active() as Value;
+        let mut value = 0.0;
+        change.clear();
+        for ((table, ones), found) in self.places().zip(at.chunks(self.tables.plan.symmetries())) {
+            for &i in found {
+                let weight = &self.tables.weights[i];
+                let before = weight.get();
+                let after = weight.adjust(delta, step);
+                value += after;
+                change.push(after - before);
+                self.add_ahead(
+                    i,
+                    (before - after) * count(digits_equal(i - table, 0, ones)),
+                );
+            }
+        }
+        value
+    }
+
+    /// Tells all that look ahead to these weights that they have changed: where the position shows
+    /// a new tile, it was expected by the positions with an empty cell there.
+    #[inline(always)]
+    fn spread<P: Position>(&self, position: P, at: &Indices) {
+        let plan = &self.tables.plan;
+        for cell in 0..plan.cells() {
+            let shown = position.cell(cell);
+            for &(_, chance) in self.tiles.iter().filter(|(tile, _)| *tile == shown) {
+                for touched in plan.at_cell(cell) {
+                    let lookup = touched.lookup as usize;
+                    let expected = at.at[lookup] - (usize::from(shown) << touched.shift);
+                    self.add_ahead(expected, at.change[lookup] * chance as Value);
+                }
             }
         }
     }
@@ -83,6 +118,12 @@ fn digits_equal(digits: usize, tile: u8, ones: usize) -> usize {
     !(any | any >> 2) & ones
 }
 
+/// How many of at most eight digits are marked: the product sums them all in its eighth.
+#[inline(always)]
+fn count(marks: usize) -> Value {
+    ((marks as u32).wrapping_mul(0x1111_1111) >> 28) as Value
+}
+
 impl<W: Weight> Network for Expecting<W> {
     type Weight = Ahead<W>;
 
@@ -92,12 +133,17 @@ impl<W: Weight> Network for Expecting<W> {
     }
 
     #[inline(always)]
-    fn update<P: Position>(&self, position: P, target: Value, rate: Value) -> Updated {
-        let lookups = self.tables.plan.lookups();
-        self.tables.adjust(position, target, rate, |n, i, change| {
-            let (table, ones) = lookups[n].place();
-            self.spread(table, ones, i, change);
-        })
+    fn update<P: Position>(
+        &self,
+        position: P,
+        at: &mut Indices,
+        target: Value,
+        rate: Value,
+    ) -> Updated {
+        let delta = target - self.value_at(at);
+        let value = self.adjust(at, delta, rate);
+        self.spread(position, at);
+        Updated { value, delta }
     }
 
     fn refresh(&self) {
@@ -109,14 +155,21 @@ impl<W: Weight> Network for Expecting<W> {
         {
             weight.set_ahead(0.0);
         }
-        // The first symmetry looks up each table once.
-        for lookup in &self.tables.plan.lookups()[..self.tables.tuples.patterns().len()] {
-            let (table, ones) = lookup.place();
-            let last = 15 * ones;
-            for i in table..=table + last {
+        for (table, ones) in self.places() {
+            for i in table..=table + 15 * ones {
                 let weight = self.tables.weights[i].get();
-                if weight != 0.0 {
-                    self.spread(table, ones, i, weight);
+                if weight == 0.0 {
+                    continue;
+                }
+                let digits = i - table;
+                self.add_ahead(i, -weight * count(digits_equal(digits, 0, ones)));
+                for &(tile, chance) in self.tiles {
+                    let mut found = digits_equal(digits, tile, ones);
+                    while found != 0 {
+                        let lowest = found & found.wrapping_neg();
+                        self.add_ahead(i - usize::from(tile) * lowest, weight * chance as Value);
+                        found ^= lowest;
+                    }
                 }
             }
         }
@@ -147,11 +200,12 @@ mod tests {
     }
 
     fn agrees<W: Weight>(network: &Expecting<W>) {
+        let mut at = Indices::default();
         for number in 0..500 {
             let board = random_board(number);
             let slow = slow_expectation(network, After(board));
-            let fast =
-                f64::from(network.expectation(After(board), board.empty_cells().count_ones()));
+            network.find(After(board), &mut at);
+            let fast = f64::from(network.expectation_at(&at, board.empty_cells().count_ones()));
             assert!(
                 (fast - slow).abs() < 1e-3 + 1e-5 * slow.abs(),
                 "{fast} and {slow} for {board:?}"
@@ -162,12 +216,11 @@ mod tests {
     fn trained<W: Weight>(set: &str, symmetry: bool) -> Expecting<W> {
         let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
         let network = Expecting::new(&tuples, 50.0, &CLASSIC_SPAWNS).unwrap();
+        let mut at = Indices::default();
         for number in 0..3000 {
-            network.update(
-                random_board(number % 700),
-                (number % 13) as Value * 20.0,
-                0.5,
-            );
+            let board = random_board(number % 700);
+            network.find(board, &mut at);
+            network.update(board, &mut at, (number % 13) as Value * 20.0, 0.5);
         }
         network
     }
@@ -195,5 +248,7 @@ mod tests {
         assert_eq!(digits_equal(0x1021, 0, 0x1111), 0x0100);
         assert_eq!(digits_equal(0x0, 0, 0x111), 0x111);
         assert_eq!(digits_equal(0xF2F2, 2, 0x1111), 0x0101);
+        assert_eq!(count(0x1111_1111), 8.0);
+        assert_eq!(count(0x1010), 2.0);
     }
 }

@@ -82,15 +82,31 @@ impl Gather {
         }
     }
 
-    /// The index for packed cells.
+    /// The index for each of some packed boards.
     #[inline(always)]
-    pub fn index(&self, cells: u64) -> usize {
-        let mut digits = self.first.of(cells) + self.second.of(cells);
-        for run in &self.others {
-            digits += run.of(cells);
+    pub fn indices(&self, boards: &[u64], found: &mut [usize]) {
+        let Self {
+            table,
+            first,
+            second,
+            others,
+        } = self;
+        for (cells, i) in boards.iter().zip(found.iter_mut()) {
+            *i = table + (first.of(*cells) + second.of(*cells)) as usize;
         }
-        self.table + digits as usize
+        for run in others {
+            for (cells, i) in boards.iter().zip(found.iter_mut()) {
+                *i += run.of(*cells) as usize;
+            }
+        }
     }
+}
+
+/// A lookup that contains a certain cell, and where the cell's digit stands in its index.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Touched {
+    pub(super) lookup: u32,
+    pub(super) shift: u32,
 }
 
 /// Everything that depends on the tuple set and not on the weights.
@@ -99,6 +115,7 @@ pub struct Plan {
     symmetries: usize,
     lookups: Vec<Lookup>,
     gathers: Vec<Gather>,
+    at_cell: Vec<Vec<Touched>>,
 }
 
 impl Plan {
@@ -120,11 +137,15 @@ impl Plan {
         }
 
         let mut lookups = Vec::new();
-        for symmetry in &symmetries {
-            for &(table, pattern) in &tables {
+        let mut at_cell = vec![Vec::new(); shape.cells()];
+        for &(table, pattern) in &tables {
+            for symmetry in &symmetries {
                 let mut cells = [0; Pattern::MAX_CELLS];
                 for (k, &cell) in pattern.cells().iter().enumerate() {
-                    cells[k] = symmetry[usize::from(cell)] as u8;
+                    let source = symmetry[usize::from(cell)];
+                    cells[k] = source as u8;
+                    let (lookup, shift) = (lookups.len() as u32, (TILES_BITS * k) as u32);
+                    at_cell[source].push(Touched { lookup, shift });
                 }
                 lookups.push(Lookup {
                     table,
@@ -141,10 +162,11 @@ impl Plan {
             symmetries: symmetries.len(),
             lookups,
             gathers,
+            at_cell,
         }
     }
 
-    /// All lookups of one value: the tuples turned by the first symmetry, by the second, ...
+    /// All lookups of one value: the first tuple turned by every symmetry, the second, ...
     pub fn lookups(&self) -> &[Lookup] {
         &self.lookups
     }
@@ -157,5 +179,17 @@ impl Plan {
     /// The number of symmetries in use.
     pub fn symmetries(&self) -> usize {
         self.symmetries
+    }
+
+    /// The lookups that change when the tile in this cell does.
+    #[inline(always)]
+    pub(super) fn at_cell(&self, cell: usize) -> &[Touched] {
+        &self.at_cell[cell]
+    }
+
+    /// The number of cells of the board.
+    #[inline(always)]
+    pub(super) fn cells(&self) -> usize {
+        self.at_cell.len()
     }
 }
