@@ -42,7 +42,7 @@ pub enum Command {
   afterstate train td-4x6 --threads 1 --seed 7
   afterstate train quick --set learner.lambda=0.8 --set tuples=8x6 --out runs/try
   afterstate train my-recipe.toml
-  afterstate train --board 3x3 --set tuples=\"012345 345678 lines\"
+  afterstate train --board 3x3 --set tuples=\"012345 036 147 258\"
   afterstate train --resume runs/quick                     go on after Ctrl-C or a crash
   afterstate train --resume runs/quick --episodes 60000    train longer
 

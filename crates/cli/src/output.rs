@@ -26,6 +26,18 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// An error with its causes, leaving out those that its own sentence already names.
+pub fn sentence(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .map(ToString::to_string)
+        .fold(String::new(), |text, cause| match () {
+            () if text.is_empty() => cause,
+            () if text.contains(&cause) => text,
+            () => format!("{text}: {cause}"),
+        })
+}
+
 /// A number with its thousands apart: 86,475.
 pub fn grouped(number: f64) -> String {
     let digits = format!("{:.0}", number.abs());
@@ -60,6 +72,20 @@ pub fn speed(moves_per_second: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cause_is_named_once() {
+        let cause = anyhow::anyhow!("no space left");
+        assert_eq!(
+            sentence(&cause.context("cannot write x")),
+            "cannot write x: no space left"
+        );
+        let cause = anyhow::anyhow!("no space left");
+        assert_eq!(
+            sentence(&cause.context("cannot write x: no space left; free some")),
+            "cannot write x: no space left; free some"
+        );
+    }
 
     #[test]
     fn numbers_for_people() {

@@ -114,7 +114,8 @@ pub struct Tables<W: Weight> {
 /// What one update came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Updated {
-    /// The value afterwards.
+    /// The value afterwards: the sum of what each lookup left behind. Where two lookups share a
+    /// weight, the first has not seen what the second did.
     pub value: Value,
     /// Target minus the value before.
     pub delta: Value,
@@ -184,7 +185,7 @@ impl<W: Weight> Network for Tables<W> {
         let weights = &self.weights[..];
         let delta = target - self.value_at(at);
         let step = rate / self.active() as Value;
-        let value = sum(&at.at, |i| weights[i].adjust(delta, step));
+        let value = sum(&at.at, |i| weights[i].adjust(delta, step).1);
         Updated { value, delta }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::time::Instant;
 
+use afterstate::tally::Outcome;
 use serde::Serialize;
 
 use crate::LabError;
@@ -37,7 +38,10 @@ pub enum Side {
     B,
 }
 
-/// Plays the plan's games with both. An interval that leaves out 0 shows a difference.
+/// How many games one player plays before it is the other's turn.
+const TURN: u64 = 1000;
+
+/// Plays the plan's games with both, in turns. An interval that leaves out 0 shows a difference.
 ///
 /// # Errors
 /// When the two play different games.
@@ -50,13 +54,21 @@ pub fn compare(a: &Model, b: &Model, plan: &Plan<'_>) -> Result<Comparison, LabE
             game_b: b.game(),
         });
     }
-    let played = |model| {
-        let begun = Instant::now();
-        let outcomes = outcomes(model, plan);
-        (outcomes, begun.elapsed().as_secs_f64())
-    };
-    let (mut games_a, seconds_a) = played(a);
-    let (games_b, seconds_b) = played(b);
+    let (mut games_a, mut games_b) = (Vec::new(), Vec::new());
+    let (mut seconds_a, mut seconds_b) = (0.0, 0.0);
+    for first in (0..plan.games).step_by(TURN as usize) {
+        let numbers = first..(first + TURN).min(plan.games);
+        let play = |model, games: &mut Vec<Outcome>, seconds: &mut f64| {
+            let begun = Instant::now();
+            games.extend(outcomes(model, plan, numbers.clone()));
+            *seconds += begun.elapsed().as_secs_f64();
+        };
+        play(a, &mut games_a, &mut seconds_a);
+        play(b, &mut games_b, &mut seconds_b);
+        if (plan.stop)() {
+            break;
+        }
+    }
     // A stopped comparison counts the games that both have played.
     games_a.truncate(games_b.len());
     let pairs = games_a.iter().zip(&games_b);

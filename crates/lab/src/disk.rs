@@ -1,8 +1,7 @@
 //! A file appears whole or not at all: written aside, synced, renamed, and the folder synced.
 //!
 //! Tables are mostly zeros, above all after a short training, so pages of zeros are left out as
-//! holes: a model of 256 MiB after 30,000 games takes a fraction of that on disk and in time, and
-//! every program reads the zeros back.
+//! holes: a model takes less of the disk and of the time, and every program reads the zeros back.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -17,13 +16,12 @@ pub(crate) fn replace<E: From<io::Error>>(
     content: impl FnOnce(&mut Sparse) -> Result<(), E>,
 ) -> Result<(), E> {
     let aside = aside(path);
-    let written = write_aside(&aside, content);
+    let written = write_aside(&aside, content).and_then(|()| Ok(fs::rename(&aside, path)?));
     if written.is_err() {
         // Best effort: the error that led here says more than a failure to clean up.
         let _ = fs::remove_file(&aside);
         return written;
     }
-    fs::rename(&aside, path)?;
     sync_folder(path.parent())?;
     Ok(())
 }

@@ -78,9 +78,14 @@ pub enum LabError {
         /// What would do.
         expected: String,
     },
-    /// A folder without a model or a checkpoint.
-    #[error("{} holds no run: neither model.safetensors nor checkpoint.safetensors is there", .0.display())]
-    NoRun(PathBuf),
+    /// A folder that lacks what every run has.
+    #[error("{} holds no run: {missing} is not there", folder.display())]
+    NoRun {
+        /// The folder.
+        folder: PathBuf,
+        /// The file.
+        missing: &'static str,
+    },
     /// A folder whose run has not been saved yet.
     #[error("{} has no checkpoint yet, so there is nothing to resume; start it again with `--out` and another folder", .0.display())]
     NothingToResume(PathBuf),

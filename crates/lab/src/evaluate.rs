@@ -1,5 +1,6 @@
 //! How good a player is: games without learning, every figure with its 95% interval.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use afterstate::tally::{Outcome, Tally};
@@ -66,10 +67,10 @@ pub struct TileRow {
     pub end: f64,
 }
 
-/// Plays the games of a plan, in the order of their numbers.
-pub(crate) fn outcomes(model: &Model, plan: &Plan<'_>) -> Vec<Outcome> {
+/// Plays some games of a plan, in the order of their numbers.
+pub(crate) fn outcomes(model: &Model, plan: &Plan<'_>, numbers: Range<u64>) -> Vec<Outcome> {
     model.session.play(&Lesson {
-        numbers: 0..plan.games,
+        numbers,
         seed: plan.seed,
         threads: threads(plan.threads),
         stop: plan.stop,
@@ -80,7 +81,7 @@ pub(crate) fn outcomes(model: &Model, plan: &Plan<'_>) -> Vec<Outcome> {
 /// Plays and counts.
 pub fn evaluate(model: &Model, plan: &Plan<'_>) -> Evaluation {
     let begun = Instant::now();
-    let outcomes = outcomes(model, plan);
+    let outcomes = outcomes(model, plan, 0..plan.games);
     summary(model, plan.seed, &outcomes, begun.elapsed().as_secs_f64())
 }
 

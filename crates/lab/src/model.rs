@@ -34,7 +34,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens a model file, or the model (else the checkpoint) of a run folder.
+    /// Opens a model file, or what was saved last in a run folder.
     ///
     /// # Errors
     /// When there is none, or it is damaged, foreign or too large.
@@ -70,9 +70,12 @@ impl Model {
 
 /// Reads a file whole, unless that would need more memory than there is.
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, LabError> {
-    let size = fs::metadata(path)
-        .map_err(LabError::file("read", path))?
-        .len();
+    let about = fs::metadata(path).map_err(LabError::file("read", path))?;
+    if !about.is_file() {
+        let reason = std::io::Error::other("it is not a regular file");
+        return Err(LabError::file("read", path)(reason));
+    }
+    let size = about.len();
     let available = available_memory();
     if size > available {
         let reason = format!("it has {size} bytes, more than the {available} bytes of free memory");

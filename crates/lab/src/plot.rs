@@ -21,13 +21,13 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use afterstate::tally::Tally;
 
+use crate::disk::replace;
 use letters::Letters;
 
 /// One run as it is drawn: its name and its blocks, in the order they were played.
@@ -140,21 +140,10 @@ pub fn draw(curves: &[Curve], title: &str, dir: &Path) -> Result<Vec<PathBuf>, P
         .collect()
 }
 
-/// Writes the file aside, syncs and renames it, so that no one ever sees half a picture.
 fn save(dir: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, PlotError> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let path = dir.join(name);
-    let aside = dir.join(format!(".{name}.{}-{count}", std::process::id()));
-    let written = File::create(&aside)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&aside, &path));
-    match written {
+    match replace(&path, |out| out.write_all(bytes)) {
         Ok(()) => Ok(path),
-        Err(source) => {
-            // Best effort: the first error is the one worth reporting.
-            fs::remove_file(&aside).ok();
-            Err(PlotError::Write { path, source })
-        }
+        Err(source) => Err(PlotError::Write { path, source }),
     }
 }

@@ -106,7 +106,7 @@ pub struct Recipe {
 pub struct NetworkRecipe {
     /// A named set such as `4x6`, or patterns in hex separated by spaces.
     pub tuples: String,
-    /// Whether all eight images of the board share each table.
+    /// Whether all images of the board (eight of a square, four of a rectangle) share each table.
     pub symmetry: bool,
     /// V of every position in a new network: each weight starts at `initial` / m.
     pub initial: f64,

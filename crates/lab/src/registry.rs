@@ -92,6 +92,9 @@ pub struct Lesson<'a> {
     pub seen: &'a (dyn Fn(&Outcome) + Sync),
 }
 
+/// Keeps the games of an evaluation apart from those of a training with the same seed.
+const EVALUATION: u64 = 0x4556_414C_5541_5445;
+
 /// What a lesson came to.
 pub struct Lived {
     /// The games, by number, without a gap.
@@ -298,7 +301,7 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
                     &self.game,
                     &mut policy,
                     &mut Watch,
-                    &mut game_rng(lesson.seed, number),
+                    &mut game_rng(lesson.seed ^ EVALUATION, number),
                 );
                 (lesson.seen)(&outcome);
                 outcome

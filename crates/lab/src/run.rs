@@ -70,10 +70,14 @@ impl Run {
         }
         let mut run = Self::open_logs(folder, recipe, lock)?;
         run.append_block_header(faces)?;
-        let path = folder.join(RECIPE);
-        replace(&path, |out| out.write_all(recipe.to_toml().as_bytes()))
-            .map_err(LabError::file("write", &path))?;
+        run.save_recipe(recipe)?;
         Ok(run)
+    }
+
+    fn save_recipe(&self, recipe: &Recipe) -> Result<(), LabError> {
+        let path = self.folder.join(RECIPE);
+        replace(&path, |out| out.write_all(recipe.to_toml().as_bytes()))
+            .map_err(LabError::file("write", &path))
     }
 
     /// Opens a run to go on with, fills the network from its checkpoint, and cuts its logs back.
@@ -110,6 +114,8 @@ impl Run {
         if let Some(scores) = &run.scores {
             cut(scores, &folder.join(SCORES), progress.scores_bytes)?;
         }
+        // An override, such as more episodes, holds for the next time as well.
+        run.save_recipe(recipe)?;
         Ok((run, progress))
     }
 
@@ -284,12 +290,15 @@ fn cut(file: &File, path: &Path, length: u64) -> Result<(), LabError> {
 pub fn recipe_of(folder: &Path, overrides: &[String]) -> Result<Recipe, LabError> {
     let path = folder.join(RECIPE);
     if !path.exists() {
-        return Err(LabError::NoRun(folder.to_owned()));
+        return Err(LabError::NoRun {
+            folder: folder.to_owned(),
+            missing: RECIPE,
+        });
     }
     Ok(Recipe::load(&path.to_string_lossy(), overrides)?)
 }
 
-/// The file that plays for a run: its model, or its checkpoint while it is still learning.
+/// The file that plays for a run: its model or its checkpoint, whichever was saved last.
 ///
 /// # Errors
 /// When the folder has neither.
@@ -300,7 +309,10 @@ pub fn model_of(folder: &Path) -> Result<PathBuf, LabError> {
         .into_iter()
         .filter(|path| path.exists())
         .max_by_key(newest);
-    found.ok_or_else(|| LabError::NoRun(folder.to_owned()))
+    found.ok_or_else(|| LabError::NoRun {
+        folder: folder.to_owned(),
+        missing: MODEL,
+    })
 }
 
 /// The learning curve of a run, from its `blocks.csv`.
@@ -310,7 +322,10 @@ pub fn model_of(folder: &Path) -> Result<PathBuf, LabError> {
 pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
     let path = folder.join(BLOCKS);
     if !path.exists() {
-        return Err(LabError::NoRun(folder.to_owned()));
+        return Err(LabError::NoRun {
+            folder: folder.to_owned(),
+            missing: BLOCKS,
+        });
     }
     let damaged = |found: String| LabError::Inconsistent {
         path: path.clone(),

@@ -33,10 +33,18 @@ pub(crate) fn share_interval(hits: u64, of: u64) -> Interval {
     let centre = p + Z * Z / (2.0 * n);
     let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
     let scale = 1.0 + Z * Z / n;
-    [
-        ((centre - half) / scale).max(0.0),
-        ((centre + half) / scale).min(1.0),
-    ]
+    // Rounding must not cost the ends what none or all hits have exactly.
+    let low = if hits == 0 {
+        0.0
+    } else {
+        (centre - half) / scale
+    };
+    let high = if hits == of {
+        1.0
+    } else {
+        (centre + half) / scale
+    };
+    [low, high]
 }
 
 /// The middle of sorted numbers, or the mean of the two in the middle.

@@ -5,8 +5,10 @@
 //! 0..n, each with its own random stream. Resting costs the tail of one game a round.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use afterstate::format::native::{Metadata, NativeError};
 use afterstate::tally::{Outcome, Tally};
 
 use crate::LabError;
@@ -15,9 +17,6 @@ use crate::recipe::Recipe;
 use crate::registry::{self, Lesson, Player, Session};
 use crate::run::{self, Progress, Run};
 use crate::share::threads;
-
-/// With several threads, derived numbers are worked out anew every so many games.
-const REFRESH_GAMES: u64 = 10_000;
 
 /// Hears what happens in a training, and may end it.
 pub trait Observer: Sync {
@@ -57,7 +56,7 @@ impl Trainer {
     /// When the recipe does not make a network, or the folder cannot be used.
     pub fn new(recipe: Recipe, folder: &Path) -> Result<Self, LabError> {
         recipe.validate()?;
-        let (player, session) = network(&recipe)?;
+        let (player, session) = network(&recipe, recipe.network.initial as f32)?;
         let faces = session.faces();
         let run = Run::create(folder, &recipe, &faces)?;
         Ok(Self {
@@ -77,7 +76,8 @@ impl Trainer {
     /// When there is nothing to resume, or it is damaged.
     pub fn resume(folder: &Path, overrides: &[String]) -> Result<Self, LabError> {
         let recipe = run::recipe_of(folder, overrides)?;
-        let (player, session) = network(&recipe)?;
+        // The checkpoint has every weight that is not 0, whatever they all began with.
+        let (player, session) = network(&recipe, 0.0)?;
         let (run, progress) = Run::resume(folder, &recipe, session.as_ref())?;
         let faces = session.faces();
         Ok(Self {
@@ -143,12 +143,17 @@ impl Trainer {
             .max(1);
         let last = first.saturating_add(left).min(self.recipe.episodes);
         let begun = Instant::now();
+        let played = AtomicBool::new(false);
         let lesson = Lesson {
             numbers: first..last,
             seed: self.recipe.seed,
             threads: threads(self.recipe.threads),
-            stop: &|| observer.stop() || Instant::now() >= due,
-            seen: &|outcome| observer.game(outcome),
+            // A round has at least one game, however soon the next checkpoint is due.
+            stop: &|| observer.stop() || (played.load(Ordering::Relaxed) && Instant::now() >= due),
+            seen: &|outcome| {
+                played.store(true, Ordering::Relaxed);
+                observer.game(outcome);
+            },
         };
         let lived = self.session.learn(&lesson, &self.recipe.learner);
         let many = lesson.threads > 1;
@@ -166,7 +171,7 @@ impl Trainer {
             .iter()
             .for_each(|outcome| self.progress.block.add(outcome));
         self.run.append_scores(first + 1, &lived.outcomes)?;
-        if many && first / REFRESH_GAMES != self.progress.games / REFRESH_GAMES {
+        if many {
             self.session.refresh();
         }
         self.close_block(observer)
@@ -185,16 +190,29 @@ impl Trainer {
     }
 
     fn save(&self, observer: &dyn Observer) -> Result<(), LabError> {
-        self.run.save_checkpoint(
-            self.session.as_ref(),
-            self.metadata(),
-            self.progress.clone(),
-        )?;
+        let progress = self.progress.clone();
+        let saved = self
+            .run
+            .save_checkpoint(self.session.as_ref(), self.metadata(), progress);
+        saved.map_err(|error| self.broken(error))?;
         observer.saved(self.progress.games);
         Ok(())
     }
 
-    fn metadata(&self) -> afterstate::format::native::Metadata {
+    /// A weight that turns out not to be a number when it is saved has broken the training as well.
+    fn broken(&self, error: LabError) -> LabError {
+        let games = self.progress.games;
+        let rate = self.recipe.learner.rate.at(games);
+        match error {
+            LabError::Model {
+                source: NativeError::NotFinite { .. },
+                ..
+            } => LabError::Broken { games, rate },
+            other => other,
+        }
+    }
+
+    fn metadata(&self) -> Metadata {
         metadata(&self.player, &self.recipe, self.progress.games)
     }
 
@@ -207,8 +225,8 @@ impl Trainer {
     }
 }
 
-fn network(recipe: &Recipe) -> Result<(Player, Box<dyn Session>), LabError> {
+fn network(recipe: &Recipe, initial: f32) -> Result<(Player, Box<dyn Session>), LabError> {
     let player = Player::of(recipe)?;
-    let session = registry::session(&player, recipe.learner.rule, recipe.network.initial as f32)?;
+    let session = registry::session(&player, recipe.learner.rule, initial)?;
     Ok((player, session))
 }

@@ -57,7 +57,7 @@ fn table(analysis: &Analysis) -> String {
         };
     }
     if analysis.best.is_none() {
-        text.push_str("no move is legal: the game is over\n");
+        text.push_str("no move changes this board: the game is over\n");
     }
     text
 }

@@ -1,6 +1,7 @@
 //! What every test here needs: a folder of its own, the program in it, and a look at what came of it.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -13,7 +14,7 @@ use tempfile::TempDir;
 pub const SMALL: &str = "--threads 1 --set tuples=8x4 --set block=100";
 
 /// How long anything here may take before the test gives up on it.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder in which the program is run.
 pub struct Lab {
@@ -244,10 +245,6 @@ impl Running {
         Self(child)
     }
 
-    pub fn child(&mut self) -> &mut Child {
-        &mut self.0
-    }
-
     pub fn id(&self) -> u32 {
         self.0.id()
     }
@@ -263,6 +260,22 @@ impl Running {
         let _ = self.0.kill();
         let status = self.0.wait().expect("a child of ours");
         running && status.code().is_none()
+    }
+
+    /// What it printed to the pipes that were not taken away, when it has ended by itself.
+    pub fn output(mut self) -> Output {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        if let Some(pipe) = &mut self.0.stdout {
+            pipe.read_to_end(&mut stdout).expect("a pipe of ours");
+        }
+        if let Some(pipe) = &mut self.0.stderr {
+            pipe.read_to_end(&mut stderr).expect("a pipe of ours");
+        }
+        Output {
+            status: self.0.wait().expect("a child of ours"),
+            stdout,
+            stderr,
+        }
     }
 
     /// Its exit status; none after a signal.

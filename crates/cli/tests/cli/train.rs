@@ -76,7 +76,8 @@ fn a_run_leaves_a_complete_folder_whose_files_agree() {
     let scores = scores(&lab, "run");
     assert_eq!(scores.len(), 250);
     let blocks = Blocks::of(&lab, "run");
-    let fixed = "games,block_games,mean,max,moves,seconds,moves_per_second,rate,ended_at_2,ended_at_4";
+    let fixed =
+        "games,block_games,mean,max,moves,seconds,moves_per_second,rate,ended_at_2,ended_at_4";
     assert!(
         blocks.header.join(",").starts_with(fixed),
         "{:?}",

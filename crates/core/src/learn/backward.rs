@@ -4,7 +4,7 @@
 //! z = lambda target + (1 - lambda) V(x_t), with V as it is *after* its update.
 //!
 //! The last position learns first, so news of the end travels the whole game at once. With lambda 0
-//! this is TD(0). `reward_twice` adds g_t to z once more: z = g_t + V(x_t). That is how R1 and R2
+//! this is TD(0). `reward_twice` counts the move's reward in z once more; on states, z = g_t + V(x_t). That is how R1 and R2
 //! were published; the value learned comes to about twice the return, and a move chosen by
 //! r + E[V] weighs the future double.
 

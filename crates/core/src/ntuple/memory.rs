@@ -10,7 +10,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapRaw};
 
 use super::weight::{Ahead, Coherent, Plain};
 
@@ -30,7 +30,7 @@ unsafe impl<W: Zeroed> Zeroed for Ahead<W> {}
 
 /// A fixed number of values that start as zeros.
 pub(super) struct Slab<T: Zeroed> {
-    map: MmapMut,
+    map: MmapRaw,
     len: usize,
     kind: PhantomData<T>,
 }
@@ -41,7 +41,7 @@ impl<T: Zeroed> Slab<T> {
         let bytes = len
             .checked_mul(size_of::<T>())
             .ok_or(io::ErrorKind::OutOfMemory)?;
-        let map = MmapMut::map_anon(bytes)?;
+        let map = MmapRaw::from(MmapMut::map_anon(bytes)?);
         // Huge pages are a wish: a system without them is slower, not wrong.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
@@ -76,8 +76,9 @@ impl<T: Zeroed> Deref for Slab<T> {
     fn deref(&self) -> &[T] {
         // SAFETY: the map has `len * size_of::<T>()` bytes (checked in `zeroed`, never remapped), is
         // page-aligned, and lives as long as `self`. `T: Zeroed` makes any content valid and lets
-        // shared references change it. Nobody takes a `&mut [u8]` of the map.
-        unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast::<T>(), self.len) }
+        // shared references change it. The pointer comes from a
+        // map that may be written, and nobody takes a reference to its bytes.
+        unsafe { std::slice::from_raw_parts(self.map.as_mut_ptr().cast::<T>(), self.len) }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::game::Shape;
 /// How many different tiles a table tells apart in one cell: 0 to 15, in four bits.
 pub(super) const TILES_BITS: usize = 4;
 
-/// Sets with names, all for the 4x4 board but `lines`.
+/// Sets with names, all for the 4x4 board.
 pub const NAMED_SETS: [(&str, &str); 5] = [
     ("4x6", "012345 456789 012456 45689a"),
     ("5x6", "012345 456789 012456 45689a 89abcd"),

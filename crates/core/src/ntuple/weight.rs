@@ -25,8 +25,8 @@ pub trait Weight: Zeroed + Send + Sync + 'static {
     /// The weight.
     fn get(&self) -> Value;
 
-    /// Moves it by its share of `delta` and returns where it now is.
-    fn adjust(&self, delta: Value, step: Value) -> Value;
+    /// Moves it by its share of `delta`; returns where it was and where it now is.
+    fn adjust(&self, delta: Value, step: Value) -> (Value, Value);
 
     /// One of its numbers, in the order of [`Weight::PARTS`].
     fn part(&self, part: usize) -> Value;
@@ -60,10 +60,11 @@ impl Weight for Plain {
     }
 
     #[inline(always)]
-    fn adjust(&self, delta: Value, step: Value) -> Value {
-        let value = load(&self.0) + step * delta;
-        store(&self.0, value);
-        value
+    fn adjust(&self, delta: Value, step: Value) -> (Value, Value) {
+        let before = load(&self.0);
+        let after = before + step * delta;
+        store(&self.0, after);
+        (before, after)
     }
 
     fn part(&self, _: usize) -> Value {
@@ -90,15 +91,16 @@ impl Weight for Coherent {
     }
 
     #[inline(always)]
-    fn adjust(&self, delta: Value, step: Value) -> Value {
+    fn adjust(&self, delta: Value, step: Value) -> (Value, Value) {
         let [weight, sum, size] = &self.0;
         let (e, a) = (load(sum), load(size));
         let coherence = if a > 0.0 { e.abs() / a } else { 1.0 };
-        let value = load(weight) + step * coherence * delta;
-        store(weight, value);
+        let before = load(weight);
+        let after = before + step * coherence * delta;
+        store(weight, after);
         store(sum, e + delta);
         store(size, a + delta.abs());
-        value
+        (before, after)
     }
 
     fn part(&self, part: usize) -> Value {
@@ -140,7 +142,7 @@ impl<W: Weight> Weight for Ahead<W> {
     }
 
     #[inline(always)]
-    fn adjust(&self, delta: Value, step: Value) -> Value {
+    fn adjust(&self, delta: Value, step: Value) -> (Value, Value) {
         self.weight.adjust(delta, step)
     }
 
@@ -169,11 +171,11 @@ mod tests {
     fn coherence_is_read_before_the_sums_grow() {
         let weight = Coherent(Default::default());
         // Untouched: the full step. 0 + 0.5 * 8 = 4; E = 8, A = 8.
-        assert_eq!(weight.adjust(8.0, 0.5), 4.0);
+        assert_eq!(weight.adjust(8.0, 0.5).1, 4.0);
         // Still coherent: 4 - 0.5 * 4 = 2; E = 4, A = 12.
-        assert_eq!(weight.adjust(-4.0, 0.5), 2.0);
+        assert_eq!(weight.adjust(-4.0, 0.5).1, 2.0);
         // |E|/A = 1/3: 2 + 0.5 * 6/3 = 3; E = 10, A = 18.
-        assert_eq!(weight.adjust(6.0, 0.5), 3.0);
+        assert_eq!(weight.adjust(6.0, 0.5).1, 3.0);
         assert_eq!(
             [weight.part(0), weight.part(1), weight.part(2)],
             [3.0, 10.0, 18.0]
@@ -183,7 +185,7 @@ mod tests {
     #[test]
     fn a_plain_weight_takes_the_whole_step() {
         let weight = Plain(Default::default());
-        assert_eq!(weight.adjust(8.0, 0.5), 4.0);
-        assert_eq!(weight.adjust(-4.0, 0.5), 2.0);
+        assert_eq!(weight.adjust(8.0, 0.5).1, 4.0);
+        assert_eq!(weight.adjust(-4.0, 0.5).1, 2.0);
     }
 }

@@ -1,0 +1,207 @@
+//! `--help` and `recipes`: what exists, all of it, and nothing else.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{Lab, SMALL};
+
+fn help(lab: &Lab, command: &str) -> String {
+    let done = lab.run(&format!("{command} --help")).succeeds();
+    assert_eq!(done.stderr, "");
+    done.stdout
+}
+
+/// The commands that the help lists.
+fn commands(help: &str) -> Vec<String> {
+    let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
+    let names = list.lines().take_while(|line| !line.is_empty());
+    names
+        .filter_map(|line| {
+            Some(
+                line.strip_prefix("  ")?
+                    .split_whitespace()
+                    .next()?
+                    .to_owned(),
+            )
+        })
+        .filter(|name| name != "help")
+        .collect()
+}
+
+#[test]
+fn every_command_is_listed_works_and_has_examples() {
+    let lab = Lab::new();
+    let listed = commands(&help(&lab, ""));
+    for name in ["train", "eval", "compare", "analyze", "plot", "recipes"] {
+        assert!(
+            listed.iter().any(|found| found == name),
+            "{name} in {listed:?}"
+        );
+    }
+    for name in [vec![String::new()], listed.clone()].concat() {
+        let text = help(&lab, &name);
+        let (options, examples) = text
+            .split_once("Examples:\n")
+            .unwrap_or_else(|| panic!("{name}: no examples"));
+        let lower = text.to_lowercase();
+        for word in [
+            "todo",
+            "not yet",
+            "not implemented",
+            "coming soon",
+            "planned",
+        ] {
+            assert!(!lower.contains(word), "{name} --help says `{word}`");
+        }
+        let calls = examples
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("afterstate "));
+        let calls: Vec<&str> = calls.collect();
+        assert!(!calls.is_empty(), "{name}: no example");
+        for call in calls {
+            let words: Vec<&str> = call.split_whitespace().collect();
+            assert!(listed.iter().any(|found| found == words[0]), "{call}");
+            assert!(
+                name.is_empty() || words[0] == name,
+                "{call} in the help of {name}"
+            );
+            for option in words.iter().filter(|word| word.starts_with("--")) {
+                assert!(options.contains(option), "{call}: {name} has no {option}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_option_of_the_design_is_there() {
+    let lab = Lab::new();
+    for (command, options) in [
+        (
+            "train",
+            "--game --board --episodes --threads --seed --out --set --resume",
+        ),
+        ("eval", "--games --threads --seed --json"),
+        ("compare", "--games --threads --seed --json"),
+        ("analyze", "--model --json"),
+        ("plot", "--out"),
+    ] {
+        let text = help(&lab, command);
+        for option in options.split(' ') {
+            assert!(text.contains(option), "{command} has no {option}");
+        }
+    }
+}
+
+/// The examples that take no longer than a test may, run as they stand.
+#[test]
+fn examples_run() {
+    let lab = Lab::new();
+    for name in ["quick", "td-4x6", "state-6", "state-6x6"] {
+        lab.train(&format!("runs/{name}"), 100, "");
+    }
+    let mut ran = 0;
+    for name in ["", "eval", "compare", "analyze", "plot", "recipes"] {
+        let text = help(&lab, name);
+        let (_, examples) = text.split_once("Examples:\n").expect("examples");
+        for line in examples.lines() {
+            let Some(call) = line.trim().strip_prefix("afterstate ") else {
+                continue;
+            };
+            // Remarks stand behind two spaces, redirections are the shell's, and ten thousand games
+            // are more than a test needs.
+            let call = call
+                .split("  ")
+                .next()
+                .expect("a part")
+                .split(" > ")
+                .next()
+                .expect("a part");
+            let call = call.replace("--games 10000", "--games 20");
+            if call.starts_with("train") || call.contains("--out compared") {
+                continue;
+            }
+            lab.run(&call).succeeds();
+            ran += 1;
+        }
+    }
+    assert!(ran >= 8, "only {ran} examples were found");
+}
+
+#[test]
+fn the_version_is_printed() {
+    let lab = Lab::new();
+    let version = lab.run("--version").succeeds().stdout;
+    assert_eq!(
+        version,
+        format!("afterstate {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+/// A value of a recipe's file.
+fn value<'a>(text: &'a str, key: &str) -> &'a str {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(&format!("{key} = \"")));
+    let line = line.unwrap_or_else(|| panic!("no {key} in {text}"));
+    line.split('"').next().expect("a value")
+}
+
+#[test]
+fn every_recipe_is_listed_with_purpose_figure_and_time() {
+    let lab = Lab::new();
+    let list = lab.run("recipes").succeeds().stdout;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
+    let mut count = 0;
+    for entry in fs::read_dir(&folder).expect("the recipes") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a recipe");
+        let name = value(&text, "name");
+        assert_eq!(Some(name), path.file_stem().and_then(|stem| stem.to_str()));
+        let heading = format!("{name}\n");
+        let at = list
+            .find(&heading)
+            .unwrap_or_else(|| panic!("{name} is not listed: {list}"));
+        let entry = list[at..].split("\n\n").next().expect("an entry");
+        for key in ["purpose", "figure", "time"] {
+            let said = value(&text, key);
+            assert!(!said.is_empty(), "{name} has no {key}");
+            assert!(entry.contains(said), "{name}: no {key} in {entry}");
+        }
+        assert_eq!(lab.run(&format!("recipes {name}")).succeeds().stdout, text);
+        count += 1;
+    }
+    assert!(count >= 7, "{count} recipes in {}", folder.display());
+    assert_eq!(list.matches("  reaches: ").count(), count, "and no more");
+}
+
+#[test]
+fn a_printed_recipe_can_be_trained_from() {
+    let lab = Lab::new();
+    let text = lab.run("recipes quick").succeeds().stdout;
+    lab.write("my-recipe.toml", text);
+    lab.run(&format!("train my-recipe.toml {SMALL} --episodes 50"))
+        .succeeds();
+    assert!(lab.exists("runs/quick/model.safetensors"));
+    assert!(lab.text("runs/quick/recipe.toml").contains("rule = \"tc\""));
+}
+
+/// Every recipe makes a network and plays, whatever it costs to train it for real.
+#[test]
+fn every_recipe_can_be_begun() {
+    let lab = Lab::new();
+    let list = lab.run("recipes").succeeds().stdout;
+    let names = list.split("\n\n").filter_map(|entry| entry.lines().next());
+    for name in names.filter(|name| !name.contains(' ')) {
+        lab.run(&format!(
+            "train {name} --threads 1 --episodes 1 --out run-{name}"
+        ))
+        .succeeds();
+        assert!(
+            lab.exists(&format!("run-{name}/model.safetensors")),
+            "{name}"
+        );
+    }
+}

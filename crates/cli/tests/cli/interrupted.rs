@@ -1,0 +1,272 @@
+//! A training may be stopped politely (Ctrl-C), killed at any moment, gone on with and made longer.
+//! With one thread, none of it may be seen in the model: not a byte.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
+
+use crate::common::{Blocks, Dice, Done, Lab, Running, SMALL, Tensors, scores, wait_for};
+
+/// Saves about twenty times a second, so that there is much to disturb.
+const RESTLESS: &str =
+    "--set tuples=0123 --set block=100 --set scores=true --set checkpoint_seconds=0.05";
+
+/// A training of a second or two whose weights have sums beside them (TC), with eligibility (lambda).
+const COHERENT: &str = "--episodes 1900 --set rule=tc --set rate=1 --set lambda=0.5";
+/// The same of values of states, whose expectations are kept beside the weights.
+const OF_STATES: &str =
+    "--episodes 950 --set value=state --set rule=td --set rate=0.1 --set lambda=0";
+
+/// How often a training is killed at most.
+const KILLS: usize = 14;
+
+#[test]
+fn killed_again_and_again_coherent() {
+    let lab = Lab::new();
+    let train = format!("train --threads 1 {RESTLESS} {COHERENT}");
+    lab.run(&format!("{train} --out whole")).succeeds();
+    train_under_fire(&lab, &train, "cut");
+    same_run(&lab, "whole", "cut", 1900);
+    // The last checkpoint is the same, too: the sums have survived, not only the weights.
+    let mut whole = Tensors::read(&lab.path("whole/checkpoint.safetensors"));
+    let mut cut = Tensors::read(&lab.path("cut/checkpoint.safetensors"));
+    for part in ["0123", "0123.e", "0123.a"] {
+        assert!(whole.header[part].is_object(), "{part} is kept");
+    }
+    assert!(whole.data == cut.data, "a sum was lost");
+    // These tell of seconds, which no two runs share.
+    whole.meta("progress").take();
+    cut.meta("progress").take();
+    assert_eq!(whole.header, cut.header);
+}
+
+#[test]
+fn killed_again_and_again_of_states() {
+    let lab = Lab::new();
+    let train = format!("train --threads 1 {RESTLESS} {OF_STATES}");
+    lab.run(&format!("{train} --out whole")).succeeds();
+    train_under_fire(&lab, &train, "cut");
+    same_run(&lab, "whole", "cut", 950);
+}
+
+#[test]
+fn killed_again_and_again_on_two_threads() {
+    let lab = Lab::new();
+    let train = format!("train --threads 2 {RESTLESS} {COHERENT}");
+    train_under_fire(&lab, &train, "cut");
+    counts_are_right(&lab, "cut", 1900);
+    let json = lab.run("eval cut --games 100 --json").json();
+    assert!(json["mean"].as_f64() > Some(3000.0), "it has learned");
+}
+
+/// Trains into `run` with kill -9 at random moments, and then to the end.
+fn train_under_fire(lab: &Lab, train: &str, run: &str) {
+    let seed = SystemTime::UNIX_EPOCH
+        .elapsed()
+        .expect("a clock past 1970")
+        .as_nanos() as u64;
+    let mut dice = Dice::new(seed);
+    let saved = || {
+        fs::metadata(lab.path(&format!("{run}/checkpoint.safetensors")))
+            .and_then(|about| about.modified())
+            .ok()
+    };
+    let resume = format!("train --resume {run}");
+
+    let mut running = lab.spawn(&format!("{train} --out {run}"));
+    wait_for("the first checkpoint", || {
+        saved().is_some() || running.has_ended()
+    });
+    let mut kills = 0;
+    for n in 0..KILLS {
+        // Half of the kills may hit the start, when files are read and logs cut; the others come
+        // later, so that the training gets on.
+        if n % 2 == 0 {
+            let before = saved();
+            wait_for("another checkpoint", || {
+                saved() != before || running.has_ended()
+            });
+        }
+        sleep(Duration::from_millis(dice.below(70)));
+        kills += usize::from(running.kill());
+        running = lab.spawn(&resume);
+    }
+    assert_eq!(running.wait(), Some(0), "the last one is left in peace");
+    assert!(
+        kills >= KILLS / 2,
+        "only {kills} of {KILLS} kills hit: the training is too short for this machine"
+    );
+    let leftover = lab.names(run);
+    let parts: Vec<&String> = leftover
+        .iter()
+        .filter(|name| name.contains(".part"))
+        .collect();
+    assert!(parts.is_empty(), "half a file is left: {parts:?}");
+}
+
+/// Two runs that must not differ in anything but the time they took.
+fn same_run(lab: &Lab, a: &str, b: &str, games: usize) {
+    counts_are_right(lab, a, games);
+    counts_are_right(lab, b, games);
+    assert_eq!(scores(lab, a), scores(lab, b));
+    let (blocks_a, blocks_b) = (Blocks::of(lab, a), Blocks::of(lab, b));
+    assert_eq!(blocks_a.ended(), blocks_b.ended());
+    for column in ["games", "block_games", "mean", "max", "moves", "rate"] {
+        assert_eq!(blocks_a.column(column), blocks_b.column(column), "{column}");
+    }
+    assert!(
+        lab.bytes(&format!("{a}/model.safetensors"))
+            == lab.bytes(&format!("{b}/model.safetensors")),
+        "the models differ"
+    );
+}
+
+/// Every game once, every block once.
+fn counts_are_right(lab: &Lab, run: &str, games: usize) {
+    assert_eq!(scores(lab, run).len(), games);
+    let mut ends: Vec<f64> = (1..=games / 100).map(|n| 100.0 * n as f64).collect();
+    if games % 100 > 0 {
+        ends.push(games as f64);
+    }
+    assert_eq!(Blocks::of(lab, run).column("games"), ends);
+}
+
+fn signal(name: &str, running: &Running) {
+    let kill = format!("kill -{name} {}", running.id());
+    let sent = Command::new("sh").args(["-c", &kill]).status();
+    assert!(sent.expect("a shell").success(), "{kill}");
+}
+
+#[test]
+fn ctrl_c_saves_and_says_how_to_go_on() {
+    let lab = Lab::new();
+    let train = format!("train --threads 1 {RESTLESS} {COHERENT}");
+    lab.run(&format!("{train} --out whole")).succeeds();
+    for name in ["INT", "TERM"] {
+        let run = format!("run-{name}");
+        let (done, games) = stopped(&lab, &format!("{train} --out {run}"), &run, name);
+        assert_eq!(
+            scores(&lab, &run).len(),
+            games,
+            "everything played is saved"
+        );
+        assert!(!lab.exists(&format!("{run}/model.safetensors")));
+
+        // What it has learned so far can play.
+        let json = lab.run(&format!("eval {run} --games 20 --json")).json();
+        assert_eq!(json["games"], 20);
+
+        // And it goes on by the very command that it named.
+        let (_, command) = done.stdout.split_once("afterstate train").expect("how");
+        let command = format!("train{}", command.lines().next().expect("a line"));
+        assert_eq!(command, format!("train --resume {run}"));
+        let resumed = lab.run(&command).succeeds();
+        assert!(
+            resumed.stdout.contains("going on after"),
+            "{}",
+            resumed.stdout
+        );
+        same_run(&lab, "whole", &run, 1900);
+    }
+}
+
+/// Starts a training, stops it by a signal after a checkpoint, and returns the games it had played.
+fn stopped(lab: &Lab, train: &str, run: &str, name: &str) -> (Done, usize) {
+    let mut command = lab.command(train);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("the program");
+    let running = Running::of(child);
+    wait_for("a checkpoint", || {
+        lab.exists(&format!("{run}/checkpoint.safetensors"))
+    });
+    signal(name, &running);
+    let done = Done::of(train, running.output()).ends_with(130);
+    let line = done.stdout.lines().find(|line| line.contains("stopped"));
+    let line = line.unwrap_or_else(|| panic!("SIG{name} was not heard: {}", done.stdout));
+    let digits: String = line
+        .chars()
+        .take_while(|&c| c != '.')
+        .filter(char::is_ascii_digit)
+        .collect();
+    let games = digits.parse().expect("a number of games");
+    assert!(games > 0 && games < 1900, "{line}");
+    (done, games)
+}
+
+#[test]
+fn ctrl_c_during_eval_reports_what_was_played() {
+    let lab = Lab::new();
+    lab.train("run", 20, "");
+    let eval = "eval run --games 1000000000 --threads 2 --json";
+    let mut command = lab.command(eval);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let running = Running::of(command.spawn().expect("the program"));
+    wait_for("it to listen to Ctrl-C", || listens(&running));
+    sleep(Duration::from_millis(300));
+    signal("INT", &running);
+    let done = Done::of(eval, running.output()).ends_with(130);
+    let json: serde_json::Value = serde_json::from_str(&done.stdout).expect("a document");
+    let games = json["games"].as_u64().expect("games");
+    assert!(games > 0 && games < 1_000_000_000, "{games}");
+}
+
+/// Whether a process has a handler for SIGINT, which is the second bit of `SigCgt`.
+fn listens(running: &Running) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", running.id())).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 2 != 0)
+}
+
+#[test]
+fn a_run_can_be_made_longer() {
+    let lab = Lab::new();
+    let train = format!("train --threads 1 {RESTLESS} --seed 3");
+    lab.run(&format!("{train} --episodes 500 --out whole"))
+        .succeeds();
+    lab.run(&format!("{train} --episodes 200 --out run"))
+        .succeeds();
+    let short = lab.bytes("run/model.safetensors");
+
+    let again = lab.run("train --resume run").succeeds();
+    assert!(again.stdout.contains("200 games"), "{}", again.stdout);
+    assert!(lab.bytes("run/model.safetensors") == short, "nothing to do");
+    assert_eq!(scores(&lab, "run").len(), 200);
+
+    lab.run("train --resume run --episodes 500").succeeds();
+    same_run(&lab, "whole", "run", 500);
+}
+
+#[test]
+fn a_longer_run_remembers_how_long() {
+    let lab = Lab::new();
+    lab.train("run", 100, "--set scores=true");
+    lab.run("train --resume run --episodes 300").succeeds();
+    let recipe = lab.text("run/recipe.toml");
+    assert!(recipe.contains("episodes = 300\n"), "{recipe}");
+    // The folder's recipe makes the folder's model.
+    lab.run("train run/recipe.toml --out again").succeeds();
+    assert!(lab.bytes("run/model.safetensors") == lab.bytes("again/model.safetensors"));
+}
+
+#[test]
+fn going_on_with_another_number_of_threads() {
+    let lab = Lab::new();
+    lab.train("run", 100, "--set scores=true");
+    lab.run("train --resume run --episodes 250 --threads 2")
+        .succeeds();
+    counts_are_right(&lab, "run", 250);
+}
+
+/// However often it is to save, it also plays.
+#[test]
+fn saving_all_the_time_is_no_standstill() {
+    let lab = Lab::new();
+    let train = format!("train {SMALL} --set checkpoint_seconds=0.000001 --episodes 20");
+    for threads in [1, 2] {
+        let train = train.replace("--threads 1", &format!("--threads {threads}"));
+        let running = lab.spawn(&format!("{train} --out run-{threads}"));
+        assert_eq!(running.wait(), Some(0), "{threads} threads");
+    }
+}
