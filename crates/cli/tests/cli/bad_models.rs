@@ -1,6 +1,7 @@
 //! Model files that are none, or that were damaged: refused with a sentence, by every command.
 
 use std::fs::{self, File};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -34,6 +35,12 @@ fn files_that_are_not_there_or_not_files() {
     refused_by_all(&lab, "empty", &["holds no run", "model.safetensors"]);
     fs::create_dir_all(lab.path("odd/model.safetensors")).expect("a folder");
     refused_by_all(&lab, "odd", &["model.safetensors"]);
+    // Devices and pipes have no end.
+    lab.refuses("eval /dev/zero --games 5", &["/dev/zero"]);
+    let made = Command::new("mkfifo").arg(lab.path("pipe")).status();
+    if made.is_ok_and(|status| status.success()) {
+        refused_by_all(&lab, "pipe", &["cannot read"]);
+    }
     lab.refuses("plot empty", &["empty", "holds no run"]);
     lab.refuses("plot missing", &["missing"]);
 }

@@ -43,7 +43,7 @@ fn a_folder_without_write_permission() {
     }
     match command.output() {
         Ok(output) => {
-            Done::of(&train, output).is_refused(&["locked/run", "ermission denied", "--out"]);
+            Done::of(&train, output).refused(&["locked/run", "ermission denied", "--out"]);
             assert!(lab.names("locked").is_empty());
         }
         // The folder of the build may be closed to nobody.
@@ -85,8 +85,8 @@ fn one_training_a_folder() {
     let first = lab.spawn(&train);
     wait_for("a checkpoint", || lab.exists("run/checkpoint.safetensors"));
     let busy = ["run", "in use by another training"];
-    lab.run("train --resume run").is_refused(&busy);
-    lab.run(&train).is_refused(&busy);
+    lab.run("train --resume run").refused(&busy);
+    lab.run(&train).refused(&busy);
     // Playing with it is allowed meanwhile.
     lab.run("eval run --games 5 --json").json();
     assert!(first.kill(), "the first went on undisturbed");
@@ -171,8 +171,7 @@ fn logs_on_a_full_disk() {
     for log in ["blocks.csv", "scores.txt"] {
         let text = lab.text(&format!("run/{log}"));
         redirect_to_full(&lab, &format!("run/{log}"));
-        lab.run("train --resume run --episodes 200")
-            .is_refused(&[log]);
+        lab.run("train --resume run --episodes 200").refused(&[log]);
         fs::remove_file(lab.path(&format!("run/{log}"))).expect("the link");
         lab.write(&format!("run/{log}"), text);
     }
@@ -264,7 +263,7 @@ fn standard_output_on_a_full_disk() {
             .stdout(full)
             .output()
             .expect("the program");
-        Done::of(args, output).is_refused(&["standard output", FULL]);
+        Done::of(args, output).refused(&["standard output", FULL]);
     }
 }
 

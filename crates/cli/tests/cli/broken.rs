@@ -5,7 +5,7 @@ use crate::common::{Blocks, Lab, scores};
 /// Learns well for 2,000 games, a fraction of a second, then far too fast.
 const DIVERGING: &str = "--board 3x3 --set tuples=lines --set rule=td --set lambda=0 \
     --set rate=[{from=0,rate=0.1},{from=2000,rate=10}] \
-    --episodes 50000 --set block=500 --set scores=true --set checkpoint_seconds=0.01";
+    --episodes 50000 --set block=500 --set scores=true --set checkpoint_seconds=0.03";
 
 #[test]
 fn infinite_weights_stop_the_run() {

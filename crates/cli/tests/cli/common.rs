@@ -90,7 +90,7 @@ impl Lab {
     /// standard output, no panic, and no file made, changed or left half-written.
     pub fn refuses(&self, args: &str, words: &[&str]) {
         let before = self.listing();
-        self.run(args).is_refused(words);
+        self.run(args).refused(words);
         assert_eq!(
             before,
             self.listing(),
@@ -101,7 +101,7 @@ impl Lab {
     /// The same with one argument more, which may contain spaces.
     pub fn refuses_with(&self, args: &str, last: &str, words: &[&str]) {
         let before = self.listing();
-        self.run_with(args, last).is_refused(words);
+        self.run_with(args, last).refused(words);
         assert_eq!(
             before,
             self.listing(),
@@ -160,7 +160,7 @@ pub struct Done {
 impl Done {
     pub fn of(args: &str, output: Output) -> Self {
         let done = Self {
-            what: format!("afterstate {args}"),
+            what: format!("afterstate {args} ({})", output.status),
             status: output.status.code(),
             stdout: String::from_utf8(output.stdout).expect("text on standard output"),
             stderr: String::from_utf8(output.stderr).expect("text on standard error"),
@@ -199,7 +199,7 @@ impl Done {
 
     /// Checks that it was refused with a sentence that has all these words.
     #[track_caller]
-    pub fn is_refused(self, words: &[&str]) -> Self {
+    pub fn refused(self, words: &[&str]) -> Self {
         let done = self.ends_with(2);
         let message = &done.stderr;
         assert!(

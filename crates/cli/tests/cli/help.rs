@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use crate::common::{Lab, SMALL};
+use crate::common::{Done, Lab, SMALL};
 
 fn help(lab: &Lab, command: &str) -> String {
     let done = lab.run(&format!("{command} --help")).succeeds();
@@ -92,44 +93,57 @@ fn every_option_of_the_design_is_there() {
     }
 }
 
-/// The examples that take no longer than a test may, run as they stand.
+/// Every example of every help, run by a shell as it stands, but with fewer games and smaller tables.
 #[test]
 fn examples_run() {
     let lab = Lab::new();
     for name in ["quick", "td-4x6", "state-6", "state-6x6"] {
         lab.train(&format!("runs/{name}"), 100, "");
     }
+    let recipe = lab.run("recipes quick").succeeds().stdout;
+    lab.write("my-recipe.toml", recipe);
     let mut ran = 0;
-    for name in ["", "eval", "compare", "analyze", "plot", "recipes"] {
-        let text = help(&lab, name);
+    for name in commands(&help(&lab, "")) {
+        let text = help(&lab, &name);
         let (_, examples) = text.split_once("Examples:\n").expect("examples");
         for line in examples.lines() {
-            let Some(call) = line.trim().strip_prefix("afterstate ") else {
-                continue;
-            };
-            // Remarks stand behind two spaces, redirections are the shell's, and ten thousand games
-            // are more than a test needs.
-            let call = call
-                .split("  ")
-                .next()
-                .expect("a part")
-                .split(" > ")
-                .next()
-                .expect("a part");
-            let call = call.replace("--games 10000", "--games 20");
-            if call.starts_with("train") || call.contains("--out compared") {
+            if !line.trim().starts_with("afterstate ") {
                 continue;
             }
-            lab.run(&call).succeeds();
+            // Remarks stand behind two spaces.
+            let call = line.trim().split("  ").next().expect("a call");
+            let mut call = call
+                .replace("--games 10000", "--games 20")
+                .replace("--episodes 60000", "--episodes 120")
+                .replace("8x6", "8x4");
+            if name == "train" && !call.contains("--episodes") {
+                call.push_str(" --episodes 1");
+            }
+            if name == "train" && !call.contains("--resume") && !call.contains("tuples=") {
+                call.push_str(" --set tuples=8x4");
+            }
+            shell(&lab, &call);
             ran += 1;
         }
     }
-    assert!(ran >= 8, "only {ran} examples were found");
+    assert!(ran >= 15, "only {ran} examples were found");
+}
+
+/// Runs a line as a person would type it.
+fn shell(lab: &Lab, line: &str) {
+    let program = Path::new(env!("CARGO_BIN_EXE_afterstate"));
+    let folder = program.parent().expect("its folder").display();
+    let script = format!("PATH='{folder}':$PATH; {line}");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(lab.path("."));
+    Done::of(line, command.output().expect("a shell")).succeeds();
 }
 
 #[test]
-fn the_version_is_printed() {
+fn it_says_its_name_and_what_it_is_for() {
     let lab = Lab::new();
+    let about = help(&lab, "");
+    assert!(about.starts_with("Learns"), "{about}");
     let version = lab.run("--version").succeeds().stdout;
     assert_eq!(
         version,
