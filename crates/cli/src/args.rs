@@ -4,9 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+/// The largest number that a recipe can keep.
+const MAX_COUNT: u64 = i64::MAX as u64;
+
 /// Learns, evaluates and explains 2048-like games with n-tuple networks.
 #[derive(Debug, Parser)]
-#[command(version, about, max_term_width = 100)]
+#[command(
+    name = "afterstate",
+    version,
+    about = "Learns, evaluates and explains 2048-like games with n-tuple networks",
+    max_term_width = 100
+)]
 #[command(after_help = "Examples:
   afterstate train                      learn 2048 in a minute or two, into runs/quick
   afterstate eval runs/quick            how good is it?
@@ -61,13 +69,13 @@ pub struct TrainArgs {
     #[arg(long, value_name = "RxC")]
     pub board: Option<String>,
     /// Games to train for
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_COUNT))]
     pub episodes: Option<u64>,
     /// Threads that play at once; 0 means one for each core
     #[arg(long, value_name = "T")]
     pub threads: Option<usize>,
     /// The seed: with one thread, the same seed gives the same model
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(..=MAX_COUNT))]
     pub seed: Option<u64>,
     /// The run folder to make [default: runs/ and the recipe's name]
     #[arg(long, value_name = "DIR")]
@@ -81,7 +89,7 @@ pub struct TrainArgs {
 #[derive(Debug, clap::Args)]
 pub struct GamesArgs {
     /// Games to play
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub games: u64,
     /// Threads that play at once; 0 means one for each core. The figures do not depend on it
     #[arg(long, value_name = "T", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
@@ -138,8 +146,8 @@ pub struct AnalyzeArgs {
 /// `afterstate plot`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  afterstate plot runs/quick                            into runs/quick/plots
-  afterstate plot runs/quick runs/td-4x6 --out compared several runs in one picture")]
+  afterstate plot runs/quick                              into runs/quick/plots
+  afterstate plot runs/quick runs/td-4x6 --out compared   several runs in one picture")]
 pub struct PlotArgs {
     /// Run folders
     #[arg(required = true, value_name = "RUN")]

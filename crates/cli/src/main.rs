@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", output::sentence(&error));
+            output::complain(&error);
             let broken = matches!(error.downcast_ref(), Some(LabError::Broken { .. }));
             ExitCode::from(if broken { FAILED } else { BAD_INPUT })
         }

@@ -26,8 +26,43 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// Prints an error to standard error; where that cannot be written either, the exit status speaks.
+pub fn complain(error: &anyhow::Error) {
+    let _ = writeln!(
+        io::stderr(),
+        "error: {}",
+        shortened(&harmless(&sentence(error)))
+    );
+}
+
+/// A text that may quote a file, without what could steer a terminal.
+fn harmless(text: &str) -> String {
+    let shown = |c: char| {
+        if c.is_control() && c != '\n' {
+            '\u{FFFD}'
+        } else {
+            c
+        }
+    };
+    text.chars().map(shown).collect()
+}
+
+/// A text without its middle where that is too long to read, as when a file was given for a word.
+fn shortened(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= 2 * SHOWN {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(SHOWN).collect();
+    let tail: String = text.chars().skip(count - SHOWN).collect();
+    format!("{head} [...] {tail}")
+}
+
+/// How much of a long text is shown at either end.
+const SHOWN: usize = 400;
+
 /// An error with its causes, leaving out those that its own sentence already names.
-pub fn sentence(error: &anyhow::Error) -> String {
+fn sentence(error: &anyhow::Error) -> String {
     error
         .chain()
         .map(ToString::to_string)
@@ -52,6 +87,14 @@ pub fn grouped(number: f64) -> String {
         format!("-{text}")
     } else {
         text
+    }
+}
+
+/// An interval as in "(95%: 85,000 to 88,000)".
+pub fn interval(ends: Option<[f64; 2]>) -> String {
+    match ends {
+        Some([low, high]) => format!("95%: {} to {}", grouped(low), grouped(high)),
+        None => "no interval from one game".to_owned(),
     }
 }
 
@@ -85,6 +128,17 @@ mod tests {
             sentence(&cause.context("cannot write x: no space left; free some")),
             "cannot write x: no space left; free some"
         );
+    }
+
+    #[test]
+    fn long_texts_lose_their_middle() {
+        let long = shortened(&format!(
+            "unknown game `{}`; there is: 2048",
+            "é".repeat(5000)
+        ));
+        assert!(long.starts_with("unknown game `é") && long.ends_with("there is: 2048"));
+        assert!(long.chars().count() < 900);
+        assert_eq!(shortened("short"), "short");
     }
 
     #[test]

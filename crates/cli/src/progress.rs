@@ -1,7 +1,7 @@
 //! Progress on standard error: a bar on a terminal, a plain line now and then elsewhere.
 
 use std::collections::VecDeque;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,9 @@ use crate::output::{grouped, print, speed};
 const RECENT_GAMES: usize = 1000;
 /// How often the mean and the speed on the bar change.
 const REFRESH: Duration = Duration::from_millis(200);
-/// How often a plain line is printed.
+/// How often a plain line is printed, and how soon the first one.
 const PLAIN_LINE: Duration = Duration::from_secs(10);
+const FIRST_LINE: Duration = Duration::from_secs(1);
 
 /// Shows games as they are played.
 pub struct Progress {
@@ -34,10 +35,10 @@ struct Recent {
 }
 
 impl Progress {
-    /// A bar for `games` games of which `done` are played already; `quiet` shows nothing.
-    pub fn new(games: u64, done: u64, quiet: bool) -> Self {
+    /// A bar for `games` games of which `done` are played already.
+    pub fn new(games: u64, done: u64) -> Self {
         let plain = !io::stderr().is_terminal();
-        let target = if plain || quiet {
+        let target = if plain {
             ProgressDrawTarget::hidden()
         } else {
             ProgressDrawTarget::stderr()
@@ -63,11 +64,11 @@ impl Progress {
             moves: 0,
             since: now,
             speed: 0.0,
-            line: now,
+            line: now + FIRST_LINE,
         };
         Self {
             bar,
-            plain: plain && !quiet,
+            plain,
             recent: Mutex::new(recent),
         }
     }
@@ -83,12 +84,14 @@ impl Progress {
             (recent.moves, recent.since) = (0, now);
             self.bar.set_message(recent.message());
         }
-        if self.plain && now - recent.line >= PLAIN_LINE {
-            recent.line = now;
+        if self.plain && now >= recent.line {
+            recent.line = now + PLAIN_LINE;
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
             let left = indicatif::HumanDuration(self.bar.eta());
             let message = recent.message();
-            eprintln!(
+            // Standard error that cannot be written stops no training.
+            let _ = writeln!(
+                io::stderr(),
                 "{}/{} games, {message}, {left} left",
                 grouped(done as f64),
                 grouped(all as f64)

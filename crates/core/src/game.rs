@@ -1,8 +1,8 @@
 //! What a game is: states, four slides to afterstates, and the tiles that chance may add.
 //!
 //! A turn has two halves. The player slides a [`Game::State`] into a [`Game::After`]; then chance
-//! places a tile and makes it a state again. They are two types, so that a value learned for one
-//! cannot be asked of the other by mistake.
+//! places a tile and makes it a state again. They are two types, and a
+//! [`Viewpoint`](crate::play::Viewpoint) says which of them a player's network is about.
 //!
 //! To add a game: implement [`Game`] in a file of its own, pass `conformance`, name it in the
 //! registry of the lab, and give it a page in `docs/games/`.

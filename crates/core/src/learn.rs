@@ -34,31 +34,18 @@ impl Default for Credit {
     }
 }
 
-/// The sum of |delta| over all updates: a measure of surprise, and the alarm for broken weights. A
-/// NaN or an infinite weight makes the next delta that meets it, and so this sum, not finite.
+/// The sum of |delta| over all updates: the alarm for broken weights. A NaN or an infinite weight
+/// makes the next delta that meets it, and so this sum, not finite.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Surprise {
-    sum: f64,
-    updates: u64,
-}
+pub struct Surprise(f64);
 
 impl Surprise {
     fn note(&mut self, updated: Updated) {
-        self.sum += f64::from(updated.delta.abs());
-        self.updates += 1;
+        self.0 += f64::from(updated.delta.abs());
     }
 
     /// Whether every update so far was a number.
     pub fn is_finite(&self) -> bool {
-        self.sum.is_finite()
-    }
-
-    /// The mean of |delta|; 0 before the first update.
-    pub fn mean(&self) -> f64 {
-        if self.updates == 0 {
-            0.0
-        } else {
-            self.sum / self.updates as f64
-        }
+        self.0.is_finite()
     }
 }

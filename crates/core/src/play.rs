@@ -204,12 +204,14 @@ impl<G: Game, V: Viewpoint<G>> Policy<G> for Greedy<'_, G, V> {
         for (direction, after, reward) in slides.legal() {
             let value = V::worth(self.network, game, after, &self.at[direction as usize]);
             let total = reward as Value + value;
-            let wins = if total == best_total && self.ties == Ties::Random {
+            let wins = if best.is_none() {
+                true
+            } else if total == best_total && self.ties == Ties::Random {
                 equals += 1;
                 rng.below(equals) == 0
             } else {
-                // A NaN wins nothing, but the first legal move is always taken.
-                total > best_total || best.is_none()
+                // A NaN beats nothing, and nothing beats it: the learner stops the run.
+                total > best_total
             };
             if total > best_total {
                 equals = 1;

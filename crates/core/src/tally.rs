@@ -44,6 +44,18 @@ impl Tally {
         *self.ended.entry(outcome.largest).or_default() += 1;
     }
 
+    /// Counts the games of another tally as well.
+    pub fn merge(&mut self, other: &Self) {
+        self.games += other.games;
+        self.score += other.score;
+        self.max = self.max.max(other.max);
+        self.moves += other.moves;
+        self.seconds += other.seconds;
+        for (&tile, &count) in &other.ended {
+            *self.ended.entry(tile).or_default() += count;
+        }
+    }
+
     /// The mean score; 0 without games.
     pub fn mean(&self) -> f64 {
         ratio(self.score as f64, self.games as f64)

@@ -36,6 +36,11 @@ pub struct Move {
 pub fn analyze(model: &Model, board: &str) -> Result<Analysis, LabError> {
     let shape = model.player.shape();
     let tiles = parse(board, shape.rows(), shape.cols(), &model.session.faces())?;
+    if tiles.iter().all(|&tile| tile == 0) {
+        return Err(LabError::Board(
+            "the board is empty: a game always has tiles".to_owned(),
+        ));
+    }
     let impossible = || {
         LabError::Board(format!(
             "no game of {} can come to the board `{board}`: its tiles sum to more than the board can hold",

@@ -22,8 +22,8 @@ pub struct Comparison {
     pub b: Evaluation,
     /// The mean of A's scores minus the mean of B's.
     pub difference: f64,
-    /// Its 95% interval.
-    pub difference_ci95: Interval,
+    /// Its 95% interval; one game has none.
+    pub difference_ci95: Option<Interval>,
     /// Which is better, if that is shown.
     pub better: Option<Side>,
 }
@@ -77,9 +77,8 @@ pub fn compare(a: &Model, b: &Model, plan: &Plan<'_>) -> Result<Comparison, LabE
         .collect();
     let (difference, difference_ci95) = mean_interval(&differences);
     let better = match difference_ci95 {
-        _ if differences.len() < 2 => None,
-        [low, _] if low > 0.0 => Some(Side::A),
-        [_, high] if high < 0.0 => Some(Side::B),
+        Some([low, _]) if low > 0.0 => Some(Side::A),
+        Some([_, high]) if high < 0.0 => Some(Side::B),
         _ => None,
     };
     Ok(Comparison {

@@ -43,7 +43,7 @@ fn write_aside<E: From<io::Error>>(
 }
 
 /// Makes a rename survive a power cut, where the system can sync folders.
-fn sync_folder(folder: Option<&Path>) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: Option<&Path>) -> io::Result<()> {
     match folder {
         Some(folder) if cfg!(unix) && !folder.as_os_str().is_empty() => {
             File::open(folder)?.sync_all()

@@ -49,7 +49,7 @@ pub enum LabError {
         source: io::Error,
     },
     /// Reading or writing failed.
-    #[error("cannot {action} {}: {source}{}", path.display(), hint(source))]
+    #[error("cannot {action} {}: {source}{}", path.display(), hint(action, source))]
     File {
         /// "read", "write", ...
         action: &'static str,
@@ -86,17 +86,14 @@ pub enum LabError {
         /// The file.
         missing: &'static str,
     },
-    /// A folder whose run has not been saved yet.
-    #[error("{} has no checkpoint yet, so there is nothing to resume; start it again with `--out` and another folder", .0.display())]
-    NothingToResume(PathBuf),
     /// A folder that has a run already.
     #[error("{folder} already holds a run; go on with it by `afterstate train --resume {folder}`, or choose another `--out`", folder = .0.display())]
     RunExists(PathBuf),
     /// A run that another process is working on.
     #[error("{} is in use by another training; wait for it, or choose another folder", .0.display())]
     Locked(PathBuf),
-    /// A file of a run that does not fit its checkpoint.
-    #[error("{}: {found}; it does not belong to this checkpoint", path.display())]
+    /// A file of a run that does not fit the others.
+    #[error("{}: {found}", path.display())]
     Inconsistent {
         /// The file.
         path: PathBuf,
@@ -105,14 +102,16 @@ pub enum LabError {
     },
     /// Learning went wrong.
     #[error(
-        "training broke after {games} games: a weight became NaN or infinite. The last good checkpoint is kept; \
-         a smaller learning rate (now {rate}) usually helps"
+        "training broke after {games} games: a weight became NaN or infinite. {}a smaller learning rate \
+         (now {rate}) usually helps", if *kept { "The last good checkpoint is kept; " } else { "" }
     )]
     Broken {
         /// Games played by then.
         games: u64,
         /// The rate.
         rate: f32,
+        /// Whether an earlier checkpoint is there.
+        kept: bool,
     },
     /// A board that cannot be.
     #[error("{0}")]
@@ -162,8 +161,9 @@ impl LabError {
 }
 
 /// A sentence more where the system's own is short.
-fn hint(error: &io::Error) -> &'static str {
+fn hint(action: &str, error: &io::Error) -> &'static str {
     match error.kind() {
+        _ if action == "read" => "",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; free some space or choose another folder, what was saved before is still there"
         }

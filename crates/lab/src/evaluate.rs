@@ -40,8 +40,8 @@ pub struct Evaluation {
     pub search: &'static str,
     /// The mean score.
     pub mean: f64,
-    /// Its 95% interval.
-    pub mean_ci95: Interval,
+    /// Its 95% interval; one game has none.
+    pub mean_ci95: Option<Interval>,
     /// The score that half of the games reach.
     pub median: f64,
     /// The highest score.

@@ -19,6 +19,7 @@ mod tests;
 
 use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 
 use afterstate::learn::schedule::Schedule;
 use serde::{Deserialize, Serialize};
@@ -229,12 +230,17 @@ impl Recipe {
     pub fn load(name_or_path: &str, overrides: &[String]) -> Result<Recipe, RecipeError> {
         let is_path = name_or_path.contains(['/', std::path::MAIN_SEPARATOR]);
         if is_path || name_or_path.ends_with(".toml") {
-            return Recipe::parse(&read(name_or_path)?, name_or_path, overrides);
+            return Recipe::load_file(Path::new(name_or_path), overrides);
         }
         match BUILTIN.iter().find(|(name, _)| *name == name_or_path) {
             Some((name, text)) => Recipe::parse(text, &format!("{name}.toml"), overrides),
             None => Err(unknown_recipe(name_or_path)),
         }
+    }
+
+    /// Reads a recipe from a file.
+    pub fn load_file(path: &Path, overrides: &[String]) -> Result<Recipe, RecipeError> {
+        Recipe::parse(&read(path)?, &path.to_string_lossy(), overrides)
     }
 
     /// Reads a recipe from TOML text; `origin` is what errors call the text, usually its file.
@@ -284,9 +290,9 @@ fn fill_rate(table: &mut Table) {
 }
 
 /// The text of a recipe file, unless it is too large to be one.
-fn read(path: &str) -> Result<String, RecipeError> {
+fn read(path: &Path) -> Result<String, RecipeError> {
     let unreadable = |source| RecipeError::Unreadable {
-        path: path.into(),
+        path: path.to_string_lossy().into(),
         source,
     };
     let file = File::open(path).map_err(unreadable)?;
@@ -296,10 +302,10 @@ fn read(path: &str) -> Result<String, RecipeError> {
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     if bytes.len() > MAX_BYTES {
-        return Err(too_large(path));
+        return Err(too_large(&path.to_string_lossy()));
     }
     String::from_utf8(bytes).map_err(|error| RecipeError::NotText {
-        path: path.into(),
+        path: path.to_string_lossy().into(),
         offset: error.utf8_error().valid_up_to(),
     })
 }

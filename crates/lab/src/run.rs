@@ -16,7 +16,7 @@ use afterstate::tally::{Outcome, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::disk::replace;
+use crate::disk::{replace, sync_folder};
 use crate::model::read_file;
 use crate::plot::{self, Curve, Point};
 use crate::recipe::Recipe;
@@ -62,22 +62,28 @@ impl Run {
     pub fn create(folder: &Path, recipe: &Recipe, faces: &[u64]) -> Result<Self, LabError> {
         fs::create_dir_all(folder).map_err(LabError::file("create the folder", folder))?;
         let lock = lock(folder)?;
-        let taken = [RECIPE, BLOCKS, CHECKPOINT, MODEL]
-            .iter()
-            .any(|name| folder.join(name).exists());
-        if taken {
-            return Err(LabError::RunExists(folder.to_owned()));
-        }
+        free(folder)?;
+        // The recipe comes first: from here on the run can be resumed, if only from its beginning.
+        save_recipe(folder, recipe)?;
         let mut run = Self::open_logs(folder, recipe, lock)?;
         run.append_block_header(faces)?;
-        run.save_recipe(recipe)?;
+        sync_folder(folder.parent()).map_err(LabError::file("write", folder))?;
         Ok(run)
     }
 
-    fn save_recipe(&self, recipe: &Recipe) -> Result<(), LabError> {
-        let path = self.folder.join(RECIPE);
-        replace(&path, |out| out.write_all(recipe.to_toml().as_bytes()))
-            .map_err(LabError::file("write", &path))
+    /// Begins again in a folder whose training was ended before its first checkpoint.
+    ///
+    /// # Errors
+    /// When it is in use or cannot be written.
+    pub fn restart(folder: &Path, recipe: &Recipe, faces: &[u64]) -> Result<Self, LabError> {
+        let mut run = Self::open_logs(folder, recipe, lock(folder)?)?;
+        cut(&run.blocks, &folder.join(BLOCKS), 0)?;
+        if let Some(scores) = &run.scores {
+            cut(scores, &folder.join(SCORES), 0)?;
+        }
+        run.append_block_header(faces)?;
+        save_recipe(folder, recipe)?;
+        Ok(run)
     }
 
     /// Opens a run to go on with, fills the network from its checkpoint, and cuts its logs back.
@@ -91,9 +97,6 @@ impl Run {
     ) -> Result<(Self, Progress), LabError> {
         let lock = lock(folder)?;
         let path = folder.join(CHECKPOINT);
-        if !path.exists() {
-            return Err(LabError::NothingToResume(folder.to_owned()));
-        }
         let bytes = read_file(&path)?;
         let metadata = native::read_metadata(&bytes).map_err(LabError::model("read", &path))?;
         let progress = metadata
@@ -106,6 +109,7 @@ impl Run {
             expected: "the progress of a training; is this a model instead of a checkpoint?"
                 .to_owned(),
         })?;
+        same_training(folder, recipe, &metadata, &progress)?;
         session
             .read(&bytes, Keep::Everything)
             .map_err(LabError::model("read", &path))?;
@@ -115,7 +119,7 @@ impl Run {
             cut(scores, &folder.join(SCORES), progress.scores_bytes)?;
         }
         // An override, such as more episodes, holds for the next time as well.
-        run.save_recipe(recipe)?;
+        save_recipe(folder, recipe)?;
         Ok((run, progress))
     }
 
@@ -249,6 +253,20 @@ impl Run {
     }
 }
 
+/// Refuses a folder that has anything of a run.
+fn free(folder: &Path) -> Result<(), LabError> {
+    let files = [RECIPE, BLOCKS, SCORES, CHECKPOINT, MODEL];
+    let taken = files.iter().any(|name| folder.join(name).exists());
+    let exists = || LabError::RunExists(folder.to_owned());
+    (!taken).then_some(()).ok_or_else(exists)
+}
+
+fn save_recipe(folder: &Path, recipe: &Recipe) -> Result<(), LabError> {
+    let path = folder.join(RECIPE);
+    replace(&path, |out| out.write_all(recipe.to_toml().as_bytes()))
+        .map_err(LabError::file("write", &path))
+}
+
 /// The prefix of the columns that count games by their largest tile.
 const ENDED: &str = "ended_at_";
 
@@ -283,6 +301,40 @@ fn cut(file: &File, path: &Path, length: u64) -> Result<(), LabError> {
     file.set_len(length).map_err(LabError::file("write", path))
 }
 
+/// Refuses a recipe by which this checkpoint was not trained. Only what does not touch the past may
+/// differ: how long, on how many threads, and how often it is saved.
+fn same_training(
+    folder: &Path,
+    recipe: &Recipe,
+    metadata: &Metadata,
+    progress: &Progress,
+) -> Result<(), LabError> {
+    let inconsistent = |found: String| LabError::Inconsistent {
+        path: folder.join(RECIPE),
+        found,
+    };
+    let text = metadata.get("recipe").map_or("", String::as_str);
+    let mut past = Recipe::parse(text, CHECKPOINT, &[])?;
+    past.episodes = recipe.episodes;
+    past.threads = recipe.threads;
+    past.checkpoint_seconds = recipe.checkpoint_seconds;
+    if past != *recipe {
+        let found = "it is not the recipe that the checkpoint was trained by; put it back, or begin a new run";
+        return Err(inconsistent(found.to_owned()));
+    }
+    if recipe.episodes < progress.games {
+        let (asked, played) = (recipe.episodes, progress.games);
+        let found = format!("{asked} episodes are asked for, but {played} have been played");
+        return Err(inconsistent(found));
+    }
+    Ok(())
+}
+
+/// Whether a training in this folder has been saved.
+pub fn has_checkpoint(folder: &Path) -> bool {
+    folder.join(CHECKPOINT).exists()
+}
+
 /// The recipe of a run, with the overrides that may change on the way.
 ///
 /// # Errors
@@ -295,24 +347,30 @@ pub fn recipe_of(folder: &Path, overrides: &[String]) -> Result<Recipe, LabError
             missing: RECIPE,
         });
     }
-    Ok(Recipe::load(&path.to_string_lossy(), overrides)?)
+    Ok(Recipe::load_file(&path, overrides)?)
 }
 
-/// The file that plays for a run: its model or its checkpoint, whichever was saved last.
+/// The file that plays for a run: of its model and its checkpoint the one with more games behind it.
 ///
 /// # Errors
 /// When the folder has neither.
 pub fn model_of(folder: &Path) -> Result<PathBuf, LabError> {
-    let candidates = [folder.join(MODEL), folder.join(CHECKPOINT)];
-    let newest = |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
+    let candidates = [folder.join(CHECKPOINT), folder.join(MODEL)];
+    // Of equals the last is taken, the smaller model.
     let found = candidates
         .into_iter()
         .filter(|path| path.exists())
-        .max_by_key(newest);
+        .max_by_key(|path| episodes(path));
     found.ok_or_else(|| LabError::NoRun {
         folder: folder.to_owned(),
         missing: MODEL,
     })
+}
+
+/// The games that a model's header tells of; a damaged one says so when it is opened.
+fn episodes(path: &Path) -> Option<u64> {
+    let metadata = native::peek_metadata(&mut File::open(path).ok()?)?;
+    metadata.get("episodes")?.parse().ok()
 }
 
 /// The learning curve of a run, from its `blocks.csv`.
@@ -331,7 +389,10 @@ pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
         path: path.clone(),
         found,
     };
-    let mut reader = csv::Reader::from_path(&path).map_err(|error| damaged(error.to_string()))?;
+    let text = fs::read_to_string(&path).map_err(LabError::file("read", &path))?;
+    // A crash may have torn the last row.
+    let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+    let mut reader = csv::Reader::from_reader(whole.as_bytes());
     let header = reader
         .headers()
         .map_err(|error| damaged(error.to_string()))?
@@ -382,6 +443,11 @@ fn point(header: &csv::StringRecord, row: &csv::StringRecord) -> Option<Point> {
         games: number("games")? as u64,
         tally,
     })
+}
+
+/// What a picture of this run alone is headed by.
+pub fn title(recipe: &Recipe) -> String {
+    format!("{}: {} on {}", recipe.name, recipe.game, recipe.board)
 }
 
 /// Draws the three pictures of a run into its `plots/`; nothing while no block is full.

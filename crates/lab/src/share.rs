@@ -36,12 +36,17 @@ where
         work()
     } else {
         thread::scope(|scope| {
-            let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            // A system that refuses more threads gets what it allows; this one works in any case.
+            let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let started: Vec<_> = (1..threads).filter_map(start).collect();
+            let own = work();
             let join = |thread: thread::ScopedJoinHandle<'_, Vec<(u64, T)>>| match thread.join() {
                 Ok(played) => played,
                 Err(panic) => std::panic::resume_unwind(panic),
             };
-            started.into_iter().flat_map(join).collect()
+            own.into_iter()
+                .chain(started.into_iter().flat_map(join))
+                .collect()
         })
     };
     all.sort_unstable_by_key(|&(number, _)| number);

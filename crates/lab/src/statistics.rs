@@ -6,21 +6,38 @@ const Z: f64 = 1.959_963_984_540_054;
 /// A 95% interval.
 pub(crate) type Interval = [f64; 2];
 
-/// The mean with its 95% interval, by the normal approximation. One number has no spread to tell of:
-/// its interval is the number itself.
-pub(crate) fn mean_interval(numbers: &[f64]) -> (f64, Interval) {
+/// The mean with its 95% interval by Student's t; one number has no spread to tell of.
+pub(crate) fn mean_interval(numbers: &[f64]) -> (f64, Option<Interval>) {
     let n = numbers.len() as f64;
     if numbers.is_empty() {
-        return (0.0, [0.0, 0.0]);
+        return (0.0, None);
     }
     let mean = numbers.iter().sum::<f64>() / n;
     let squares: f64 = numbers.iter().map(|x| (x - mean).powi(2)).sum();
-    let half = if numbers.len() > 1 {
-        Z * (squares / (n - 1.0) / n).sqrt()
-    } else {
-        0.0
-    };
-    (mean, [mean - half, mean + half])
+    let half = students_t(n - 1.0) * (squares / (n - 1.0) / n).sqrt();
+    (
+        mean,
+        (numbers.len() > 1).then_some([mean - half, mean + half]),
+    )
+}
+
+/// The 97.5% point of Student's t, by Cornish and Fisher's series in 1/freedom; the first values,
+/// where the series is not good enough, from a table.
+fn students_t(freedom: f64) -> f64 {
+    const FIRST: [f64; 9] = [
+        12.706_205, 4.302_653, 3.182_446, 2.776_445, 2.570_582, 2.446_912, 2.364_624, 2.306_004,
+        2.262_157,
+    ];
+    if let Some(&first) = FIRST.get((freedom as usize).wrapping_sub(1)) {
+        return first;
+    }
+    let z = Z;
+    let terms = [
+        (z.powi(3) + z) / 4.0,
+        (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0,
+        (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0,
+    ];
+    z + terms[0] / freedom + terms[1] / freedom.powi(2) + terms[2] / freedom.powi(3)
 }
 
 /// The 95% interval of a share by Wilson's score, which also holds near 0 and 1.
@@ -62,13 +79,21 @@ mod tests {
 
     #[test]
     fn hand_computed_intervals() {
-        // 1..5: mean 3, variance 2.5, standard error sqrt(0.5).
-        let (mean, [low, high]) = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        // 1..5: mean 3, variance 2.5, standard error sqrt(0.5), t = 2.776445 with 4 degrees of freedom.
+        let (mean, interval) = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        let [low, high] = interval.unwrap();
         assert_eq!(mean, 3.0);
-        assert!(
-            (high - 3.0 - 1.959_963_98 * 0.5f64.sqrt()).abs() < 1e-6
-                && (low + high - 6.0).abs() < 1e-9
-        );
+        assert!((high - 3.0 - 2.776_445 * 0.5f64.sqrt()).abs() < 1e-6);
+        assert!((low + high - 6.0).abs() < 1e-9);
+        assert_eq!(mean_interval(&[60.0]), (60.0, None));
+        for (freedom, t) in [
+            (1.0, 12.7062),
+            (5.0, 2.5706),
+            (10.0, 2.2281),
+            (999.0, 1.9623),
+        ] {
+            assert!((students_t(freedom) - t).abs() < 2e-4, "{freedom}");
+        }
 
         // Wilson, 8 of 10: 0.4902 to 0.9433.
         let [low, high] = share_interval(8, 10);

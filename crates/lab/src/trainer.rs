@@ -24,8 +24,6 @@ pub trait Observer: Sync {
     fn game(&self, outcome: &Outcome);
     /// A block is full; `games` is the number of all games so far.
     fn block(&self, games: u64, tally: &Tally);
-    /// A checkpoint was saved.
-    fn saved(&self, games: u64);
     /// Whether to save and stop; asked before every game.
     fn stop(&self) -> bool;
 }
@@ -69,13 +67,27 @@ impl Trainer {
         })
     }
 
-    /// A training as its last checkpoint left it. `overrides` may change what does not touch the
+    /// A training as its last checkpoint left it, or from its first game if it was ended before one. `overrides` may change what does not touch the
     /// past: the number of episodes, or of threads.
     ///
     /// # Errors
     /// When there is nothing to resume, or it is damaged.
     pub fn resume(folder: &Path, overrides: &[String]) -> Result<Self, LabError> {
         let recipe = run::recipe_of(folder, overrides)?;
+        if !run::has_checkpoint(folder) {
+            let (player, session) = network(&recipe, recipe.network.initial as f32)?;
+            let faces = session.faces();
+            let run = Run::restart(folder, &recipe, &faces)?;
+            let progress = Progress::default();
+            return Ok(Self {
+                recipe,
+                player,
+                session,
+                run,
+                progress,
+                faces,
+            });
+        }
         // The checkpoint has every weight that is not 0, whatever they all began with.
         let (player, session) = network(&recipe, 0.0)?;
         let (run, progress) = Run::resume(folder, &recipe, session.as_ref())?;
@@ -115,11 +127,11 @@ impl Trainer {
         while self.progress.games < self.recipe.episodes && !observer.stop() {
             self.round(due, observer)?;
             if Instant::now() >= due {
-                self.save(observer)?;
+                self.save()?;
                 due = Instant::now() + between;
             }
         }
-        self.save(observer)?;
+        self.save()?;
         let finished = self.progress.games >= self.recipe.episodes;
         if finished {
             self.run
@@ -156,24 +168,19 @@ impl Trainer {
             },
         };
         let lived = self.session.learn(&lesson, &self.recipe.learner);
-        let many = lesson.threads > 1;
+        if lesson.threads > 1 {
+            self.session.refresh();
+        }
         self.progress.block.seconds += begun.elapsed().as_secs_f64();
         self.progress.games += lived.outcomes.len() as u64;
         if !lived.finite {
-            let games = self.progress.games;
-            return Err(LabError::Broken {
-                games,
-                rate: self.recipe.learner.rate.at(games),
-            });
+            return Err(self.broke());
         }
         lived
             .outcomes
             .iter()
             .for_each(|outcome| self.progress.block.add(outcome));
         self.run.append_scores(first + 1, &lived.outcomes)?;
-        if many {
-            self.session.refresh();
-        }
         self.close_block(observer)
     }
 
@@ -189,26 +196,32 @@ impl Trainer {
         Ok(())
     }
 
-    fn save(&self, observer: &dyn Observer) -> Result<(), LabError> {
+    fn save(&self) -> Result<(), LabError> {
         let progress = self.progress.clone();
         let saved = self
             .run
             .save_checkpoint(self.session.as_ref(), self.metadata(), progress);
         saved.map_err(|error| self.broken(error))?;
-        observer.saved(self.progress.games);
         Ok(())
     }
 
     /// A weight that turns out not to be a number when it is saved has broken the training as well.
     fn broken(&self, error: LabError) -> LabError {
-        let games = self.progress.games;
-        let rate = self.recipe.learner.rate.at(games);
         match error {
             LabError::Model {
                 source: NativeError::NotFinite { .. },
                 ..
-            } => LabError::Broken { games, rate },
+            } => self.broke(),
             other => other,
+        }
+    }
+
+    fn broke(&self) -> LabError {
+        let games = self.progress.games;
+        LabError::Broken {
+            games,
+            rate: self.recipe.learner.rate.at(games),
+            kept: run::has_checkpoint(self.run.folder()),
         }
     }
 
@@ -217,10 +230,7 @@ impl Trainer {
     }
 
     fn draw(&self) -> Result<(), LabError> {
-        let Recipe {
-            name, game, board, ..
-        } = &self.recipe;
-        run::draw(self.run.folder(), &format!("{name}: {game} on {board}"))?;
+        run::draw(self.run.folder(), &run::title(&self.recipe))?;
         Ok(())
     }
 }

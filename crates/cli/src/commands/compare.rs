@@ -7,13 +7,13 @@ use super::eval::{plan, table};
 use super::shown;
 use crate::args::CompareArgs;
 use crate::interrupt;
-use crate::output::{grouped, print, print_json};
+use crate::output::{grouped, interval, print, print_json};
 use crate::progress::Progress;
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let (a, b) = (Model::open(&args.a)?, Model::open(&args.b)?);
     interrupt::listen()?;
-    let progress = Progress::new(2 * args.play.games, 0, false);
+    let progress = Progress::new(2 * args.play.games, 0);
     let comparison = compare(&a, &b, &plan(&args.play, &|outcome| progress.game(outcome)));
     progress.finish();
     let comparison = comparison?;
@@ -31,15 +31,14 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
 }
 
 fn verdict(comparison: &Comparison) -> String {
-    let [low, high] = comparison.difference_ci95.map(grouped);
+    let ends = interval(comparison.difference_ci95);
     let games = grouped(comparison.a.games as f64);
     let difference = grouped(comparison.difference);
-    let interval = format!(
-        "A - B = {difference} points a game (95%: {low} to {high}, {games} games paired by seed)"
-    );
+    let found =
+        format!("A - B = {difference} points a game ({ends}, {games} games paired by seed)");
     match comparison.better {
-        Some(Side::A) => format!("A is better: {interval}"),
-        Some(Side::B) => format!("B is better: {interval}"),
-        None => format!("no difference shown: {interval}; more games may show one"),
+        Some(Side::A) => format!("A is better: {found}"),
+        Some(Side::B) => format!("B is better: {found}"),
+        None => format!("no difference shown: {found}; more games may show one"),
     }
 }

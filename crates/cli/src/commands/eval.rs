@@ -8,13 +8,13 @@ use afterstate_lab::model::Model;
 use super::shown;
 use crate::args::{EvalArgs, GamesArgs};
 use crate::interrupt;
-use crate::output::{grouped, percent, print, print_json, speed};
+use crate::output::{grouped, interval, percent, print, print_json, speed};
 use crate::progress::Progress;
 
 pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
     interrupt::listen()?;
-    let progress = Progress::new(args.play.games, 0, false);
+    let progress = Progress::new(args.play.games, 0);
     let evaluation = evaluate(&model, &plan(&args.play, &|outcome| progress.game(outcome)));
     progress.finish();
     if args.play.json {
@@ -45,10 +45,9 @@ pub fn plan<'a>(
 /// The figures as people read them.
 pub fn table(evaluation: &Evaluation) -> String {
     let e = evaluation;
-    let [low, high] = e.mean_ci95.map(grouped);
     let mut text = format!(
         "{} games, seed {}, {}\n\
-         mean score    {}  (95%: {low} to {high})\n\
+         mean score    {}  ({})\n\
          median        {}\n\
          highest       {}\n\
          moves a game  {}\n\
@@ -58,6 +57,7 @@ pub fn table(evaluation: &Evaluation) -> String {
         e.seed,
         e.search,
         grouped(e.mean),
+        interval(e.mean_ci95),
         grouped(e.median),
         grouped(e.max as f64),
         grouped(e.moves),

@@ -1,28 +1,30 @@
 //! `afterstate plot`: learning curves of runs.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use afterstate_lab::plot::draw;
-use afterstate_lab::run::{curve_of, recipe_of};
+use afterstate_lab::run::{curve_of, recipe_of, title};
 
 use super::shown;
 use crate::args::PlotArgs;
 use crate::output::print;
 
 pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
-    let curves = args
+    let mut curves = args
         .runs
         .iter()
         .map(|run| curve_of(run))
         .collect::<Result<Vec<_>, _>>()?;
-    let (folder, title) = match &args.runs[..] {
-        [run] => {
-            let recipe = recipe_of(run, &[])?;
-            (
-                run.join("plots"),
-                format!("{}: {} on {}", recipe.name, recipe.game, recipe.board),
-            )
+    let names: HashSet<_> = curves.iter().map(|curve| curve.label.clone()).collect();
+    if names.len() < curves.len() {
+        // Folders of one name in different places are told apart by their paths.
+        for (curve, run) in curves.iter_mut().zip(&args.runs) {
+            curve.label = shown(run);
         }
+    }
+    let (folder, title) = match &args.runs[..] {
+        [run] => (run.join("plots"), title(&recipe_of(run, &[])?)),
         _ => (PathBuf::from("plots"), "Learning curves".to_owned()),
     };
     let folder = args.out.clone().unwrap_or(folder);

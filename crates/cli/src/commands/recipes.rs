@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use afterstate_lab::recipe::{Recipe, RecipeError};
+use afterstate_lab::recipe::Recipe;
+use anyhow::bail;
 
 use crate::args::RecipesArgs;
 use crate::output::{grouped, print};
@@ -14,17 +15,15 @@ pub fn run(args: &RecipesArgs) -> anyhow::Result<()> {
     }
 }
 
-fn text_of(name: &str) -> Result<&'static str, RecipeError> {
+fn text_of(name: &str) -> anyhow::Result<&'static str> {
     let builtin = Recipe::builtin().iter().find(|(known, _)| *known == name);
+    if let Some((_, text)) = builtin {
+        return Ok(text);
+    }
     // Loading an unknown name says what is wrong with it.
-    builtin.map_or_else(
-        || Recipe::load(name, &[]).map(|_| FILE),
-        |(_, text)| Ok(text),
-    )
+    Recipe::load(name, &[])?;
+    bail!("{name} is a file of your own; only built-in recipes are printed")
 }
-
-/// The answer to a file that can be trained by: its text is where it came from.
-const FILE: &str = "# this is a recipe file of your own; only built-in recipes are printed\n";
 
 fn list() -> anyhow::Result<String> {
     let mut text = String::new();

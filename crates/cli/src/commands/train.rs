@@ -20,8 +20,9 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
         None => start(args)?,
     };
     let folder = shown(trainer.folder());
-    introduce(&trainer, &folder)?;
-    let progress = Progress::new(trainer.recipe().episodes, trainer.games(), false);
+    // A reader of our output that has gone away stops no training.
+    let _ = introduce(&trainer, &folder);
+    let progress = Progress::new(trainer.recipe().episodes, trainer.games());
     let ending = trainer.train(&Watcher {
         progress: &progress,
     });
@@ -99,8 +100,6 @@ impl Observer for Watcher<'_> {
     fn block(&self, games: u64, tally: &Tally) {
         self.progress.print(format!("{}\n", tally.block(games)));
     }
-
-    fn saved(&self, _: u64) {}
 
     fn stop(&self) -> bool {
         interrupt::asked()

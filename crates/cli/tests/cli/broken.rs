@@ -52,12 +52,20 @@ fn a_start_that_is_too_large_stops_at_once() {
     let done = lab.run(&format!("{train} --out run")).ends_with(1);
     assert!(done.stderr.contains("NaN or infinite"), "{}", done.stderr);
     assert!(!lab.exists("run/model.safetensors"));
-    // No checkpoint was saved before it broke: the message does not speak of one.
-    if !lab.exists("run/checkpoint.safetensors") {
-        assert!(
-            !done.stderr.contains("checkpoint is kept"),
-            "{}",
-            done.stderr
-        );
-    }
+}
+
+/// Where no checkpoint was saved before it broke, the message does not speak of one.
+#[test]
+fn nothing_is_kept_where_nothing_was_saved() {
+    let lab = Lab::new();
+    let train =
+        "train --threads 1 --board 3x3 --set tuples=lines --set initial=3e38 --episodes 3000";
+    let done = lab.run(&format!("{train} --out run")).ends_with(1);
+    let kept = done.stderr.contains("checkpoint is kept");
+    assert_eq!(
+        kept,
+        lab.exists("run/checkpoint.safetensors"),
+        "{}",
+        done.stderr
+    );
 }

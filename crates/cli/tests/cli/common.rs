@@ -208,7 +208,7 @@ impl Done {
             done.what
         );
         assert!(
-            message.lines().all(|line| line.len() < 600),
+            message.lines().all(|line| line.len() < 1000),
             "{}: {message}",
             done.what
         );

@@ -116,11 +116,11 @@ fn examples_run() {
                 .replace("--games 10000", "--games 20")
                 .replace("--episodes 60000", "--episodes 120")
                 .replace("8x6", "8x4");
-            if name == "train" && !call.contains("--episodes") {
+            if name == "train" && !call.contains("--resume") {
                 call.push_str(" --episodes 1");
-            }
-            if name == "train" && !call.contains("--resume") && !call.contains("tuples=") {
-                call.push_str(" --set tuples=8x4");
+                if !call.contains("tuples=") {
+                    call.push_str(" --set tuples=8x4");
+                }
             }
             shell(&lab, &call);
             ran += 1;

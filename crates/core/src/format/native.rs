@@ -8,7 +8,7 @@
 //! equal models differ in their bytes. Reading and its checks are the crate's.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use serde_json::{Value as Json, json};
@@ -153,6 +153,22 @@ pub fn read_metadata(bytes: &[u8]) -> Result<Metadata, NativeError> {
         .collect())
 }
 
+/// The metadata from the beginning of a file, without a look at the rest; `None` if there is none.
+pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
+    let mut length = [0; 8];
+    file.read_exact(&mut length).ok()?;
+    let length = u64::from_le_bytes(length).min(1 << 20);
+    let mut header = Vec::new();
+    file.take(length).read_to_end(&mut header).ok()?;
+    let header: Json = serde_json::from_slice(&header).ok()?;
+    let entries = header.get("__metadata__")?.as_object()?.iter();
+    Some(
+        entries
+            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+            .collect(),
+    )
+}
+
 /// Fills a new network from a file. Zeros are skipped: they are there already, and writing them
 /// would only take up memory.
 ///
@@ -248,6 +264,8 @@ mod tests {
     fn there_and_back() {
         let bytes = file(Keep::Everything);
         assert_eq!(read_metadata(&bytes).unwrap()["game"], "2048");
+        assert_eq!(peek_metadata(&mut &bytes[..]), read_metadata(&bytes).ok());
+        assert_eq!(peek_metadata(&mut &bytes[..100]), None);
         let network: Tables<Coherent> = Tables::new(&tuples(), 0.0).unwrap();
         read(&bytes, &network, Keep::Everything).unwrap();
         assert_eq!(parts(&network), parts(&trained()));

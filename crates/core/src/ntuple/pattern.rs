@@ -81,6 +81,9 @@ pub enum TupleSetError {
         /// The pattern.
         pattern: String,
     },
+    /// More tuples than a set may have.
+    #[error("the tuple set has more than {} tuples", TupleSet::MAX_PATTERNS)]
+    TooMany,
     /// A named set on a board it was not made for.
     #[error(
         "tuple set `{name}` is made for 4x4 boards, not for {shape}; \
@@ -211,6 +214,9 @@ impl TupleSet {
         };
         let mut patterns: Vec<Pattern> = Vec::new();
         for word in text.split_whitespace() {
+            if patterns.len() == Self::MAX_PATTERNS {
+                return Err(TupleSetError::TooMany);
+            }
             let pattern = Pattern::parse(word, shape)?;
             if patterns.contains(&pattern) {
                 return Err(TupleSetError::PatternTwice {
@@ -228,6 +234,9 @@ impl TupleSet {
             symmetry,
         })
     }
+
+    /// The most tuples of a set: ten times what anybody was seen to use.
+    pub const MAX_PATTERNS: usize = 256;
 
     /// The tuples.
     pub fn patterns(&self) -> &[Pattern] {
@@ -333,6 +342,15 @@ mod tests {
                 pattern: "012".into()
             }
         );
+        let many =
+            (0..300).map(|n| format!("{:x}{:x}{:x} ", n % 16, (n + 1 + n / 16) % 16, (n + 5) % 16));
+        let many: String = many
+            .filter(|p| p[..1] != p[1..2] && p[1..2] != p[2..3])
+            .collect();
+        assert!(matches!(
+            error(&many.repeat(2)),
+            TupleSetError::TooMany | TupleSetError::PatternTwice { .. }
+        ));
         let small = TupleSet::parse("4x6", Shape::new(3, 3).unwrap(), true).unwrap_err();
         assert!(small.to_string().contains("`lines`"), "{small}");
     }

@@ -4,9 +4,8 @@
 //! run is not noisier than a long one beside it. Blocks are gathered from the end backwards: the last
 //! point, which the legend quotes, is always a full one, and a rest falls to the first.
 
-use afterstate::tally::Tally;
-
 use super::{Curve, PlotError, Point};
+use afterstate::tally::Tally;
 
 /// About how many points the longest run gets: more cannot be told apart on 1,200 pixels.
 const POINTS: u64 = 100;
@@ -61,24 +60,12 @@ pub(super) fn merged(blocks: &[Point], size: u64) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for block in blocks.iter().rev().filter(|block| block.tally.games > 0) {
         match points.last_mut() {
-            Some(point) if point.tally.games < size => add(&mut point.tally, &block.tally),
+            Some(point) if point.tally.games < size => point.tally.merge(&block.tally),
             _ => points.push(block.clone()),
         }
     }
     points.reverse();
     points
-}
-
-/// Counts the games of `other` into `sum`.
-fn add(sum: &mut Tally, other: &Tally) {
-    sum.games += other.games;
-    sum.score += other.score;
-    sum.max = sum.max.max(other.max);
-    sum.moves += other.moves;
-    sum.seconds += other.seconds;
-    for (&tile, &count) in &other.ended {
-        *sum.ended.entry(tile).or_default() += count;
-    }
 }
 
 /// The fewest and the most games of any point.
