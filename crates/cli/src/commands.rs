@@ -12,7 +12,13 @@ use std::path::Path;
 /// Where runs are made and looked for unless told otherwise.
 pub const RUNS: &str = "runs";
 
-/// A path as the user may type it again.
+/// A path as the user may type it again in a shell.
 pub fn shown(path: &Path) -> String {
-    path.display().to_string()
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    if text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }

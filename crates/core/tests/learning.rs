@@ -6,7 +6,7 @@ use afterstate::game::{
 };
 use afterstate::learn::{Backward, Credit, Forward};
 use afterstate::ntuple::{Coherent, Expecting, Network, Plain, Tables, TupleSet, Weight};
-use afterstate::play::{Afterstates, Greedy, Learner, States, Step, Ties, Watch, play};
+use afterstate::play::{Afterstates, Greedy, Learner, States, Step, Ties, Viewpoint, Watch, play};
 use afterstate::random::game_rng;
 
 /// One tuple of one cell and no symmetry: V is the weight of cell 0's tile. V(1) = 10, V(2) = 20.
@@ -186,7 +186,7 @@ fn a_full_tuple_learns_to_play_2x2_at_the_optimum() {
 }
 
 /// The mean of 100,000 games after 50,000 of training; its standard error is about 0.09.
-fn trained_mean<V: afterstate::play::Viewpoint<Grid>>(
+fn trained_mean<V: Viewpoint<Grid>>(
     game: &Grid,
     network: &V::Network,
     mut learner: impl Learner<Grid>,
@@ -199,13 +199,48 @@ fn trained_mean<V: afterstate::play::Viewpoint<Grid>>(
     (0..100_000).map(score).sum::<u64>() as f64 / 100_000.0
 }
 
-/// Seed 1, 100 games: one hash of all weights. A change of it is a change of results, and says why.
+/// Seed 1, 100 games: one hash of all weights for each way to learn. A change of one is a change of
+/// results, and its commit says why.
 #[test]
 fn results_are_frozen() {
     let tuples = TupleSet::parse("8x4", Shape::FOUR, true).unwrap();
+    let credit = Credit::default();
+
     let network = Tables::<Plain>::new(&tuples, 0.0).unwrap();
-    let mut learner = Backward::<Classic, Afterstates<Plain>>::new(&network, Credit::default());
-    let mut policy = Greedy::<Classic, Afterstates<Plain>>::new(&network, Ties::Order);
+    let learner = Backward::<Classic, Afterstates<Plain>>::new(&network, credit);
+    let hash = hash_after::<Afterstates<Plain>>(&network, learner);
+    assert_eq!(hash, 0x6891_4516_7285_5dbd, "TD(0) is now {hash:#018x}");
+
+    let network = Tables::<Coherent>::new(&tuples, 0.0).unwrap();
+    let lambda = Credit {
+        rate: 1.0,
+        lambda: 0.5,
+        ..credit
+    };
+    let learner = Backward::<Classic, Afterstates<Coherent>>::new(&network, lambda);
+    let hash = hash_after::<Afterstates<Coherent>>(&network, learner);
+    assert_eq!(hash, 0xcbd3_caab_76e8_e305, "TC(0.5) is now {hash:#018x}");
+
+    let network = Expecting::<Plain>::new(&tuples, 0.0, &CLASSIC_SPAWNS).unwrap();
+    let twice = Credit {
+        reward_twice: true,
+        ..credit
+    };
+    let learner = Backward::<Classic, States<Plain>>::new(&network, twice);
+    let hash = hash_after::<States<Plain>>(&network, learner);
+    assert_eq!(hash, 0xbfa2_1aac_ce2d_88c5, "R1 is now {hash:#018x}");
+
+    let network = Expecting::<Plain>::new(&tuples, 0.0, &CLASSIC_SPAWNS).unwrap();
+    let learner = Forward::<Classic, States<Plain>>::new(&network, 0.1);
+    let hash = hash_after::<States<Plain>>(&network, learner);
+    assert_eq!(hash, 0x9041_c024_02d6_fae5, "R0 is now {hash:#018x}");
+}
+
+fn hash_after<V: Viewpoint<Classic>>(
+    network: &V::Network,
+    mut learner: impl Learner<Classic>,
+) -> u64 {
+    let mut policy = Greedy::<Classic, V>::new(network, Ties::Order);
     for n in 0..100 {
         play(
             &Classic::new(),
@@ -214,9 +249,8 @@ fn results_are_frozen() {
             &mut game_rng(1, n),
         );
     }
-    let weights = network.each().flat_map(|(_, table)| table);
-    let hash = weights.fold(0xCBF2_9CE4_8422_2325_u64, |hash, weight| {
+    let weights = network.tables().each().flat_map(|(_, table)| table);
+    weights.fold(0xCBF2_9CE4_8422_2325_u64, |hash, weight| {
         (hash ^ u64::from(weight.get().to_bits())).wrapping_mul(0x0000_0100_0000_01B3)
-    });
-    assert_eq!(hash, 0x6891_4516_7285_5dbd, "now {hash:#018x}");
+    })
 }

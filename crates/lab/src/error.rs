@@ -102,8 +102,8 @@ pub enum LabError {
     },
     /// Learning went wrong.
     #[error(
-        "training broke after {games} games: a weight became NaN or infinite. {}a smaller learning rate \
-         (now {rate}) usually helps", if *kept { "The last good checkpoint is kept; " } else { "" }
+        "training broke after {games} games: a weight became NaN or infinite. {}a new run with a smaller \
+         learning rate (now {rate}) usually helps", if *kept { "The last good checkpoint is kept; " } else { "" }
     )]
     Broken {
         /// Games played by then.

@@ -76,7 +76,13 @@ impl Run {
     /// # Errors
     /// When it is in use or cannot be written.
     pub fn restart(folder: &Path, recipe: &Recipe, faces: &[u64]) -> Result<Self, LabError> {
-        let mut run = Self::open_logs(folder, recipe, lock(folder)?)?;
+        let lock = lock(folder)?;
+        let model = folder.join(MODEL);
+        if model.exists() {
+            let found = "there is a finished model but no checkpoint to go on from".to_owned();
+            return Err(LabError::Inconsistent { path: model, found });
+        }
+        let mut run = Self::open_logs(folder, recipe, lock)?;
         cut(&run.blocks, &folder.join(BLOCKS), 0)?;
         if let Some(scores) = &run.scores {
             cut(scores, &folder.join(SCORES), 0)?;
@@ -292,7 +298,9 @@ fn synced_length(file: &File, path: &Path) -> Result<u64, LabError> {
 fn cut(file: &File, path: &Path, length: u64) -> Result<(), LabError> {
     let found = file.metadata().map_err(LabError::file("read", path))?.len();
     if found < length {
-        let found = format!("it has {found} bytes where the checkpoint counted {length}");
+        let found = format!(
+            "it has {found} bytes where the checkpoint counted {length}; restore it, or begin a new run"
+        );
         return Err(LabError::Inconsistent {
             path: path.to_owned(),
             found,

@@ -319,3 +319,17 @@ fn a_reader_that_was_never_there() {
         assert!(!done.stderr.contains("error"), "{}", done.stderr);
     }
 }
+
+/// The model of a finished run is not trained over when its checkpoint is gone.
+#[test]
+fn a_finished_run_without_its_checkpoint_is_left_alone() {
+    let lab = Lab::new();
+    lab.train("run", 50, "");
+    fs::remove_file(lab.path("run/checkpoint.safetensors")).expect("a checkpoint");
+    let model = fs::read(lab.path("run/model.safetensors")).expect("a model");
+    lab.refuses("train --resume run", &["no checkpoint to go on from"]);
+    assert_eq!(
+        fs::read(lab.path("run/model.safetensors")).expect("a model"),
+        model
+    );
+}

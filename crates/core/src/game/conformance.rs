@@ -85,25 +85,26 @@ fn spawn_checked<G: Game>(game: &G, after: G::After, rng: &mut Rng) -> G::State 
     state
 }
 
-/// A turned or mirrored board has the same rewards, in turned or mirrored directions.
-fn check_symmetry<G: Game>(game: &G, tiles: &[u8]) {
-    let rewards = |tiles: &[u8]| {
-        let state = game.state(tiles).expect("an image of a state is a state");
-        let mut rewards: Vec<_> = game
-            .slides(state)
+/// The slides of a turned or mirrored board are the turned or mirrored slides, with the same rewards.
+fn check_symmetry<G: Game>(game: &G, board: &[u8]) {
+    let slides = |board: &[u8], symmetry: &[usize]| {
+        let state = game.state(board).expect("an image of a state is a state");
+        let image = |after: G::After| symmetry.iter().map(|&source| after.cell(source)).collect();
+        let slides = game.slides(state);
+        let mut found: Vec<(Vec<u8>, u32)> = slides
             .legal()
-            .map(|(_, _, reward)| reward)
+            .map(|(_, after, reward)| (image(after), reward))
             .collect();
-        rewards.sort_unstable();
-        rewards
+        found.sort_unstable();
+        found
     };
-    let expected = rewards(tiles);
-    for symmetry in game.shape().symmetries() {
-        let image: Vec<_> = symmetry.iter().map(|&source| tiles[source]).collect();
+    let symmetries = game.shape().symmetries();
+    for symmetry in &symmetries {
+        let image: Vec<_> = symmetry.iter().map(|&source| board[source]).collect();
         assert_eq!(
-            rewards(&image),
-            expected,
-            "rewards of {tiles:?} and its image {image:?}"
+            slides(&image, &symmetries[0]),
+            slides(board, symmetry),
+            "{board:?}"
         );
     }
 }
