@@ -299,7 +299,7 @@ fn a_run_whose_recipe_was_changed_is_not_gone_on_with() {
         lab.write("run/recipe.toml", recipe.replace(old, new));
         lab.refuses(
             "train --resume run --episodes 40",
-            &["recipe.toml", "begun with"],
+            &["recipe.toml", "trained by"],
         );
     }
     lab.write("run/recipe.toml", recipe.replace("\"012\"", "\"012"));
