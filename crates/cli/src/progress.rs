@@ -78,6 +78,10 @@ impl Progress {
         let mut recent = self.recent();
         recent.add(outcome);
         self.bar.inc(1);
+        if Some(self.bar.position()) == self.bar.length() {
+            self.bar.set_message("saving");
+            return;
+        }
         let now = Instant::now();
         if now - recent.since >= REFRESH {
             recent.speed = recent.moves as f64 / (now - recent.since).as_secs_f64();

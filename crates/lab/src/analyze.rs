@@ -99,9 +99,13 @@ fn parse(board: &str, rows: usize, cols: usize, faces: &[u64]) -> Result<Vec<u8>
                 faces.iter().position(|&f| f == face).map(|i| i + 1)
             };
             let Some(index) = index else {
-                let largest = faces.last().copied().unwrap_or(0);
+                let known = faces
+                    .iter()
+                    .map(u64::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 return wrong(format!(
-                    "{face} in row {number} is not a tile of this game (the largest is {largest})"
+                    "{face} in row {number} is not a tile of this game, whose tiles are {known}"
                 ));
             };
             tiles.push(index as u8);
@@ -128,7 +132,8 @@ mod tests {
         assert!(error("2,0/4").contains("row 2 of the board, `4`, has 1 cells"));
         assert!(error("2,0/4,x").contains("`x` in row 2 is not a tile"));
         assert!(
-            error("2,0/4,3").contains("3 in row 2 is not a tile of this game (the largest is 32)")
+            error("2,0/4,3")
+                .contains("3 in row 2 is not a tile of this game, whose tiles are 2, 4, 8, 16, 32")
         );
         assert!(error("2,0/4,-2").contains("`-2` in row 2"));
         assert!(error("").contains("2 rows of 2 tiles"));

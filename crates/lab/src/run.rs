@@ -375,6 +375,11 @@ pub fn model_of(folder: &Path) -> Result<PathBuf, LabError> {
     })
 }
 
+/// The games behind the finished model of a run, if there is one.
+pub fn model_games(folder: &Path) -> Option<u64> {
+    episodes(&folder.join(MODEL))
+}
+
 /// The games that a model's header tells of; a damaged one says so when it is opened.
 fn episodes(path: &Path) -> Option<u64> {
     let metadata = native::peek_metadata(&mut File::open(path).ok()?)?;

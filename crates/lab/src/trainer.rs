@@ -112,6 +112,12 @@ impl Trainer {
         self.progress.games
     }
 
+    /// Whether all episodes are played and the model of them is there.
+    pub fn is_done(&self) -> bool {
+        self.progress.games >= self.recipe.episodes
+            && run::model_games(self.run.folder()) == Some(self.progress.games)
+    }
+
     /// The run folder.
     pub fn folder(&self) -> &Path {
         self.run.folder()

@@ -16,12 +16,19 @@ use crate::progress::Progress;
 pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
     let mut trainer = match &args.resume {
-        Some(folder) => Trainer::resume(folder, &overrides(args))?,
+        Some(folder) => {
+            // Large tables take some seconds to read.
+            let _ = print(format!("reading {}\n", shown(folder)));
+            Trainer::resume(folder, &overrides(args))?
+        }
         None => start(args)?,
     };
     let folder = shown(trainer.folder());
     // A reader of our output that has gone away stops no training.
     let _ = introduce(&trainer, &folder);
+    if trainer.is_done() {
+        return print("nothing is left to do; train longer with `--episodes N`\n");
+    }
     let progress = Progress::new(trainer.recipe().episodes, trainer.games());
     let ending = trainer.train(&Watcher {
         progress: &progress,

@@ -87,7 +87,7 @@ pub enum TupleSetError {
     /// A named set on a board it was not made for.
     #[error(
         "tuple set `{name}` is made for 4x4 boards, not for {shape}; \
-         give patterns such as `{example}`, or `lines` for all rows and columns"
+         set `tuples` to patterns such as `{example}`, or to `lines` for all rows and columns"
     )]
     NotForShape {
         /// The set.
