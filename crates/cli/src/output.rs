@@ -1,7 +1,7 @@
 //! Text for people, and documents for programs.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use anyhow::Context;
 use serde::Serialize;
@@ -12,6 +12,13 @@ pub fn print(text: impl Display) -> anyhow::Result<()> {
     write!(out, "{text}")
         .and_then(|()| out.flush())
         .context("cannot write to standard output")
+}
+
+/// Tells a person at a terminal what is going on; a program that reads along is not bothered.
+pub fn note(text: &str) {
+    if io::stderr().is_terminal() {
+        let _ = writeln!(io::stderr(), "{text}");
+    }
 }
 
 /// Prints one JSON document.

@@ -10,7 +10,7 @@ use afterstate_lab::trainer::{Ending, Observer, Trainer};
 use super::{RUNS, shown};
 use crate::args::TrainArgs;
 use crate::interrupt;
-use crate::output::{grouped, print};
+use crate::output::{grouped, note, print};
 use crate::progress::Progress;
 
 pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
@@ -18,7 +18,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     let mut trainer = match &args.resume {
         Some(folder) => {
             // Large tables take some seconds to read.
-            let _ = print(format!("reading {}\n", shown(folder)));
+            note(&format!("reading {}", shown(folder)));
             Trainer::resume(folder, &overrides(args))?
         }
         None => start(args)?,
