@@ -160,6 +160,32 @@ impl<W: Weight> Tables<W> {
         self.plan.lookups().len()
     }
 
+    /// Copies numbers out of the table of a tuple, in the order of files: from the one whose tiles,
+    /// read as digits with the tuple's first cell lowest, make `from`.
+    ///
+    /// # Panics
+    /// When the table ends before `out` is full.
+    pub fn export(&self, tuple: usize, part: usize, from: usize, out: &mut [Value]) {
+        let (_, table) = self.each().nth(tuple).expect("a tuple of this set");
+        for (weight, out) in table[from..from + out.len()].iter().zip(out) {
+            *out = weight.part(part);
+        }
+    }
+
+    /// The opposite of [`Tables::export`]. Zeros are skipped: they are there already in new tables, and
+    /// writing them would only take up memory.
+    ///
+    /// # Panics
+    /// When the table ends before the last of `values`.
+    pub fn import(&self, tuple: usize, part: usize, from: usize, values: &[Value]) {
+        let (_, table) = self.each().nth(tuple).expect("a tuple of this set");
+        for (weight, &value) in table[from..from + values.len()].iter().zip(values) {
+            if value != 0.0 {
+                weight.set_part(part, value);
+            }
+        }
+    }
+
     /// Each tuple with its table.
     pub fn each(&self) -> impl Iterator<Item = (&Pattern, &[W])> {
         let mut rest = &self.weights[..];
