@@ -18,6 +18,7 @@ use std::fmt;
 use std::hash::Hash;
 
 pub use board::Board;
+pub(crate) use board::images;
 pub use classic::{CLASSIC_SPAWNS, Classic};
 pub use grid::{Grid, GridBoard};
 
@@ -130,9 +131,10 @@ pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync {
     /// The tile index in cell `i`, counted by rows.
     fn cell(self, i: usize) -> u8;
 
-    /// Writes the index of each lookup of `plan`, in their order, into `found`, which has room for
-    /// them all. A tile beyond what a table knows looks like the largest it knows.
-    fn indices(self, plan: &Plan, found: &mut [usize]);
+    /// Writes the index of each lookup of `plan`, in their order, for each of four positions into
+    /// `found`, which has room for them all. A tile beyond what a table knows looks like the largest it
+    /// knows.
+    fn indices(four: [Self; 4], plan: &Plan, found: &mut [[usize; 4]]);
 }
 
 /// A position before a slide: the player is to move.
@@ -148,8 +150,8 @@ impl<B: Position> Position for State<B> {
         self.0.cell(i)
     }
     #[inline(always)]
-    fn indices(self, plan: &Plan, found: &mut [usize]) {
-        self.0.indices(plan, found);
+    fn indices(four: [Self; 4], plan: &Plan, found: &mut [[usize; 4]]) {
+        B::indices(four.map(|position| position.0), plan, found);
     }
 }
 
@@ -158,8 +160,8 @@ impl<B: Position> Position for After<B> {
         self.0.cell(i)
     }
     #[inline(always)]
-    fn indices(self, plan: &Plan, found: &mut [usize]) {
-        self.0.indices(plan, found);
+    fn indices(four: [Self; 4], plan: &Plan, found: &mut [[usize; 4]]) {
+        B::indices(four.map(|position| position.0), plan, found);
     }
 }
 
@@ -181,6 +183,12 @@ impl<A: Copy> Slides<A> {
             reward: found.map(|slide| slide.map_or(0, |(_, reward)| reward)),
             legal: found.map(|slide| slide.is_some()),
         }
+    }
+
+    /// All four afterstates by direction, where an illegal slide leads to any position at all.
+    #[inline(always)]
+    pub fn afters(&self) -> [A; 4] {
+        self.after
     }
 
     /// The afterstate and the reward of one direction, or `None` if that slide is illegal.
@@ -223,12 +231,10 @@ impl Spawns {
     }
 
     /// Draws a cell and a tile from one number of 64 bits.
+    #[inline(always)]
     fn draw(&self, rng: &mut Rng) -> (usize, u8) {
         let bits = rng.bits();
-        let mut left = self.cells;
-        for _ in 0..scale(bits as u32, self.cells.count_ones()) {
-            left &= left - 1;
-        }
+        let cell = nth_bit(self.cells, scale(bits as u32, self.cells.count_ones()));
         let mut chance = (bits >> 32) as f64 / 4_294_967_296.0;
         let mut tile = self.tiles[0].0;
         for &(candidate, p) in self.tiles {
@@ -238,8 +244,22 @@ impl Spawns {
                 break;
             }
         }
-        (left.trailing_zeros() as usize, tile)
+        (cell, tile)
     }
+}
+
+/// The place of the set bit with `n` set bits below it, in five steps that always take the same way: to
+/// clear the lowest bit n times would end in a jump that no processor foresees.
+#[inline(always)]
+fn nth_bit(mask: u32, mut n: u32) -> usize {
+    let mut place = 0;
+    for width in [16, 8, 4, 2, 1] {
+        let below = (mask >> place & ((1 << width) - 1)).count_ones();
+        let beyond = u32::from(n >= below);
+        n -= beyond * below;
+        place += beyond * width;
+    }
+    place as usize
 }
 
 /// The rules of a game. A game is a small value that is copied freely; it holds no position.
@@ -317,6 +337,18 @@ mod tests {
                 sorted.sort_unstable();
                 assert_eq!(sorted, all[0]);
                 assert!(!all[..n].contains(image));
+            }
+        }
+    }
+
+    #[test]
+    fn the_nth_bit_is_found() {
+        let mut rng = crate::random::game_rng(1, 1);
+        for _ in 0..1000 {
+            let mask = rng.bits() as u32 & rng.bits() as u32;
+            let places: Vec<usize> = (0..32).filter(|place| mask >> place & 1 == 1).collect();
+            for (n, &place) in places.iter().enumerate() {
+                assert_eq!(nth_bit(mask, n as u32), place, "{mask:032b}");
             }
         }
     }

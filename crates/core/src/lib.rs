@@ -29,6 +29,7 @@
 pub mod format;
 pub mod game;
 pub mod learn;
+pub mod machine;
 pub mod ntuple;
 pub mod play;
 pub mod random;

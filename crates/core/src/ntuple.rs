@@ -7,7 +7,7 @@
 //! network without locks: weights are relaxed atomics, and a lost update now and then is accepted.
 
 mod expecting;
-mod memory;
+mod layout;
 mod pattern;
 mod plan;
 mod weight;
@@ -16,17 +16,21 @@ use std::io;
 
 pub use expecting::Expecting;
 pub use pattern::{NAMED_SETS, Pattern, TupleSet, TupleSetError};
-pub use plan::{Gather, Lookup, Plan};
-pub use weight::{Ahead, Coherent, Plain, Weight};
+pub(crate) use plan::{Gather, Shift};
+pub use plan::{Lookup, Plan};
+pub use weight::{Ahead, Cell, Coherent, Number, Plain, Weight};
 
 use crate::Value;
 use crate::game::Position;
-use memory::Slab;
+use crate::machine::{Cpu, Slab};
 
-/// The places of a position's weights in all tables, worked out once for several uses.
+/// The places of the weights of four positions in all tables, worked out once for several uses.
+///
+/// Four, because that is how positions come, the four afterstates of a state or a stretch of a game, and
+/// because a processor finds four at the price of one. A position is named by its lane, 0 to 3.
 #[derive(Clone, Debug, Default)]
 pub struct Indices {
-    at: Vec<usize>,
+    at: Vec<[usize; 4]>,
     /// Room for what an update changes at each of them.
     change: Vec<Value>,
 }
@@ -43,12 +47,13 @@ pub trait Network: Send + Sync {
     /// The tables behind the values.
     fn tables(&self) -> &Tables<Self::Weight>;
 
-    /// Moves the value of a position, whose weights are at `at`, towards a target: each weight by its
-    /// share of the rate.
+    /// Moves the value of a position, whose weights are in a lane of `at`, towards a target: each weight
+    /// by its share of the rate.
     fn update<P: Position>(
         &self,
         position: P,
         at: &mut Indices,
+        lane: usize,
         target: Value,
         rate: Value,
     ) -> Updated;
@@ -57,50 +62,62 @@ pub trait Network: Send + Sync {
     /// when several threads write.
     fn refresh(&self) {}
 
-    /// Finds the weights of a position.
+    /// Finds the weights of four positions.
     #[inline(always)]
-    fn find<P: Position>(&self, position: P, found: &mut Indices) {
+    fn find<P: Position>(&self, positions: [P; 4], found: &mut Indices) {
         let tables = self.tables();
-        found.at.resize(tables.active(), 0);
-        position.indices(&tables.plan, &mut found.at);
+        found.at.resize(tables.active(), [0; 4]);
+        P::indices(positions, &tables.plan, &mut found.at);
     }
 
-    /// Asks the processor for weights that will be used soon. With all four afterstates asked for
+    /// Asks the processor for weights that will be read soon. With all four afterstates asked for
     /// before the first is summed, their cache misses are waited for together.
     #[inline(always)]
-    fn prefetch(&self, at: &Indices) {
+    fn prefetch(&self, at: &Indices, lane: usize) {
         at.at
             .iter()
-            .for_each(|&i| self.tables().weights.prefetch(i));
+            .for_each(|i| self.tables().cells.prefetch(i[lane]));
     }
 
-    /// The value at these indices.
+    /// Asks the processor for everything that an update will change soon.
     #[inline(always)]
-    fn value_at(&self, at: &Indices) -> Value {
-        let weights = &self.tables().weights[..];
-        sum(&at.at, |i| weights[i].get())
+    fn prefetch_update(&self, at: &Indices, lane: usize) {
+        let Tables { cells, sums, .. } = self.tables();
+        for i in &at.at {
+            cells.prefetch_to_write(i[lane]);
+            if size_of::<<Self::Weight as Weight>::Sums>() > 0 {
+                sums.prefetch_to_write(i[lane]);
+            }
+        }
+    }
+
+    /// The value of the position in this lane.
+    #[inline(always)]
+    fn value_at(&self, at: &Indices, lane: usize) -> Value {
+        let cells = &self.tables().cells[..];
+        sum(&at.at, lane, |i| cells[i].weight().get())
     }
 
     /// The value of a position.
     fn value<P: Position>(&self, position: P) -> Value {
         let mut at = Indices::default();
-        self.find(position, &mut at);
-        self.value_at(&at)
+        self.find([position; 4], &mut at);
+        self.value_at(&at, 0)
     }
 }
 
 /// Adds up in four sums side by side: an addition waits for the one before it, and 32 in a row would
 /// take longer than the weights do to arrive.
 #[inline(always)]
-fn sum(indices: &[usize], mut of: impl FnMut(usize) -> Value) -> Value {
+fn sum(indices: &[[usize; 4]], lane: usize, mut of: impl FnMut(usize) -> Value) -> Value {
     let (fours, rest) = indices.as_chunks::<4>();
     let mut sums = [0.0; 4];
     for four in fours {
         for k in 0..4 {
-            sums[k] += of(four[k]);
+            sums[k] += of(four[k][lane]);
         }
     }
-    let rest = rest.iter().fold(0.0, |sum, &i| sum + of(i));
+    let rest = rest.iter().fold(0.0, |sum, i| sum + of(i[lane]));
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
@@ -108,7 +125,10 @@ fn sum(indices: &[usize], mut of: impl FnMut(usize) -> Value) -> Value {
 pub struct Tables<W: Weight> {
     tuples: TupleSet,
     plan: Plan,
-    weights: Slab<W>,
+    /// What choosing a move reads of each weight.
+    cells: Slab<W::Cell>,
+    /// What only an update needs of it.
+    sums: Slab<W::Sums>,
 }
 
 /// What one update came to.
@@ -128,26 +148,35 @@ impl<W: Weight> Tables<W> {
     /// # Errors
     /// When the system refuses the memory.
     pub fn new(tuples: &TupleSet, initial: Value) -> io::Result<Self> {
-        let plan = Plan::new(tuples);
+        Self::on(Cpu::best(), tuples, initial)
+    }
+
+    /// The same with a choice of instructions; they change the speed and no result.
+    ///
+    /// # Errors
+    /// When the system refuses the memory.
+    pub fn on(cpu: Cpu, tuples: &TupleSet, initial: Value) -> io::Result<Self> {
         let len = usize::try_from(tuples.weights()).map_err(io::Error::other)?;
         let tables = Self {
             tuples: tuples.clone(),
-            plan,
-            weights: Slab::zeroed(len)?,
+            plan: Plan::new(tuples, cpu),
+            cells: Slab::zeroed(len)?,
+            sums: Slab::zeroed(len)?,
         };
         if initial != 0.0 {
             let share = initial / tables.active() as Value;
             tables
-                .weights
+                .cells
                 .iter()
-                .for_each(|weight| weight.set_part(0, share));
+                .for_each(|cell| cell.weight().set(share));
         }
         Ok(tables)
     }
 
     /// The memory a network of these tuples takes, in bytes.
     pub fn bytes(tuples: &TupleSet) -> u64 {
-        tuples.weights().saturating_mul(size_of::<W>() as u64)
+        let each = size_of::<W::Cell>() + size_of::<W::Sums>();
+        tuples.weights().saturating_mul(each as u64)
     }
 
     /// The tuples it was made for.
@@ -166,10 +195,8 @@ impl<W: Weight> Tables<W> {
     /// # Panics
     /// When the table ends before `out` is full.
     pub fn export(&self, tuple: usize, part: usize, from: usize, out: &mut [Value]) {
-        let (_, table) = self.each().nth(tuple).expect("a tuple of this set");
-        for (weight, out) in table[from..from + out.len()].iter().zip(out) {
-            *out = weight.part(part);
-        }
+        let table = &self.plan.tables()[tuple];
+        table.each_at(from, out.len(), |k, at| out[k] = self.part(at, part).get());
     }
 
     /// The opposite of [`Tables::export`]. Zeros are skipped: they are there already in new tables, and
@@ -178,22 +205,23 @@ impl<W: Weight> Tables<W> {
     /// # Panics
     /// When the table ends before the last of `values`.
     pub fn import(&self, tuple: usize, part: usize, from: usize, values: &[Value]) {
-        let (_, table) = self.each().nth(tuple).expect("a tuple of this set");
-        for (weight, &value) in table[from..from + values.len()].iter().zip(values) {
-            if value != 0.0 {
-                weight.set_part(part, value);
+        let table = &self.plan.tables()[tuple];
+        table.each_at(from, values.len(), |k, at| {
+            if values[k] != 0.0 {
+                self.part(at, part).set(values[k]);
             }
-        }
+        });
     }
 
-    /// Each tuple with its table.
-    pub fn each(&self) -> impl Iterator<Item = (&Pattern, &[W])> {
-        let mut rest = &self.weights[..];
-        self.tuples.patterns().iter().map(move |pattern| {
-            let (table, others) = rest.split_at(pattern.weights());
-            rest = others;
-            (pattern, table)
-        })
+    #[inline(always)]
+    fn part(&self, at: usize, part: usize) -> &Number {
+        W::part(&self.cells[at], &self.sums[at], part)
+    }
+
+    /// Moves the weight at an index, as its kind does.
+    #[inline(always)]
+    fn adjust(&self, i: usize, delta: Value, step: Value) -> (Value, Value) {
+        W::adjust(self.cells[i].weight(), &self.sums[i], delta, step)
     }
 }
 
@@ -207,11 +235,17 @@ impl<W: Weight> Network for Tables<W> {
 
     /// Where a board is its own mirror image, a weight is found, and adjusted, more than once.
     #[inline(always)]
-    fn update<P: Position>(&self, _: P, at: &mut Indices, target: Value, rate: Value) -> Updated {
-        let weights = &self.weights[..];
-        let delta = target - self.value_at(at);
+    fn update<P: Position>(
+        &self,
+        _: P,
+        at: &mut Indices,
+        lane: usize,
+        target: Value,
+        rate: Value,
+    ) -> Updated {
+        let delta = target - self.value_at(at, lane);
         let step = rate / self.active() as Value;
-        let value = sum(&at.at, |i| weights[i].adjust(delta, step).1);
+        let value = sum(&at.at, lane, |i| self.adjust(i, delta, step).1);
         Updated { value, delta }
     }
 }
@@ -219,17 +253,15 @@ impl<W: Weight> Network for Tables<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::{Board, Shape};
+    use crate::game::{Board, GridBoard, Shape};
     use crate::random::game_rng;
 
     fn random_network(set: &str, symmetry: bool) -> Tables<Plain> {
         let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
-        let network = Tables::new(&tuples, 0.0).unwrap();
+        let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
         let mut rng = game_rng(3, 3);
-        for (_, table) in network.each() {
-            table
-                .iter()
-                .for_each(|w: &Plain| w.set_part(0, rng.below(1000) as Value / 8.0));
+        for cell in &network.cells[..] {
+            Number::set(cell, rng.below(1000) as Value / 8.0);
         }
         network
     }
@@ -243,20 +275,45 @@ mod tests {
     }
 
     #[test]
-    fn the_fast_board_looks_up_what_the_slow_one_does() {
+    fn every_processor_and_the_slow_board_look_up_the_same() {
         for (set, symmetry) in [
             ("4x6", true),
+            ("8x6", true),
             ("8x4", false),
-            ("210 fed05a 9 048c1 43527816", true),
+            ("210 fed05a 9 048c1 43527816 43527806 cdef efba", true),
+            ("cdef 8cde 0123 f", false),
         ] {
-            let plan = Plan::new(&TupleSet::parse(set, Shape::FOUR, symmetry).unwrap());
-            for number in 0..200 {
+            let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
+            for cpu in Cpu::all() {
+                let plan = Plan::new(&tuples, cpu);
+                let room = || vec![[0; 4]; plan.lookups().len()];
+                for number in 0..200 {
+                    let boards = [0, 1, 2, 3].map(|lane| random_board(4 * number + lane));
+                    let (mut fast, mut slow) = (room(), room());
+                    Board::indices(boards, &plan, &mut fast);
+                    GridBoard::indices(boards.map(Board::to_grid), &plan, &mut slow);
+                    assert_eq!(fast, slow, "{cpu} {set} {boards:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_exported_is_what_a_position_finds() {
+        let network = random_network("3210 0125 45 6", false);
+        for (n, pattern) in network.tuples().patterns().iter().enumerate() {
+            let mut table = vec![0.0; pattern.weights()];
+            network.export(n, 0, 0, &mut table);
+            let single = TupleSet::parse(&pattern.to_string(), Shape::FOUR, false).unwrap();
+            let alone: Tables<Plain> = Tables::new(&single, 0.0).unwrap();
+            let (first, rest) = table.split_at(7);
+            alone.import(0, 0, 0, first);
+            alone.import(0, 0, 7, rest);
+            for number in 0..100 {
                 let board = random_board(number);
-                let (mut fast, mut slow) =
-                    (vec![0; plan.lookups().len()], vec![0; plan.lookups().len()]);
-                board.indices(&plan, &mut fast);
-                board.to_grid().indices(&plan, &mut slow);
-                assert_eq!(fast, slow, "{set} {board:?}");
+                let digits = pattern.cells().iter().rev();
+                let file = digits.fold(0, |i, &c| 16 * i + usize::from(board.cell(c.into())));
+                assert_eq!(alone.value(board), table[file]);
             }
         }
     }
@@ -278,17 +335,19 @@ mod tests {
         let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
         let board = Board::from_packed(0x21);
         let mut at = Indices::default();
-        network.find(board, &mut at);
+        network.find([board; 4], &mut at);
         assert_eq!(
-            network.update(board, &mut at, 10.0, 0.5),
+            network.update(board, &mut at, 2, 10.0, 0.5),
             Updated {
                 value: 5.0,
                 delta: 10.0
             }
         );
-        let tables: Vec<_> = network.each().map(|(_, table)| table).collect();
-        assert_eq!(tables[0][1].get(), 2.5);
-        assert_eq!(tables[1][2].get(), 2.5);
+        let mut weights = [0.0; 16];
+        network.export(0, 0, 0, &mut weights);
+        assert_eq!(weights, std::array::from_fn(|i| if i == 1 { 2.5 } else { 0.0 }));
+        network.export(1, 0, 0, &mut weights);
+        assert_eq!(weights, std::array::from_fn(|i| if i == 2 { 2.5 } else { 0.0 }));
         assert_eq!(network.value(board), 5.0);
     }
 

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use crate::Value;
 use crate::game::{Direction, Game, Position};
 use crate::learn::Surprise;
-use crate::ntuple::{Expecting, Indices, Network, Tables, Weight};
+use crate::ntuple::{Expecting, Indices, Network, Number, Tables, Weight};
 use crate::random::Rng;
 use crate::tally::Outcome;
 
@@ -84,8 +84,14 @@ pub trait Viewpoint<G: Game>: Send + Sync + 'static {
     /// The kind of network that values it.
     type Network: Network;
 
-    /// The value of what follows a slide, whose weights are at `at`.
-    fn worth(network: &Self::Network, game: &G, after: G::After, at: &Indices) -> Value;
+    /// The value of what follows a slide, whose weights are in a lane of `at`.
+    fn worth(
+        network: &Self::Network,
+        game: &G,
+        after: G::After,
+        at: &Indices,
+        lane: usize,
+    ) -> Value;
 
     /// The position that a step visits.
     fn visited(step: &Step<G>) -> Visit<Self::Position>;
@@ -114,8 +120,8 @@ impl<G: Game, W: Weight> Viewpoint<G> for Afterstates<W> {
     type Network = Tables<W>;
 
     #[inline(always)]
-    fn worth(network: &Tables<W>, _: &G, _: G::After, at: &Indices) -> Value {
-        network.value_at(at)
+    fn worth(network: &Tables<W>, _: &G, _: G::After, at: &Indices, lane: usize) -> Value {
+        network.value_at(at, lane)
     }
 
     #[inline(always)]
@@ -137,13 +143,19 @@ impl<G: Game, W: Weight> Viewpoint<G> for Afterstates<W> {
 #[derive(Clone, Copy, Debug)]
 pub struct States<W>(PhantomData<W>);
 
-impl<G: Game, W: Weight> Viewpoint<G> for States<W> {
+impl<G: Game, W: Weight<Cell = Number>> Viewpoint<G> for States<W> {
     type Position = G::State;
     type Network = Expecting<W>;
 
     #[inline(always)]
-    fn worth(network: &Expecting<W>, game: &G, after: G::After, at: &Indices) -> Value {
-        network.expectation_at(at, game.spawns(after).cells.count_ones())
+    fn worth(
+        network: &Expecting<W>,
+        game: &G,
+        after: G::After,
+        at: &Indices,
+        lane: usize,
+    ) -> Value {
+        network.expectation_at(at, lane, game.spawns(after).cells.count_ones())
     }
 
     #[inline(always)]
@@ -157,8 +169,8 @@ impl<G: Game, W: Weight> Viewpoint<G> for States<W> {
 
     #[inline(always)]
     fn value(network: &Expecting<W>, step: &Step<G>, room: &mut Indices) -> Value {
-        network.find(step.state, room);
-        network.value_at(room)
+        network.find([step.state; 4], room);
+        network.value_at(room, 0)
     }
 }
 
@@ -175,7 +187,8 @@ pub enum Ties {
 pub struct Greedy<'n, G: Game, V: Viewpoint<G>> {
     network: &'n V::Network,
     ties: Ties,
-    at: [Indices; 4],
+    /// A lane for each direction.
+    at: Indices,
 }
 
 impl<'n, G: Game, V: Viewpoint<G>> Greedy<'n, G, V> {
@@ -184,7 +197,7 @@ impl<'n, G: Game, V: Viewpoint<G>> Greedy<'n, G, V> {
         Self {
             network,
             ties,
-            at: Default::default(),
+            at: Indices::default(),
         }
     }
 }
@@ -196,13 +209,12 @@ impl<G: Game, V: Viewpoint<G>> Policy<G> for Greedy<'_, G, V> {
         let mut best_total = Value::NEG_INFINITY;
         let mut equals = 1;
         let slides = game.slides(state);
-        for (direction, after, _) in slides.legal() {
-            let at = &mut self.at[direction as usize];
-            self.network.find(after, at);
-            self.network.prefetch(at);
+        self.network.find(slides.afters(), &mut self.at);
+        for (direction, ..) in slides.legal() {
+            self.network.prefetch(&self.at, direction as usize);
         }
         for (direction, after, reward) in slides.legal() {
-            let value = V::worth(self.network, game, after, &self.at[direction as usize]);
+            let value = V::worth(self.network, game, after, &self.at, direction as usize);
             let total = reward as Value + value;
             let wins = if best.is_none() {
                 true

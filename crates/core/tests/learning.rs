@@ -15,9 +15,7 @@ fn one_cell() -> TupleSet {
 }
 
 fn fill<N: Network>(network: N) -> N {
-    let (_, table) = network.tables().each().next().unwrap();
-    table[1].set_part(0, 10.0);
-    table[2].set_part(0, 20.0);
+    network.tables().import(0, 0, 1, &[10.0, 20.0]);
     network
 }
 
@@ -151,9 +149,12 @@ fn tc_keeps_its_sums_beside_the_weight() {
     assert_eq!(values(&network), (8.0, 0.0));
     // Again: errors 0 and 0. The sums stay, and they are E = -20, A = 20 and E = -2, A = 2.
     two_moves(&mut learner);
-    let (_, table) = network.each().next().unwrap();
-    assert_eq!([1, 2].map(|part| table[2].part(part)), [-20.0, 20.0]);
-    assert_eq!([1, 2].map(|part| table[1].part(part)), [-2.0, 2.0]);
+    let sums = |part| {
+        let mut sums = [0.0; 2];
+        network.export(0, part, 1, &mut sums);
+        sums
+    };
+    assert_eq!((sums(1), sums(2)), ([-2.0, -20.0], [2.0, 20.0]));
 }
 
 /// The best expected score of 2x2 2048 is 66.964. With one tuple over the whole board a learner can
@@ -249,8 +250,14 @@ fn hash_after<V: Viewpoint<Classic>>(
             &mut game_rng(1, n),
         );
     }
-    let weights = network.tables().each().flat_map(|(_, table)| table);
-    weights.fold(0xCBF2_9CE4_8422_2325_u64, |hash, weight| {
-        (hash ^ u64::from(weight.get().to_bits())).wrapping_mul(0x0000_0100_0000_01B3)
-    })
+    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
+    let tables = network.tables();
+    for (tuple, pattern) in tables.tuples().patterns().iter().enumerate() {
+        let mut weights = vec![0.0; pattern.weights()];
+        tables.export(tuple, 0, 0, &mut weights);
+        for weight in weights {
+            hash = (hash ^ u64::from(weight.to_bits())).wrapping_mul(0x0000_0100_0000_01B3);
+        }
+    }
+    hash
 }

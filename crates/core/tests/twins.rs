@@ -22,10 +22,15 @@ fn tuples() -> TupleSet {
 }
 
 fn bits<W: Weight>(tables: &Tables<W>) -> Vec<u32> {
-    let weights = tables.each().flat_map(|(_, table)| table);
-    weights
-        .flat_map(|w| (0..W::PARTS.len()).map(|k| w.part(k).to_bits()))
-        .collect()
+    let mut bits = Vec::new();
+    for (tuple, pattern) in tables.tuples().patterns().iter().enumerate() {
+        for part in 0..W::PARTS.len() {
+            let mut numbers = vec![0.0; pattern.weights()];
+            tables.export(tuple, part, 0, &mut numbers);
+            bits.extend(numbers.into_iter().map(f32::to_bits));
+        }
+    }
+    bits
 }
 
 fn games<G: Game, V: Viewpoint<G>>(

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use afterstate::format::native::{self, Keep, Metadata, NativeError};
 use afterstate::game::{CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Shape};
 use afterstate::learn::{Backward, Credit, Forward};
-use afterstate::ntuple::{Coherent, Expecting, Indices, Network, Plain, Tables, TupleSet, Weight};
+use afterstate::ntuple::{Coherent, Expecting, Indices, Network, Number, Plain, Tables, TupleSet, Weight};
 use afterstate::play::{
     self, Afterstates, Greedy, Learner, Policy, States, Viewpoint, Watch, play,
 };
@@ -189,7 +189,7 @@ fn afterstates<G: Game, W: Weight>(
     }))
 }
 
-fn states<G: Game, W: Weight>(
+fn states<G: Game, W: Weight<Cell = Number>>(
     game: G,
     player: &Player,
     initial: f32,
@@ -313,8 +313,8 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
         let state = self.game.state(tiles)?;
         let worth = |(direction, after, reward)| {
             let mut at = Indices::default();
-            self.network.find(after, &mut at);
-            let value = V::worth(&self.network, &self.game, after, &at);
+            self.network.find([after; 4], &mut at);
+            let value = V::worth(&self.network, &self.game, after, &at, 0);
             Worth {
                 direction,
                 reward,

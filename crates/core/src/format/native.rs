@@ -90,12 +90,13 @@ pub fn write<W: Weight>(
     out.write_all(header.as_bytes())?;
 
     let mut buffer = Vec::with_capacity(1 << 16);
-    for (pattern, table) in network.each() {
+    for (tuple, pattern) in network.tuples().patterns().iter().enumerate() {
         for (part, suffix) in parts.iter().enumerate() {
-            for (n, weights) in table.chunks(1 << 14).enumerate() {
+            for n in 0..pattern.weights().div_ceil(1<<14) {
                 buffer.clear();
-                for (k, weight) in weights.iter().enumerate() {
-                    let found = weight.part(part);
+                let mut weights=vec![0f32; (1<<14).min(pattern.weights())];
+                network.export(tuple,part,n<<14,&mut weights);
+                for (k, found) in weights.into_iter().enumerate() {
                     if !found.is_finite() {
                         let table = format!("{pattern}{suffix}");
                         return Err(NativeError::NotFinite {
@@ -176,9 +177,9 @@ pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
 /// When a table is missing, has the wrong size, or holds something that is not a number.
 pub fn read<W: Weight>(bytes: &[u8], network: &Tables<W>, keep: Keep) -> Result<(), NativeError> {
     let tensors = SafeTensors::deserialize(bytes)?;
-    for (pattern, table) in network.each() {
+    for (tuple, pattern) in network.tuples().patterns().iter().enumerate() {
         for (part, suffix) in keep.parts::<W>().iter().enumerate() {
-            read_table(&tensors, pattern, suffix, table, part)?;
+            read_table(&tensors, pattern, suffix, network,tuple, part)?;
         }
     }
     Ok(())
@@ -188,7 +189,7 @@ fn read_table<W: Weight>(
     tensors: &SafeTensors<'_>,
     pattern: &Pattern,
     suffix: &str,
-    table: &[W],
+    network: &Tables<W>, tuple:usize,
     part: usize,
 ) -> Result<(), NativeError> {
     let name = format!("{pattern}{suffix}");
@@ -196,16 +197,16 @@ fn read_table<W: Weight>(
         .tensor(&name)
         .map_err(|_| NativeError::NoTable(name.clone()))?;
     let numbers: usize = tensor.shape().iter().product();
-    if tensor.dtype() != Dtype::F32 || numbers != table.len() {
+    if tensor.dtype() != Dtype::F32 || numbers != pattern.weights() {
         let found = format!("{:?} numbers of type {:?}", tensor.shape(), tensor.dtype());
         return Err(NativeError::Table {
             table: name,
             found,
-            expected: table.len(),
+            expected: pattern.weights(),
         });
     }
     let (values, _) = tensor.data().as_chunks::<4>();
-    for (index, (value, weight)) in values.iter().zip(table).enumerate() {
+    for (index, value) in values.iter().enumerate() {
         let found = f32::from_le_bytes(*value);
         if !found.is_finite() {
             return Err(NativeError::NotFinite {
@@ -215,7 +216,7 @@ fn read_table<W: Weight>(
             });
         }
         if found != 0.0 {
-            weight.set_part(part, found);
+            network.import(tuple,part,index,&[found]);
         }
     }
     Ok(())
@@ -237,8 +238,8 @@ mod tests {
         let mut at = Indices::default();
         for (n, target) in [3.0, -5.0, 7.0].into_iter().enumerate() {
             let board = Board::from_packed(0x1234_5678_0000_1111 << n);
-            network.find(board, &mut at);
-            network.update(board, &mut at, target, 0.5);
+            network.find([board; 4], &mut at);
+            network.update(board, &mut at, 0, target, 0.5);
         }
         network
     }
@@ -254,10 +255,15 @@ mod tests {
     }
 
     fn parts<W: Weight>(network: &Tables<W>) -> Vec<u32> {
-        let tables = network.each().flat_map(|(_, table)| table);
-        tables
-            .flat_map(|w| (0..W::PARTS.len()).map(|k| w.part(k).to_bits()))
-            .collect()
+        let mut bits = Vec::new();
+        for (tuple, pattern) in network.tuples().patterns().iter().enumerate() {
+            for part in 0..W::PARTS.len() {
+                let mut numbers = vec![0.0; pattern.weights()];
+                network.export(tuple, part, 0, &mut numbers);
+                bits.extend(numbers.into_iter().map(f32::to_bits));
+            }
+        }
+        bits
     }
 
     #[test]
@@ -296,7 +302,7 @@ mod tests {
     #[test]
     fn a_nan_is_neither_written_nor_read() {
         let network = trained();
-        network.each().nth(1).unwrap().1[7].set_part(0, f32::NAN);
+        network.import(1, 0, 7, &[f32::NAN]);
         let broken = write(&network, &Metadata::new(), Keep::Weights, &mut Vec::new()).unwrap_err();
         assert!(matches!(broken, NativeError::NotFinite { table, index: 7, .. } if table == "45"));
 

@@ -25,11 +25,13 @@ impl Board {
     };
 
     /// A board of tiles up to 32768 from its packed cells.
+    #[inline(always)]
     pub fn from_packed(cells: u64) -> Self {
         Self { cells, beyond: 0 }
     }
 
     /// The cells, four bits each, with every tile beyond 32768 shown as 15.
+    #[inline(always)]
     pub fn packed(self) -> u64 {
         self.cells
     }
@@ -117,7 +119,7 @@ fn flip_rows(x: u64) -> u64 {
 
 /// The images of packed cells, in the order of [`Shape::symmetries`].
 #[inline(always)]
-fn images(x: u64) -> [u64; 8] {
+pub(crate) fn images(x: u64) -> [u64; 8] {
     let upright = [x, flip_cols(x), flip_rows(x), flip_rows(flip_cols(x))];
     let [a, b, c, d] = upright;
     let [e, f, g, h] = upright.map(transpose);
@@ -130,23 +132,11 @@ impl Position for Board {
         (self.cells >> (4 * i) & 15) as u8 + (self.beyond >> (2 * i) & 3) as u8
     }
 
-    /// Turns the board rather than the tuples: a tuple of the turned board is a few shifts and
+    /// Turns the boards rather than the tuples: a tuple of the turned board is a few shifts and
     /// masks, as its cells lie in runs, while a turned tuple has most of its cells apart.
     #[inline(always)]
-    fn indices(self, plan: &Plan, found: &mut [usize]) {
-        let images = images(self.cells);
-        // Written twice so that the compiler sees the eight and unrolls.
-        if plan.symmetries() == images.len() {
-            let (each, _) = found.as_chunks_mut::<8>();
-            for (gather, found) in plan.gathers().iter().zip(each) {
-                gather.indices(&images, found);
-            }
-        } else {
-            let each = found.chunks_mut(plan.symmetries());
-            for (gather, found) in plan.gathers().iter().zip(each) {
-                gather.indices(&images[..plan.symmetries()], found);
-            }
-        }
+    fn indices(four: [Self; 4], plan: &Plan, found: &mut [[usize; 4]]) {
+        plan.find_packed(four.map(Self::packed), found);
     }
 }
 

@@ -39,10 +39,10 @@ impl Classic {
     fn slide_lines(&self, lines: u64) -> (u64, u64, u32) {
         let (mut left, mut right, mut reward) = (0, 0, 0);
         for shift in [0, 16, 32, 48] {
-            let row = (lines >> shift) as u16;
-            left |= u64::from(self.rows.left(row)) << shift;
-            right |= u64::from(self.rows.right(row)) << shift;
-            reward += self.rows.reward(row);
+            let row = self.rows.row((lines >> shift) as u16);
+            left |= u64::from(row.left) << shift;
+            right |= u64::from(row.right) << shift;
+            reward += row.reward;
         }
         (left, right, reward)
     }

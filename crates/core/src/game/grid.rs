@@ -110,9 +110,9 @@ impl Position for GridBoard {
         self.cells[i]
     }
 
-    fn indices(self, plan: &Plan, found: &mut [usize]) {
-        for (lookup, i) in plan.lookups().iter().zip(found) {
-            *i = lookup.index(|cell| self.cells[cell]);
+    fn indices(four: [Self; 4], plan: &Plan, found: &mut [[usize; 4]]) {
+        for (lookup, found) in plan.lookups().iter().zip(found) {
+            *found = four.map(|board| lookup.index(|cell| board.cells[cell]));
         }
     }
 }

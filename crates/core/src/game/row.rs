@@ -7,56 +7,48 @@ use std::sync::LazyLock;
 
 use super::grid::slide_line;
 
-/// The three tables: 128, 128 and 256 KiB, of which play touches a small part.
-pub(super) struct Rows {
-    left: Box<[u16; 65_536]>,
-    right: Box<[u16; 65_536]>,
-    reward: Box<[u32; 65_536]>,
+/// A row, slid to either side. The three stand together, so that a row costs one read: 512 KiB in all, of
+/// which play touches a small part.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Row {
+    /// The row slid towards its first cell.
+    pub(super) left: u16,
+    /// The row slid towards its last cell.
+    pub(super) right: u16,
+    /// What either slide earns.
+    pub(super) reward: u32,
 }
 
+/// All rows, by their packed cells.
+pub(super) struct Rows(Box<[Row; 65_536]>);
+
 impl Rows {
-    /// The tables, made once a program.
+    /// The table, made once a program.
     pub(super) fn get() -> &'static Self {
         static ROWS: LazyLock<Rows> = LazyLock::new(Rows::build);
         &ROWS
     }
 
     fn build() -> Self {
-        let mut rows = Self {
-            left: Box::new([0; 65_536]),
-            right: Box::new([0; 65_536]),
-            reward: Box::new([0; 65_536]),
-        };
-        for row in 0..=u16::MAX {
-            let mut tiles = unpack(row);
-            rows.reward[usize::from(row)] = slide_line(&mut tiles);
-            rows.left[usize::from(row)] = pack(tiles);
+        let mut rows = Box::new([Row::default(); 65_536]);
+        for (packed, row) in (0..=u16::MAX).zip(rows.iter_mut()) {
+            let mut tiles = unpack(packed);
+            row.reward = slide_line(&mut tiles);
+            row.left = pack(tiles);
 
-            let mut tiles = unpack(row);
+            let mut tiles = unpack(packed);
             tiles.reverse();
             slide_line(&mut tiles);
             tiles.reverse();
-            rows.right[usize::from(row)] = pack(tiles);
+            row.right = pack(tiles);
         }
-        rows
+        Self(rows)
     }
 
-    /// The row slid towards its first cell.
+    /// The row with these packed cells.
     #[inline(always)]
-    pub(super) fn left(&self, row: u16) -> u16 {
-        self.left[usize::from(row)]
-    }
-
-    /// The row slid towards its last cell.
-    #[inline(always)]
-    pub(super) fn right(&self, row: u16) -> u16 {
-        self.right[usize::from(row)]
-    }
-
-    /// What either slide earns.
-    #[inline(always)]
-    pub(super) fn reward(&self, row: u16) -> u32 {
-        self.reward[usize::from(row)]
+    pub(super) fn row(&self, packed: u16) -> Row {
+        self.0[usize::from(packed)]
     }
 }
 
@@ -90,8 +82,8 @@ mod tests {
             }
             let board = GridBoard::from_tiles(shape, &[&tiles[..], &[0; 4]].concat()).unwrap();
             for (direction, fast) in [
-                (Direction::Left, rows.left(row)),
-                (Direction::Right, rows.right(row)),
+                (Direction::Left, rows.row(row).left),
+                (Direction::Right, rows.row(row).right),
             ] {
                 let (slow, reward) = board.slide(direction).unwrap_or((board, 0));
                 assert_eq!(
@@ -99,7 +91,7 @@ mod tests {
                     unpack(fast),
                     "row {row:04x} {direction:?}"
                 );
-                assert_eq!(reward, rows.reward(row), "row {row:04x} {direction:?}");
+                assert_eq!(reward, rows.row(row).reward, "row {row:04x} {direction:?}");
             }
         }
     }

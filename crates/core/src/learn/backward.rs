@@ -14,16 +14,13 @@ use crate::game::Game;
 use crate::ntuple::{Indices, Network};
 use crate::play::{Learner, Step, Viewpoint, Visit};
 
-/// How many updates ahead of its own a position's weights are asked for.
-const PREFETCH_DISTANCE: usize = 3;
-
 /// Keeps the path of a game and learns from it when the game is over.
 pub struct Backward<'n, G: Game, V: Viewpoint<G>> {
     network: &'n V::Network,
     credit: Credit,
     path: Vec<Visit<V::Position>>,
-    /// The indices of the position to update and of those asked for after it, in turn.
-    ring: [Indices; PREFETCH_DISTANCE + 1],
+    /// The indices of the stretch that is being updated, and of the one before it.
+    at: [Indices; 2],
     surprise: Surprise,
 }
 
@@ -34,8 +31,21 @@ impl<'n, G: Game, V: Viewpoint<G>> Backward<'n, G, V> {
             network,
             credit,
             path: Vec::new(),
-            ring: Default::default(),
+            at: Default::default(),
             surprise: Surprise::default(),
+        }
+    }
+
+    /// Finds the weights of up to four positions and asks the processor for them.
+    #[inline(always)]
+    fn look_up(network: &V::Network, stretch: &[Visit<V::Position>], at: &mut Indices) {
+        let last = stretch.len() - 1;
+        network.find(
+            std::array::from_fn(|lane| stretch[lane.min(last)].position),
+            at,
+        );
+        for lane in 0..stretch.len() {
+            network.prefetch_update(at, lane);
         }
     }
 }
@@ -53,24 +63,28 @@ impl<G: Game, V: Viewpoint<G>> Learner<G> for Backward<'_, G, V> {
             reward_twice,
         } = self.credit;
         let mut z = 0.0;
-        let places = self.ring.len();
-        for t in (0..self.path.len() + PREFETCH_DISTANCE).rev() {
-            if let Some(soon) = t.checked_sub(PREFETCH_DISTANCE) {
-                let at = &mut self.ring[soon % places];
-                self.network.find(self.path[soon].position, at);
-                self.network.prefetch(at);
+        let [here, next] = &mut self.at;
+        let mut stretches = self.path.rchunks(4).peekable();
+        if let Some(last) = stretches.peek() {
+            Self::look_up(self.network, last, here);
+        }
+        while let Some(stretch) = stretches.next() {
+            // The stretch before this one is on its way from memory while this one learns.
+            if let Some(before) = stretches.peek() {
+                Self::look_up(self.network, before, next);
             }
-            let Some(visit) = self.path.get(t) else {
-                continue;
-            };
-            let target = visit.after + z;
-            let at = &mut self.ring[t % places];
-            let updated = self.network.update(visit.position, at, target, rate);
-            self.surprise.note(updated);
-            z = visit.before + lambda * target + (1.0 - lambda) * updated.value;
-            if reward_twice {
-                z += visit.after + visit.before;
+            for (lane, visit) in stretch.iter().enumerate().rev() {
+                let target = visit.after + z;
+                let updated = self
+                    .network
+                    .update(visit.position, here, lane, target, rate);
+                self.surprise.note(updated);
+                z = visit.before + lambda * target + (1.0 - lambda) * updated.value;
+                if reward_twice {
+                    z += visit.after + visit.before;
+                }
             }
+            std::mem::swap(here, next);
         }
         self.path.clear();
     }

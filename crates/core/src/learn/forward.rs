@@ -33,10 +33,10 @@ impl<'n, G: Game, V: Viewpoint<G>> Forward<'n, G, V> {
 
     #[inline(always)]
     fn learn(&mut self, visit: &Visit<V::Position>, target: Value) {
-        self.network.find(visit.position, &mut self.at);
+        self.network.find([visit.position; 4], &mut self.at);
         let updated = self
             .network
-            .update(visit.position, &mut self.at, target, self.rate);
+            .update(visit.position, &mut self.at, 0, target, self.rate);
         self.surprise.note(updated);
     }
 }

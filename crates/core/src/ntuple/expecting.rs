@@ -23,15 +23,15 @@ use std::io;
 use super::{Indices, Network, Tables, TupleSet, Updated, Weight, sum};
 use crate::Value;
 use crate::game::Position;
-use crate::ntuple::weight::Ahead;
+use crate::ntuple::weight::{Ahead, Number};
 
 /// A network of states that knows the expectation over new tiles.
-pub struct Expecting<W: Weight> {
+pub struct Expecting<W: Weight<Cell = Number>> {
     tables: Tables<Ahead<W>>,
     tiles: &'static [(u8, f64)],
 }
 
-impl<W: Weight> Expecting<W> {
+impl<W: Weight<Cell = Number>> Expecting<W> {
     /// A network in which every position is worth `initial`, for a game with these new tiles.
     ///
     /// # Errors
@@ -44,48 +44,38 @@ impl<W: Weight> Expecting<W> {
         })
     }
 
-    /// The expected value at these indices after the next new tile, which may enter any of `empty`
-    /// cells.
+    /// The expected value of the position in this lane after the next new tile, which may enter any of
+    /// `empty` cells.
     #[inline(always)]
-    pub fn expectation_at(&self, at: &Indices, empty: u32) -> Value {
-        let weights = &self.tables.weights[..];
-        let value = sum(&at.at, |i| weights[i].get());
-        let ahead = sum(&at.at, |i| weights[i].ahead());
+    pub fn expectation_at(&self, at: &Indices, lane: usize, empty: u32) -> Value {
+        let cells = &self.tables.cells[..];
+        let value = sum(&at.at, lane, |i| cells[i][0].get());
+        let ahead = sum(&at.at, lane, |i| cells[i][1].get());
         value + ahead / empty as Value
     }
 
     #[inline(always)]
     fn add_ahead(&self, i: usize, change: Value) {
-        let weight = &self.tables.weights[i];
-        weight.set_ahead(weight.ahead() + change);
-    }
-
-    /// Each table: where it begins, and a one in every digit of an index into it.
-    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
-        let plan = &self.tables.plan;
-        plan.lookups()
-            .iter()
-            .step_by(plan.symmetries())
-            .map(|lookup| lookup.place())
+        let [_, ahead] = &self.tables.cells[i];
+        ahead.set(ahead.get() + change);
     }
 
     /// Adjusts every weight, with the part of its own `ahead` that falls by it, and notes the changes.
     #[inline(always)]
-    fn adjust(&self, at: &mut Indices, delta: Value, rate: Value) -> Value {
+    fn adjust(&self, at: &mut Indices, lane: usize, delta: Value, rate: Value) -> Value {
         let Indices { at, change } = at;
+        let plan = &self.tables.plan;
         let step = rate / self.tables.active() as Value;
         let mut value = 0.0;
         change.clear();
-        for ((table, ones), found) in self.places().zip(at.chunks(self.tables.plan.symmetries())) {
-            for &i in found {
-                let weight = &self.tables.weights[i];
-                let (before, after) = weight.adjust(delta, step);
+        for (table, found) in plan.tables().iter().zip(at.chunks(plan.symmetries())) {
+            for i in found {
+                let i = i[lane];
+                let (before, after) = self.tables.adjust(i, delta, step);
                 value += after;
                 change.push(after - before);
-                self.add_ahead(
-                    i,
-                    (before - after) * count(digits_equal(i - table, 0, ones)),
-                );
+                let empty = count(digits_equal(table.tiles(i), 0, table.ones()));
+                self.add_ahead(i, (before - after) * empty);
             }
         }
         value
@@ -94,14 +84,14 @@ impl<W: Weight> Expecting<W> {
     /// Tells all that look ahead to these weights that they have changed: where the position shows
     /// a new tile, it was expected by the positions with an empty cell there.
     #[inline(always)]
-    fn spread<P: Position>(&self, position: P, at: &Indices) {
+    fn spread<P: Position>(&self, position: P, at: &Indices, lane: usize) {
         let plan = &self.tables.plan;
         for cell in 0..plan.cells() {
             let shown = position.cell(cell);
             for &(_, chance) in self.tiles.iter().filter(|(tile, _)| *tile == shown) {
                 for touched in plan.at_cell(cell) {
                     let lookup = touched.lookup as usize;
-                    let expected = at.at[lookup] - (usize::from(shown) << touched.shift);
+                    let expected = at.at[lookup][lane] - (usize::from(shown) << touched.shift);
                     self.add_ahead(expected, at.change[lookup] * chance as Value);
                 }
             }
@@ -123,7 +113,7 @@ fn count(marks: usize) -> Value {
     ((marks as u32).wrapping_mul(0x1111_1111) >> 28) as Value
 }
 
-impl<W: Weight> Network for Expecting<W> {
+impl<W: Weight<Cell = Number>> Network for Expecting<W> {
     type Weight = Ahead<W>;
 
     #[inline(always)]
@@ -136,37 +126,36 @@ impl<W: Weight> Network for Expecting<W> {
         &self,
         position: P,
         at: &mut Indices,
+        lane: usize,
         target: Value,
         rate: Value,
     ) -> Updated {
-        let delta = target - self.value_at(at);
-        let value = self.adjust(at, delta, rate);
-        self.spread(position, at);
+        let delta = target - self.value_at(at, lane);
+        let value = self.adjust(at, lane, delta, rate);
+        self.spread(position, at, lane);
         Updated { value, delta }
     }
 
     fn refresh(&self) {
-        for weight in self
-            .tables
-            .weights
-            .iter()
-            .filter(|weight| weight.ahead() != 0.0)
-        {
-            weight.set_ahead(0.0);
+        for [_, ahead] in self.tables.cells.iter() {
+            if ahead.get() != 0.0 {
+                ahead.set(0.0);
+            }
         }
-        for (table, ones) in self.places() {
-            for i in table..=table + 15 * ones {
-                let weight = self.tables.weights[i].get();
+        for table in self.tables.plan.tables() {
+            for i in table.places() {
+                let weight = self.tables.cells[i][0].get();
                 if weight == 0.0 {
                     continue;
                 }
-                let digits = i - table;
+                let (digits, ones) = (table.tiles(i), table.ones());
                 self.add_ahead(i, -weight * count(digits_equal(digits, 0, ones)));
                 for &(tile, chance) in self.tiles {
                     let mut found = digits_equal(digits, tile, ones);
                     while found != 0 {
                         let lowest = found & found.wrapping_neg();
-                        self.add_ahead(i - usize::from(tile) * lowest, weight * chance as Value);
+                        let expected = table.place(digits - usize::from(tile) * lowest);
+                        self.add_ahead(expected, weight * chance as Value);
                         found ^= lowest;
                     }
                 }
@@ -190,7 +179,7 @@ mod tests {
     }
 
     /// The mean over every new tile, by its definition.
-    fn slow_expectation<W: Weight>(network: &Expecting<W>, after: After<Board>) -> f64 {
+    fn slow_expectation<W: Weight<Cell = Number>>(network: &Expecting<W>, after: After<Board>) -> f64 {
         let mut mean = 0.0;
         Classic::new().for_each_spawn(after, |state, chance| {
             mean += chance * f64::from(network.value(state))
@@ -198,13 +187,13 @@ mod tests {
         mean
     }
 
-    fn agrees<W: Weight>(network: &Expecting<W>) {
+    fn agrees<W: Weight<Cell = Number>>(network: &Expecting<W>) {
         let mut at = Indices::default();
         for number in 0..500 {
             let board = random_board(number);
             let slow = slow_expectation(network, After(board));
-            network.find(After(board), &mut at);
-            let fast = f64::from(network.expectation_at(&at, board.empty_cells().count_ones()));
+            network.find([After(board); 4], &mut at);
+            let fast = f64::from(network.expectation_at(&at, 1, board.empty_cells().count_ones()));
             assert!(
                 (fast - slow).abs() < 1e-3 + 1e-5 * slow.abs(),
                 "{fast} and {slow} for {board:?}"
@@ -212,14 +201,14 @@ mod tests {
         }
     }
 
-    fn trained<W: Weight>(set: &str, symmetry: bool) -> Expecting<W> {
+    fn trained<W: Weight<Cell = Number>>(set: &str, symmetry: bool) -> Expecting<W> {
         let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
         let network = Expecting::new(&tuples, 50.0, &CLASSIC_SPAWNS).unwrap();
         let mut at = Indices::default();
         for number in 0..3000 {
             let board = random_board(number % 700);
-            network.find(board, &mut at);
-            network.update(board, &mut at, (number % 13) as Value * 20.0, 0.5);
+            network.find([board; 4], &mut at);
+            network.update(board, &mut at, 3, (number % 13) as Value * 20.0, 0.5);
         }
         network
     }
@@ -234,8 +223,8 @@ mod tests {
     #[test]
     fn a_refresh_mends_what_was_lost() {
         let network = trained::<Plain>("0123 4567", true);
-        for weight in network.tables.weights.iter() {
-            weight.set_ahead(weight.ahead() + 1000.0);
+        for [_, ahead] in network.tables.cells.iter() {
+            ahead.set(ahead.get() + 1000.0);
         }
         network.refresh();
         agrees(&network);

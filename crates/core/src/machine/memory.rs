@@ -1,10 +1,9 @@
-//! The memory of the weights, and the only unsafe code of this crate.
+//! The memory of the weights.
 //!
 //! Tables of hundreds of megabytes are read at random, and with pages of 4 KiB nearly every read
 //! also misses the processor's page table cache. So the weights live in an anonymous map that asks
 //! for huge pages (2 MiB). The system hands out zeroed pages when they are first written, so a new
 //! network is there at once, however large.
-#![allow(unsafe_code)]
 
 use std::io;
 use std::marker::PhantomData;
@@ -12,7 +11,7 @@ use std::ops::Deref;
 
 use memmap2::{MmapMut, MmapRaw};
 
-use super::weight::{Ahead, Coherent, Plain};
+use crate::ntuple::Number;
 
 /// Types that may be read from zeroed memory and changed through a shared reference.
 ///
@@ -22,14 +21,14 @@ use super::weight::{Ahead, Coherent, Plain};
 pub unsafe trait Zeroed: Sized {}
 
 // SAFETY: one `AtomicU32`, of which every bit pattern is valid.
-unsafe impl Zeroed for Plain {}
-// SAFETY: three `AtomicU32` in a `repr(C)` struct.
-unsafe impl Zeroed for Coherent {}
-// SAFETY: a `Zeroed` value and an `AtomicU32` in a `repr(C)` struct.
-unsafe impl<W: Zeroed> Zeroed for Ahead<W> {}
+unsafe impl Zeroed for Number {}
+// SAFETY: two of them, one behind the other.
+unsafe impl Zeroed for [Number; 2] {}
+// SAFETY: nothing at all.
+unsafe impl Zeroed for () {}
 
 /// A fixed number of values that start as zeros.
-pub(super) struct Slab<T: Zeroed> {
+pub(crate) struct Slab<T: Zeroed> {
     map: MmapRaw,
     len: usize,
     kind: PhantomData<T>,
@@ -37,11 +36,12 @@ pub(super) struct Slab<T: Zeroed> {
 
 impl<T: Zeroed> Slab<T> {
     /// Asks the system for memory.
-    pub(super) fn zeroed(len: usize) -> io::Result<Self> {
+    pub(crate) fn zeroed(len: usize) -> io::Result<Self> {
         let bytes = len
             .checked_mul(size_of::<T>())
             .ok_or(io::ErrorKind::OutOfMemory)?;
-        let map = MmapRaw::from(MmapMut::map_anon(bytes)?);
+        // A map has at least one byte, even for values of none.
+        let map = MmapRaw::from(MmapMut::map_anon(bytes.max(1))?);
         // Huge pages are a wish: a system without them is slower, not wrong.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
@@ -56,16 +56,36 @@ impl<T: Zeroed> Slab<T> {
 impl<T: Zeroed> Slab<T> {
     /// Asks the processor to fetch a value that will be read soon. A hint: it changes no result.
     #[inline(always)]
-    pub(super) fn prefetch(&self, i: usize) {
+    pub(crate) fn prefetch(&self, i: usize) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a prefetch reads nothing into the program and cannot fault, whatever the address;
         // SSE is part of x86-64.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(self.map.as_ptr().cast::<T>().wrapping_add(i).cast());
+            _mm_prefetch::<_MM_HINT_T0>(self.address(i).cast());
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = i;
+    }
+
+    /// The same for a value that will be written: its line is taken away from the other threads at
+    /// once, and not when the first write has to wait for it.
+    #[inline(always)]
+    pub(crate) fn prefetch_to_write(&self, i: usize) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above; a 64-bit processor without this instruction does nothing instead.
+        unsafe {
+            std::arch::asm!("prefetchw [{}]", in(reg) self.address(i), options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = i;
+    }
+
+    /// Where a value would be, if there is one.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn address(&self, i: usize) -> *const T {
+        self.map.as_ptr().cast::<T>().wrapping_add(i)
     }
 }
 
@@ -87,19 +107,34 @@ impl<T: Zeroed> Deref for Slab<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ntuple::Weight;
 
     #[test]
     fn starts_as_zeros_and_keeps_what_is_written() {
-        let slab: Slab<Coherent> = Slab::zeroed(100_000).unwrap();
+        let slab: Slab<[Number; 2]> = Slab::zeroed(100_000).unwrap();
         assert_eq!(slab.len(), 100_000);
-        assert!(slab.iter().all(|w| w.get() == 0.0 && w.part(2) == 0.0));
-        slab[99_999].set_part(2, 7.0);
-        assert_eq!(slab[99_999].part(2), 7.0);
+        assert!(slab.iter().flatten().all(|number| number.get() == 0.0));
+        slab[99_999][1].set(7.0);
+        assert_eq!(slab[99_999][1].get(), 7.0);
+    }
+
+    #[test]
+    fn prefetching_changes_nothing_and_never_faults() {
+        let slab: Slab<Number> = Slab::zeroed(100).unwrap();
+        slab[3].set(1.5);
+        for i in [0, 3, 100, usize::MAX / 8, usize::MAX] {
+            slab.prefetch(i);
+            slab.prefetch_to_write(i);
+        }
+        assert_eq!(slab.iter().map(Number::get).sum::<f32>(), 1.5);
+    }
+
+    #[test]
+    fn values_of_no_size_take_no_memory() {
+        assert_eq!(Slab::<()>::zeroed(1 << 40).unwrap().len(), 1 << 40);
     }
 
     #[test]
     fn too_much_is_an_error() {
-        assert!(Slab::<Coherent>::zeroed(usize::MAX / 2).is_err());
+        assert!(Slab::<Number>::zeroed(usize::MAX / 2).is_err());
     }
 }

@@ -1,0 +1,72 @@
+//! What only this processor and this system can do: huge pages, prefetches, four boards in one register.
+//!
+//! All unsafe code is in this room, each block with its argument. Nothing in it changes a result: with
+//! [`Cpu::PLAIN`] everything works on any processor, and every other choice is tested to give the
+//! same bits.
+#![allow(unsafe_code)]
+
+mod lanes;
+mod memory;
+
+use std::fmt;
+use std::sync::LazyLock;
+
+pub(crate) use lanes::find_four;
+pub(crate) use memory::{Slab, Zeroed};
+
+/// Which instructions to use. A value of this type is proof that the processor has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu(Instructions);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Instructions {
+    Plain,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+}
+
+impl Cpu {
+    /// What every processor has.
+    pub const PLAIN: Self = Self(Instructions::Plain);
+
+    /// The fastest that this processor has, unless the environment says `AFTERSTATE_CPU=plain`.
+    pub fn best() -> Self {
+        static BEST: LazyLock<Cpu> = LazyLock::new(|| {
+            let plain = std::env::var_os("AFTERSTATE_CPU").is_some_and(|cpu| cpu == "plain");
+            if plain { Cpu::PLAIN } else { Cpu::detect() }
+        });
+        *BEST
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn detect() -> Self {
+        if std::arch::is_x86_feature_detected!("avx2") {
+            Self(Instructions::Avx2)
+        } else {
+            Self::PLAIN
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn detect() -> Self {
+        Self::PLAIN
+    }
+
+    /// All that this processor can do: what a test of equal results goes through.
+    pub fn all() -> Vec<Self> {
+        let mut all = vec![Self::PLAIN, Self::detect()];
+        all.dedup();
+        all
+    }
+}
+
+/// `plain` or `avx2`.
+impl fmt::Display for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Instructions::Plain => "plain",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => "avx2",
+        })
+    }
+}
