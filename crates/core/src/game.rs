@@ -22,7 +22,7 @@ pub(crate) use board::images;
 pub use classic::{CLASSIC_SPAWNS, Classic};
 pub use grid::{Grid, GridBoard};
 
-use crate::ntuple::Plan;
+use crate::ntuple::{Indices, Plan};
 use crate::random::{Rng, scale};
 
 /// The four slides, in the order of episode records: up, right, down, left.
@@ -131,10 +131,9 @@ pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync {
     /// The tile index in cell `i`, counted by rows.
     fn cell(self, i: usize) -> u8;
 
-    /// Writes the index of each lookup of `plan`, in their order, for each of four positions into
-    /// `found`, which has room for them all. A tile beyond what a table knows looks like the largest it
+    /// Finds the index of each lookup of `plan`, in their order, for each of four positions. A tile beyond what a table knows looks like the largest it
     /// knows.
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut [[usize; 4]]);
+    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices);
 }
 
 /// A position before a slide: the player is to move.
@@ -150,7 +149,7 @@ impl<B: Position> Position for State<B> {
         self.0.cell(i)
     }
     #[inline(always)]
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut [[usize; 4]]) {
+    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
         B::indices(four.map(|position| position.0), plan, found);
     }
 }
@@ -160,7 +159,7 @@ impl<B: Position> Position for After<B> {
         self.0.cell(i)
     }
     #[inline(always)]
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut [[usize; 4]]) {
+    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
         B::indices(four.map(|position| position.0), plan, found);
     }
 }

@@ -5,13 +5,15 @@
 //! same bits.
 #![allow(unsafe_code)]
 
+mod indices;
 mod lanes;
 mod memory;
 
 use std::fmt;
 use std::sync::LazyLock;
 
-pub(crate) use lanes::find_four;
+pub use indices::Indices;
+pub(crate) use indices::{Gather, Gathers, Member, Shift};
 pub(crate) use memory::{Slab, Zeroed};
 
 /// Which instructions to use. A value of this type is proof that the processor has them.

@@ -16,24 +16,13 @@ use std::io;
 
 pub use expecting::Expecting;
 pub use pattern::{NAMED_SETS, Pattern, TupleSet, TupleSetError};
-pub(crate) use plan::{Gather, Shift};
 pub use plan::{Lookup, Plan};
 pub use weight::{Ahead, Cell, Coherent, Number, Plain, Weight};
 
 use crate::Value;
 use crate::game::Position;
+pub use crate::machine::Indices;
 use crate::machine::{Cpu, Slab};
-
-/// The places of the weights of four positions in all tables, worked out once for several uses.
-///
-/// Four, because that is how positions come, the four afterstates of a state or a stretch of a game, and
-/// because a processor finds four at the price of one. A position is named by its lane, 0 to 3.
-#[derive(Clone, Debug, Default)]
-pub struct Indices {
-    at: Vec<[usize; 4]>,
-    /// Room for what an update changes at each of them.
-    change: Vec<Value>,
-}
 
 /// Values of positions, and how they are moved.
 ///
@@ -65,28 +54,25 @@ pub trait Network: Send + Sync {
     /// Finds the weights of four positions.
     #[inline(always)]
     fn find<P: Position>(&self, positions: [P; 4], found: &mut Indices) {
-        let tables = self.tables();
-        found.at.resize(tables.active(), [0; 4]);
-        P::indices(positions, &tables.plan, &mut found.at);
+        P::indices(positions, &self.tables().plan, found);
     }
 
     /// Asks the processor for weights that will be read soon. With all four afterstates asked for
     /// before the first is summed, their cache misses are waited for together.
     #[inline(always)]
     fn prefetch(&self, at: &Indices, lane: usize) {
-        at.at
-            .iter()
-            .for_each(|i| self.tables().cells.prefetch(i[lane]));
+        let cells = &self.tables().cells;
+        at.lane(lane).for_each(|i| cells.prefetch(i));
     }
 
     /// Asks the processor for everything that an update will change soon.
     #[inline(always)]
     fn prefetch_update(&self, at: &Indices, lane: usize) {
         let Tables { cells, sums, .. } = self.tables();
-        for i in &at.at {
-            cells.prefetch_to_write(i[lane]);
+        for i in at.lane(lane) {
+            cells.prefetch_to_write(i);
             if size_of::<<Self::Weight as Weight>::Sums>() > 0 {
-                sums.prefetch_to_write(i[lane]);
+                sums.prefetch_to_write(i);
             }
         }
     }
@@ -94,8 +80,7 @@ pub trait Network: Send + Sync {
     /// The value of the position in this lane.
     #[inline(always)]
     fn value_at(&self, at: &Indices, lane: usize) -> Value {
-        let cells = &self.tables().cells[..];
-        sum(&at.at, lane, |i| cells[i].weight().get())
+        sum(self.tables().cells.lane(at, lane), |cell| cell.weight().get())
     }
 
     /// The value of a position.
@@ -109,15 +94,17 @@ pub trait Network: Send + Sync {
 /// Adds up in four sums side by side: an addition waits for the one before it, and 32 in a row would
 /// take longer than the weights do to arrive.
 #[inline(always)]
-fn sum(indices: &[[usize; 4]], lane: usize, mut of: impl FnMut(usize) -> Value) -> Value {
-    let (fours, rest) = indices.as_chunks::<4>();
+fn sum<T>(
+    (fours, rest): (impl Iterator<Item = [T; 4]>, impl Iterator<Item = T>),
+    mut of: impl FnMut(T) -> Value,
+) -> Value {
     let mut sums = [0.0; 4];
     for four in fours {
-        for k in 0..4 {
-            sums[k] += of(four[k][lane]);
+        for (sum, one) in sums.iter_mut().zip(four) {
+            *sum += of(one);
         }
     }
-    let rest = rest.iter().fold(0.0, |sum, i| sum + of(i[lane]));
+    let rest = rest.fold(0.0, |sum, one| sum + of(one));
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
@@ -245,7 +232,14 @@ impl<W: Weight> Network for Tables<W> {
     ) -> Updated {
         let delta = target - self.value_at(at, lane);
         let step = rate / self.active() as Value;
-        let value = sum(&at.at, lane, |i| self.adjust(i, delta, step).1);
+        let (cells, cells_left) = self.cells.lane(at, lane);
+        let (sums, sums_left) = self.sums.lane(at, lane);
+        let fours = cells
+            .zip(sums)
+            .map(|([a, b, c, d], [e, f, g, h])| [(a, e), (b, f), (c, g), (d, h)]);
+        let value = sum((fours, cells_left.zip(sums_left)), |(cell, sums)| {
+            W::adjust(cell.weight(), sums, delta, step).1
+        });
         Updated { value, delta }
     }
 }
@@ -286,13 +280,12 @@ mod tests {
             let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
             for cpu in Cpu::all() {
                 let plan = Plan::new(&tuples, cpu);
-                let room = || vec![[0; 4]; plan.lookups().len()];
                 for number in 0..200 {
                     let boards = [0, 1, 2, 3].map(|lane| random_board(4 * number + lane));
-                    let (mut fast, mut slow) = (room(), room());
+                    let (mut fast, mut slow) = (Indices::default(), Indices::default());
                     Board::indices(boards, &plan, &mut fast);
                     GridBoard::indices(boards.map(Board::to_grid), &plan, &mut slow);
-                    assert_eq!(fast, slow, "{cpu} {set} {boards:?}");
+                    assert_eq!(fast.all(), slow.all(), "{cpu} {set} {boards:?}");
                 }
             }
         }

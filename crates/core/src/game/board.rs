@@ -6,7 +6,7 @@
 //! tile from 32768 on alike), and only slides that could merge two such tiles take the slow path.
 
 use super::{GridBoard, Position, Shape};
-use crate::ntuple::Plan;
+use crate::ntuple::{Indices, Plan};
 
 /// Sixteen cells of tile indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -135,7 +135,7 @@ impl Position for Board {
     /// Turns the boards rather than the tuples: a tuple of the turned board is a few shifts and
     /// masks, as its cells lie in runs, while a turned tuple has most of its cells apart.
     #[inline(always)]
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut [[usize; 4]]) {
+    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
         plan.find_packed(four.map(Self::packed), found);
     }
 }

@@ -5,7 +5,7 @@
 //! of `Grid` 4x4, move by move.
 
 use super::{After, CLASSIC_SPAWNS, Direction, Game, Position, Shape, Slides, Spawns, State};
-use crate::ntuple::Plan;
+use crate::ntuple::{Indices, Plan};
 use crate::random::Rng;
 
 /// Cells by rows, each with a tile index: 0 is empty, 1 is the 2-tile, 2 the 4-tile, ...
@@ -110,10 +110,8 @@ impl Position for GridBoard {
         self.cells[i]
     }
 
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut [[usize; 4]]) {
-        for (lookup, found) in plan.lookups().iter().zip(found) {
-            *found = four.map(|board| lookup.index(|cell| board.cells[cell]));
-        }
+    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
+        plan.find(four, |board, cell| board.cells[cell], found);
     }
 }
 

@@ -6,42 +6,37 @@
 //! third of the instructions of a move away. Weights are still read one by one: the gather
 //! instruction of AVX2 was slower than four loads.
 
+use super::indices::Gathers;
 use super::{Cpu, Instructions};
-use crate::ntuple::Gather;
 
-/// Writes the index of each lookup, in the order of a [`Plan`](crate::ntuple::Plan), for each of four
-/// packed boards. `symmetries` is 8, or 1 for tuples that are not turned.
+/// Writes the index of each lookup for each of four packed boards: the first tuple turned by every
+/// symmetry, the second, ...
 #[inline(always)]
-pub(crate) fn find_four(
+pub(super) fn find_four(
     cpu: Cpu,
-    gathers: &[Gather],
-    symmetries: usize,
+    gathers: &Gathers,
     boards: [u64; 4],
     found: &mut [[usize; 4]],
 ) {
     match cpu.0 {
-        Instructions::Plain => plain::find(gathers, symmetries, boards, found),
+        Instructions::Plain => plain::find(gathers, boards, found),
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the function is safe where AVX2 is there, and this value is only made by
         // `Cpu::detect` after it has been found.
-        Instructions::Avx2 => unsafe { avx2::find(gathers, symmetries, boards, found) },
+        Instructions::Avx2 => unsafe { avx2::find(gathers, boards, found) },
     }
 }
 
 mod plain {
     use crate::game::images;
-    use crate::ntuple::{Gather, Shift};
+    use crate::machine::indices::{Gathers, Shift};
 
     /// One board after the other, one image after the other.
-    pub(super) fn find(
-        gathers: &[Gather],
-        symmetries: usize,
-        boards: [u64; 4],
-        found: &mut [[usize; 4]],
-    ) {
+    pub(super) fn find(gathers: &Gathers, boards: [u64; 4], found: &mut [[usize; 4]]) {
+        let symmetries = gathers.symmetries();
         for (lane, board) in boards.into_iter().enumerate() {
             for (s, image) in images(board).into_iter().take(symmetries).enumerate() {
-                for gather in gathers {
+                for gather in gathers.each() {
                     let shared = gathered(&gather.shared, image);
                     for member in &gather.members {
                         let own = shared | gathered(&member.own, image);
@@ -65,37 +60,37 @@ mod avx2 {
 
     use bytemuck::must_cast;
 
-    use crate::ntuple::{Gather, Shift};
+    use crate::machine::indices::{Gathers, Shift};
 
     /// Four lanes of 64 bits.
     type Four = __m256i;
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn find(
-        gathers: &[Gather],
-        symmetries: usize,
-        boards: [u64; 4],
-        found: &mut [[usize; 4]],
-    ) {
+    pub(super) fn find(gathers: &Gathers, boards: [u64; 4], found: &mut [[usize; 4]]) {
         let boards = must_cast(boards);
-        if symmetries == 8 {
+        if gathers.symmetries() == 8 {
             let (each, _) = found.as_chunks_mut::<8>();
-            find_images(gathers, &images(boards), each);
+            let (upright, turned) = images(boards);
+            // Four at a time: with all eight there are not enough registers.
+            find_images(gathers, &upright, each, 0);
+            find_images(gathers, &turned, each, 4);
         } else {
             let (each, _) = found.as_chunks_mut::<1>();
-            find_images(gathers, &[boards], each);
+            find_images(gathers, &[boards], each, 0);
         }
     }
 
-    /// The same for each of `N` images. What two tuples share is worked out once.
+    /// The indices of `N` images, of which the first has the number `from` among the `S` symmetries.
+    /// What two tuples share is worked out once.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn find_images<const N: usize>(
-        gathers: &[Gather],
+    fn find_images<const N: usize, const S: usize>(
+        gathers: &Gathers,
         images: &[Four; N],
-        found: &mut [[[usize; 4]; N]],
+        found: &mut [[[usize; 4]; S]],
+        from: usize,
     ) {
-        for gather in gathers {
+        for gather in gathers.each() {
             let mut shared = [_mm256_setzero_si256(); N];
             for shift in &gather.shared {
                 add_shifted(&mut shared, images, shift);
@@ -107,7 +102,8 @@ mod avx2 {
                 }
                 let start = _mm256_set1_epi64x(member.start as i64);
                 // A loop, not `map`: a closure would lose the instructions of this function.
-                for (found, index) in found[member.tuple].iter_mut().zip(indices) {
+                let found = found[member.tuple][from..from + N].iter_mut();
+                for (found, index) in found.zip(indices) {
                     *found = must_cast(_mm256_add_epi64(index, start));
                 }
             }
@@ -138,19 +134,11 @@ mod avx2 {
     /// The images of four boards, in the order of [`images`](crate::game::images).
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn images(x: Four) -> [Four; 8] {
+    fn images(x: Four) -> ([Four; 4], [Four; 4]) {
         let (c, t) = (flip_cols(x), transpose(x));
         let r = flip_rows(t);
-        [
-            x,
-            c,
-            flip_rows(x),
-            flip_rows(c),
-            t,
-            r,
-            flip_cols(t),
-            flip_cols(r),
-        ]
+        let upright = [x, c, flip_rows(x), flip_rows(c)];
+        (upright, [t, r, flip_cols(t), flip_cols(r)])
     }
 
     /// Each row from its other end: the bytes of a row, then the two cells of each byte.

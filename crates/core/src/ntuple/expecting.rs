@@ -48,9 +48,9 @@ impl<W: Weight<Cell = Number>> Expecting<W> {
     /// `empty` cells.
     #[inline(always)]
     pub fn expectation_at(&self, at: &Indices, lane: usize, empty: u32) -> Value {
-        let cells = &self.tables.cells[..];
-        let value = sum(&at.at, lane, |i| cells[i][0].get());
-        let ahead = sum(&at.at, lane, |i| cells[i][1].get());
+        let cells = &self.tables.cells;
+        let value = sum(cells.lane(at, lane), |[weight, _]| weight.get());
+        let ahead = sum(cells.lane(at, lane), |[_, ahead]| ahead.get());
         value + ahead / empty as Value
     }
 
@@ -63,12 +63,12 @@ impl<W: Weight<Cell = Number>> Expecting<W> {
     /// Adjusts every weight, with the part of its own `ahead` that falls by it, and notes the changes.
     #[inline(always)]
     fn adjust(&self, at: &mut Indices, lane: usize, delta: Value, rate: Value) -> Value {
-        let Indices { at, change } = at;
+        let mut change = std::mem::take(&mut at.change);
         let plan = &self.tables.plan;
         let step = rate / self.tables.active() as Value;
         let mut value = 0.0;
         change.clear();
-        for (table, found) in plan.tables().iter().zip(at.chunks(plan.symmetries())) {
+        for (table, found) in plan.tables().iter().zip(at.all().chunks(plan.symmetries())) {
             for i in found {
                 let i = i[lane];
                 let (before, after) = self.tables.adjust(i, delta, step);
@@ -78,6 +78,7 @@ impl<W: Weight<Cell = Number>> Expecting<W> {
                 self.add_ahead(i, (before - after) * empty);
             }
         }
+        at.change = change;
         value
     }
 
@@ -91,7 +92,7 @@ impl<W: Weight<Cell = Number>> Expecting<W> {
             for &(_, chance) in self.tiles.iter().filter(|(tile, _)| *tile == shown) {
                 for touched in plan.at_cell(cell) {
                     let lookup = touched.lookup as usize;
-                    let expected = at.at[lookup][lane] - (usize::from(shown) << touched.shift);
+                    let expected = at.get(lookup, lane) - (usize::from(shown) << touched.shift);
                     self.add_ahead(expected, at.change[lookup] * chance as Value);
                 }
             }

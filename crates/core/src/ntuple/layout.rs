@@ -65,6 +65,11 @@ impl Table {
             .map(move |(&cell, k)| (cell, k * TILES_BITS as u32 + woven))
     }
 
+    /// How many weights it has.
+    pub(super) fn weights(&self) -> usize {
+        15 * self.ones + 1
+    }
+
     /// A one in every digit.
     #[inline(always)]
     pub(super) fn ones(&self) -> usize {

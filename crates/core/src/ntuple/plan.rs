@@ -2,13 +2,13 @@
 //!
 //! All tables lie in one block of memory, so a lookup yields one index into all of them: where the table
 //! starts plus the tiles as hexadecimal digits, in the order of `layout.rs`. There are two ways to it
-//! that always agree: a [`Lookup`] reads a tuple's cells one by one, on any board; a [`Gather`] cuts them
-//! out of a 4x4 board in one number.
+//! that always agree: a [`Lookup`] reads a tuple's cells one by one, on any board; a `Gather` cuts them out of a 4x4
+//! board in one number.
 
 use super::layout::{Table, lay_out};
 use super::pattern::{Pattern, TILES_BITS, TupleSet};
 use crate::game::Shape;
-use crate::machine::{Cpu, find_four};
+use crate::machine::{Cpu, Gather, Gathers, Indices, Member, Shift};
 
 const LARGEST_DIGIT: u8 = (1 << TILES_BITS) - 1;
 
@@ -23,7 +23,7 @@ pub struct Lookup {
 
 impl Lookup {
     /// The index for the tiles that `tile` reports.
-    pub fn index(&self, tile: impl Fn(usize) -> u8) -> usize {
+    fn index(&self, tile: impl Fn(usize) -> u8) -> usize {
         let cells = self.cells[..usize::from(self.len)].iter();
         let digit = |&(cell, shift): &(u8, u8)| {
             usize::from(tile(cell.into()).min(LARGEST_DIGIT)) << shift
@@ -32,47 +32,17 @@ impl Lookup {
     }
 }
 
-/// The lookups of one tuple, or of two whose tables are woven together, in a 4x4 board of four bits a
-/// cell. Cells whose distance to their digits is the same move together, so that `012345` takes two
-/// shifts and masks instead of six; and what two tuples share is worked out once.
-#[derive(Clone, Debug)]
-pub(crate) struct Gather {
-    pub(crate) shared: Vec<Shift>,
-    pub(crate) members: Vec<Member>,
-}
-
-/// One tuple of a [`Gather`].
-#[derive(Clone, Debug)]
-pub(crate) struct Member {
-    /// Its number in the set.
-    pub(crate) tuple: usize,
-    /// Where its table starts.
-    pub(crate) start: usize,
-    /// The cell that its partner does not have.
-    pub(crate) own: Vec<Shift>,
-}
-
-/// Bits of a board that move by one distance, to one side, on their way into an index.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shift {
-    pub(crate) left: u32,
-    pub(crate) right: u32,
-    /// The bits of the index that they become.
-    pub(crate) mask: u64,
-}
-
-impl Gather {
-    fn new(tables: &[Table], group: &[usize]) -> Self {
-        let own = if group.len() > 1 { 1 } else { 0 };
-        let member = |&tuple: &usize| Member {
-            tuple,
-            start: tables[tuple].start(),
-            own: shifts(tables[tuple].digits().take(own)),
-        };
-        Self {
-            shared: shifts(tables[group[0]].digits().skip(own)),
-            members: group.iter().map(member).collect(),
-        }
+/// The gather of one tuple, or of two whose tables are woven together.
+fn gather(tables: &[Table], group: &[usize]) -> Gather {
+    let own = if group.len() > 1 { 1 } else { 0 };
+    let member = |&tuple: &usize| Member {
+        tuple,
+        start: tables[tuple].start(),
+        own: shifts(tables[tuple].digits().take(own)),
+    };
+    Gather {
+        shared: shifts(tables[group[0]].digits().skip(own)),
+        members: group.iter().map(member).collect(),
     }
 }
 
@@ -109,7 +79,7 @@ pub struct Plan {
     tables: Vec<Table>,
     lookups: Vec<Lookup>,
     /// For 4x4 boards.
-    gathers: Vec<Gather>,
+    gathers: Option<Gathers>,
     at_cell: Vec<Vec<Touched>>,
 }
 
@@ -143,11 +113,10 @@ impl Plan {
                 });
             }
         }
-        let gather = |group: &Vec<usize>| Gather::new(&tables, group);
-        let gathers = match shape {
-            Shape::FOUR => groups.iter().map(gather).collect(),
-            _ => Vec::new(),
-        };
+        let gathers = (shape == Shape::FOUR).then(|| {
+            let each = groups.iter().map(|group| gather(&tables, group));
+            Gathers::new(each.collect(), symmetries.len())
+        });
         Self {
             cpu,
             symmetries: symmetries.len(),
@@ -163,10 +132,27 @@ impl Plan {
         &self.lookups
     }
 
-    /// Writes the index of each lookup for each of four packed 4x4 boards.
+    /// Finds the index of each lookup for each of four packed boards.
+    ///
+    /// # Panics
+    /// When the tuples are not of a 4x4 board.
     #[inline(always)]
-    pub(crate) fn find_packed(&self, boards: [u64; 4], found: &mut [[usize; 4]]) {
-        find_four(self.cpu, &self.gathers, self.symmetries, boards, found);
+    pub(crate) fn find_packed(&self, boards: [u64; 4], found: &mut Indices) {
+        let gathers = self.gathers.as_ref().expect("tuples of a 4x4 board");
+        found.fill_packed(self.cpu, gathers, boards);
+    }
+
+    /// Finds the index of each lookup for each of four positions, whose tiles `tile` reports.
+    pub(crate) fn find<P: Copy>(
+        &self,
+        four: [P; 4],
+        tile: impl Fn(P, usize) -> u8,
+        found: &mut Indices,
+    ) {
+        let weights = self.tables.iter().map(Table::weights).sum();
+        found.fill(self.lookups.len(), weights, |k| {
+            four.map(|position| self.lookups[k].index(|cell| tile(position, cell)))
+        });
     }
 
     /// The number of symmetries in use.
