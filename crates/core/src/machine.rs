@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 pub use indices::Indices;
-pub(crate) use indices::{Gather, Gathers, Member, Shift};
+pub(crate) use indices::{Gather, Gathers, Member, ROTATION, Shift};
 pub(crate) use memory::{Slab, Zeroed};
 
 /// Which instructions to use. A value of this type is proof that the processor has them.

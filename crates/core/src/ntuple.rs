@@ -276,6 +276,7 @@ mod tests {
             ("8x4", false),
             ("210 fed05a 9 048c1 43527816 43527806 cdef efba", true),
             ("cdef 8cde 0123 f", false),
+            ("0ef 1ef 01ef 048e 1248cdef e 02468ace 02468acf", true),
         ] {
             let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
             for cpu in Cpu::all() {

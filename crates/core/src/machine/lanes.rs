@@ -29,28 +29,25 @@ pub(super) fn find_four(
 
 mod plain {
     use crate::game::images;
-    use crate::machine::indices::{Gathers, Shift};
+    use crate::machine::indices::{Gathers, ROTATION, Shift};
 
     /// One board after the other, one image after the other.
     pub(super) fn find(gathers: &Gathers, boards: [u64; 4], found: &mut [[usize; 4]]) {
         let symmetries = gathers.symmetries();
         for (lane, board) in boards.into_iter().enumerate() {
             for (s, image) in images(board).into_iter().take(symmetries).enumerate() {
+                let rotated = image.rotate_left(ROTATION);
                 for gather in gathers.each() {
-                    let shared = gathered(&gather.shared, image);
+                    let image = if gather.rotated { rotated } else { image };
+                    let moved = |shift: &Shift| image >> shift.by[lane] & shift.mask[lane];
+                    let shared = gather.shared.iter().map(moved).sum::<u64>();
                     for member in &gather.members {
-                        let own = shared | gathered(&member.own, image);
-                        found[member.tuple * symmetries + s][lane] = member.start + own as usize;
+                        let index = member.start[lane] + shared + moved(&member.own);
+                        found[member.tuple * symmetries + s][lane] = index as usize;
                     }
                 }
             }
         }
-    }
-
-    #[inline(always)]
-    fn gathered(shifts: &[Shift], image: u64) -> u64 {
-        let moved = |shift: &Shift| image << shift.left >> shift.right & shift.mask;
-        shifts.iter().map(moved).fold(0, |all, bits| all | bits)
     }
 }
 
@@ -60,7 +57,7 @@ mod avx2 {
 
     use bytemuck::must_cast;
 
-    use crate::machine::indices::{Gathers, Shift};
+    use crate::machine::indices::{Gathers, ROTATION, Shift};
 
     /// Four lanes of 64 bits.
     type Four = __m256i;
@@ -69,76 +66,89 @@ mod avx2 {
     pub(super) fn find(gathers: &Gathers, boards: [u64; 4], found: &mut [[usize; 4]]) {
         let boards = must_cast(boards);
         if gathers.symmetries() == 8 {
-            let (each, _) = found.as_chunks_mut::<8>();
-            let (upright, turned) = images(boards);
-            // Four at a time: with all eight there are not enough registers.
-            find_images(gathers, &upright, each, 0);
-            find_images(gathers, &turned, each, 4);
+            find_images(gathers, &images(boards), found.as_chunks_mut().0);
         } else {
-            let (each, _) = found.as_chunks_mut::<1>();
-            find_images(gathers, &[boards], each, 0);
+            find_images(gathers, &[boards], found.as_chunks_mut().0);
         }
     }
 
-    /// The indices of `N` images, of which the first has the number `from` among the `S` symmetries.
-    /// What two tuples share is worked out once.
+    /// The indices of `N` images. What two tuples share is worked out once, and up to three shifts are
+    /// counted here, so that they make one loop over the images.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn find_images<const N: usize, const S: usize>(
+    fn find_images<const N: usize>(
         gathers: &Gathers,
         images: &[Four; N],
-        found: &mut [[[usize; 4]; S]],
-        from: usize,
+        found: &mut [[[usize; 4]; N]],
     ) {
+        let mut both = [*images; 2];
+        for image in &mut both[1] {
+            *image = rotate(*image);
+        }
         for gather in gathers.each() {
-            let mut shared = [_mm256_setzero_si256(); N];
-            for shift in &gather.shared {
-                add_shifted(&mut shared, images, shift);
-            }
-            for member in &gather.members {
-                let mut indices = shared;
-                for shift in &member.own {
-                    add_shifted(&mut indices, images, shift);
+            let images = &both[usize::from(gather.rotated)];
+            let shared = match &gather.shared[..] {
+                [] => [_mm256_setzero_si256(); N],
+                [a] => shifted(images, [a]),
+                [a, b] => shifted(images, [a, b]),
+                [a, b, c] => shifted(images, [a, b, c]),
+                [a, b, c, more @ ..] => {
+                    let mut sums = shifted(images, [a, b, c]);
+                    for shift in more {
+                        let shifted = shifted(images, [shift]);
+                        for (sum, shifted) in sums.iter_mut().zip(shifted) {
+                            *sum = _mm256_or_si256(*sum, shifted);
+                        }
+                    }
+                    sums
                 }
-                let start = _mm256_set1_epi64x(member.start as i64);
+            };
+            for member in &gather.members {
+                let start = must_cast(member.start);
+                let own = shifted(images, [&member.own]);
                 // A loop, not `map`: a closure would lose the instructions of this function.
-                let found = found[member.tuple][from..from + N].iter_mut();
-                for (found, index) in found.zip(indices) {
+                for (n, found) in found[member.tuple].iter_mut().enumerate() {
+                    let index = _mm256_or_si256(shared[n], own[n]);
                     *found = must_cast(_mm256_add_epi64(index, start));
                 }
             }
         }
     }
 
+    /// Some cells of each image, at their places in an index.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn add_shifted<const N: usize>(sums: &mut [Four; N], images: &[Four; N], shift: &Shift) {
-        let mask = _mm256_set1_epi64x(shift.mask as i64);
-        // A shift is to one side only: a branch that always goes the same way costs less than a
-        // second shift of every image.
-        if shift.left > 0 {
-            let by = _mm_cvtsi32_si128(shift.left as i32);
-            for (sum, &image) in sums.iter_mut().zip(images) {
-                let bits = _mm256_and_si256(_mm256_sll_epi64(image, by), mask);
-                *sum = _mm256_or_si256(*sum, bits);
-            }
-        } else {
-            let by = _mm_cvtsi32_si128(shift.right as i32);
-            for (sum, &image) in sums.iter_mut().zip(images) {
-                let bits = _mm256_and_si256(_mm256_srl_epi64(image, by), mask);
+    fn shifted<const N: usize, const SHIFTS: usize>(
+        images: &[Four; N],
+        shifts: [&Shift; SHIFTS],
+    ) -> [Four; N] {
+        let mut sums = [_mm256_setzero_si256(); N];
+        for (sum, &image) in sums.iter_mut().zip(images) {
+            for shift in shifts {
+                let moved = _mm256_srlv_epi64(image, must_cast(shift.by));
+                let bits = _mm256_and_si256(moved, must_cast(shift.mask));
                 *sum = _mm256_or_si256(*sum, bits);
             }
         }
+        sums
+    }
+
+    /// Each image rotated to the left by two cells, which is a byte.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn rotate(x: Four) -> Four {
+        const { assert!(ROTATION == 8) }
+        let bytes: [u8; 32] = std::array::from_fn(|i| (i & 8 | (i + 7) & 7) as u8);
+        _mm256_shuffle_epi8(x, must_cast(bytes))
     }
 
     /// The images of four boards, in the order of [`images`](crate::game::images).
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn images(x: Four) -> ([Four; 4], [Four; 4]) {
+    fn images(x: Four) -> [Four; 8] {
         let (c, t) = (flip_cols(x), transpose(x));
-        let r = flip_rows(t);
-        let upright = [x, c, flip_rows(x), flip_rows(c)];
-        (upright, [t, r, flip_cols(t), flip_cols(r)])
+        let (r, tr) = (flip_rows(x), flip_rows(t));
+        [x, c, r, flip_rows(c), t, tr, flip_cols(t), flip_cols(tr)]
     }
 
     /// Each row from its other end: the bytes of a row, then the two cells of each byte.

@@ -19,6 +19,7 @@
 
 use super::pattern::{Pattern, TILES_BITS, TupleSet};
 use crate::game::Shape;
+use crate::machine::ROTATION;
 
 /// The place of one tuple's weights.
 #[derive(Clone, Debug)]
@@ -63,6 +64,17 @@ impl Table {
             .iter()
             .zip(0..)
             .map(move |(&cell, k)| (cell, k * TILES_BITS as u32 + woven))
+    }
+
+    /// The lowest digit: its cell and its place.
+    pub(super) fn lowest(&self) -> (u8, u32) {
+        (self.cells[0], self.woven)
+    }
+
+    /// Whether in a packed board, rotated to the left by so many bits, no cell is below its digit.
+    pub(super) fn falls(&self, rotation: u32) -> bool {
+        self.digits()
+            .all(|(cell, place)| source(cell, rotation) >= place)
     }
 
     /// How many weights it has.
@@ -115,6 +127,11 @@ impl Table {
     }
 }
 
+/// Where the bits of a cell are in a packed board, rotated to the left by so many bits.
+pub(super) fn source(cell: u8, rotation: u32) -> u32 {
+    (TILES_BITS as u32 * u32::from(cell) + rotation) % u64::BITS
+}
+
 /// Lays out the tables of a set, and says which of them are woven together: groups of one or two tuples,
 /// by number, the first cell of each one's table being the only one not shared.
 pub(super) fn lay_out(tuples: &TupleSet) -> (Vec<Table>, Vec<Vec<usize>>) {
@@ -128,21 +145,40 @@ pub(super) fn lay_out(tuples: &TupleSet) -> (Vec<Table>, Vec<Vec<usize>>) {
         }
         let partner = (n + 1..patterns.len())
             .filter(|&m| tables[m].is_none())
-            .find_map(|m| Some((m, lone_cells(pattern, &patterns[m])?)));
-        if let Some((m, (own, others))) = partner {
-            tables[n] = Some(Table::new(start, 1, lowest(own, pattern), pattern));
-            let cells = lowest(others, &patterns[m]);
-            tables[m] = Some(Table::new(start + 1, 1, cells, &patterns[m]));
+            .find_map(|m| Some((m, weave(start, pattern, &patterns[m])?)));
+        if let Some((m, (first, second))) = partner {
+            (tables[n], tables[m]) = (Some(first), Some(second));
             groups.push(vec![n, m]);
             start += 2 * pattern.weights();
         } else {
-            let cells = lowest(middle(pattern, tuples.shape()), pattern);
-            tables[n] = Some(Table::new(start, 0, cells, pattern));
+            tables[n] = Some(alone(start, pattern, tuples.shape()));
             groups.push(vec![n]);
             start += pattern.weights();
         }
     }
     (tables.into_iter().flatten().collect(), groups)
+}
+
+/// The tables of two tuples woven together, if they share all cells but one, and if a packed board can
+/// be read so: by shifts to the right alone, from the board as it is or rotated.
+fn weave(start: usize, a: &Pattern, b: &Pattern) -> Option<(Table, Table)> {
+    let (first, second) = lone_cells(a, b)?;
+    let first = Table::new(start, 1, lowest(first, a), a);
+    let second = Table::new(start + 1, 1, lowest(second, b), b);
+    let can = |rotation| first.falls(rotation) && second.falls(rotation);
+    (can(ROTATION) || can(0)).then_some((first, second))
+}
+
+/// The table of a tuple without a partner.
+fn alone(start: usize, pattern: &Pattern, shape: Shape) -> Table {
+    let table = |first| Table::new(start, 0, lowest(first, pattern), pattern);
+    let best = table(middle(pattern, shape));
+    if best.falls(ROTATION) || best.falls(0) {
+        best
+    } else {
+        // In the order of the board every cell is at or above its digit.
+        table(pattern.cells().iter().copied().min().unwrap_or_default())
+    }
 }
 
 /// The two cells that two tuples do not share, if that is all they do not share.
@@ -190,13 +226,14 @@ mod tests {
         assert_eq!(groups("4x6"), [[0, 2], [1, 3]]);
         assert_eq!(groups("01 12 23"), [vec![0, 1], vec![2]]);
         assert_eq!(groups("8x4").len(), 8);
+        assert_eq!(groups("0ef 1ef"), [[0], [1]], "cells 14 and 0 do not go together");
         assert_eq!(groups("0 1 012 01"), [[0], [1], [2], [3]].map(Vec::from));
     }
 
     /// Every weight has a place of its own, and there are no places left over.
     #[test]
     fn places_are_all_used_once() {
-        for set in ["8x4", "012 345 347 9", "3210 3215 0", "01 12 23 30"] {
+        for set in ["8x4", "012 345 347 9", "3210 3215 0", "01 12 23 30", "0ef 1ef 0e 0f"] {
             let tuples = TupleSet::parse(set, Shape::FOUR, true).unwrap();
             let mut seen = vec![false; tuples.weights() as usize];
             for (table, pattern) in lay_out(&tuples).0.iter().zip(tuples.patterns()) {

@@ -5,10 +5,10 @@
 //! that always agree: a [`Lookup`] reads a tuple's cells one by one, on any board; a `Gather` cuts them out of a 4x4
 //! board in one number.
 
-use super::layout::{Table, lay_out};
+use super::layout::{Table, lay_out, source};
 use super::pattern::{Pattern, TILES_BITS, TupleSet};
 use crate::game::Shape;
-use crate::machine::{Cpu, Gather, Gathers, Indices, Member, Shift};
+use crate::machine::{Cpu, Gather, Gathers, Indices, Member, ROTATION, Shift};
 
 const LARGEST_DIGIT: u8 = (1 << TILES_BITS) - 1;
 
@@ -34,34 +34,30 @@ impl Lookup {
 
 /// The gather of one tuple, or of two whose tables are woven together.
 fn gather(tables: &[Table], group: &[usize]) -> Gather {
-    let own = if group.len() > 1 { 1 } else { 0 };
-    let member = |&tuple: &usize| Member {
-        tuple,
-        start: tables[tuple].start(),
-        own: shifts(tables[tuple].digits().take(own)),
+    let rotated = group.iter().all(|&n| tables[n].falls(ROTATION));
+    let source = |cell| source(cell, if rotated { ROTATION } else { 0 });
+    let shift = |(cell, place): (u8, u32)| (source(cell) - place, 0xF << place);
+    let wide = |(by, mask): (u32, u64)| Shift {
+        by: [by.into(); 4],
+        mask: [mask; 4],
     };
-    Gather {
-        shared: shifts(tables[group[0]].digits().skip(own)),
-        members: group.iter().map(member).collect(),
-    }
-}
-
-/// Cells of a board with the place of each one's digit, as few shifts as will do.
-fn shifts(digits: impl Iterator<Item = (u8, u32)>) -> Vec<Shift> {
-    let mut shifts: Vec<Shift> = Vec::new();
-    for (cell, place) in digits {
-        let source = u32::from(cell) * TILES_BITS as u32;
-        let (left, right) = (place.saturating_sub(source), source.saturating_sub(place));
-        let mask = u64::from(LARGEST_DIGIT) << place;
-        match shifts
-            .iter_mut()
-            .find(|shift| (shift.left, shift.right) == (left, right))
-        {
-            Some(shift) => shift.mask |= mask,
-            None => shifts.push(Shift { left, right, mask }),
+    let mut shared: Vec<(u32, u64)> = Vec::new();
+    for (by, mask) in tables[group[0]].digits().skip(1).map(shift) {
+        match shared.iter_mut().find(|(found, _)| *found == by) {
+            Some((_, bits)) => *bits |= mask,
+            None => shared.push((by, mask)),
         }
     }
-    shifts
+    let member = |&tuple: &usize| Member {
+        tuple,
+        start: [tables[tuple].start() as u64; 4],
+        own: wide(shift(tables[tuple].lowest())),
+    };
+    Gather {
+        rotated,
+        shared: shared.into_iter().map(wide).collect(),
+        members: group.iter().map(member).collect(),
+    }
 }
 
 /// A lookup that contains a certain cell, and where the cell's digit stands in its index.
