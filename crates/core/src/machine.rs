@@ -8,12 +8,14 @@
 mod indices;
 mod lanes;
 mod memory;
+mod number;
 
 use std::fmt;
 use std::sync::LazyLock;
 
 pub use indices::Indices;
 pub(crate) use indices::{Gather, Gathers, Member, ROTATION, Shift};
+pub use number::Number;
 pub(crate) use memory::{Slab, Zeroed};
 
 /// Which instructions to use. A value of this type is proof that the processor has them.

@@ -17,11 +17,11 @@ use std::io;
 pub use expecting::Expecting;
 pub use pattern::{NAMED_SETS, Pattern, TupleSet, TupleSetError};
 pub use plan::{Lookup, Plan};
-pub use weight::{Ahead, Cell, Coherent, Number, Plain, Weight};
+pub use weight::{Ahead, Cell, Coherent, Plain, Weight};
 
 use crate::Value;
 use crate::game::Position;
-pub use crate::machine::Indices;
+pub use crate::machine::{Indices, Number};
 use crate::machine::{Cpu, Slab};
 
 /// Values of positions, and how they are moved.
@@ -61,26 +61,23 @@ pub trait Network: Send + Sync {
     /// before the first is summed, their cache misses are waited for together.
     #[inline(always)]
     fn prefetch(&self, at: &Indices, lane: usize) {
-        let cells = &self.tables().cells;
-        at.lane(lane).for_each(|i| cells.prefetch(i));
+        self.tables().cells.prefetch(at, lane);
     }
 
     /// Asks the processor for everything that an update will change soon.
     #[inline(always)]
     fn prefetch_update(&self, at: &Indices, lane: usize) {
         let Tables { cells, sums, .. } = self.tables();
-        for i in at.lane(lane) {
-            cells.prefetch_to_write(i);
-            if size_of::<<Self::Weight as Weight>::Sums>() > 0 {
-                sums.prefetch_to_write(i);
-            }
-        }
+        cells.prefetch_to_write(at, lane);
+        sums.prefetch_to_write(at, lane);
     }
 
     /// The value of the position in this lane.
     #[inline(always)]
     fn value_at(&self, at: &Indices, lane: usize) -> Value {
-        sum(self.tables().cells.lane(at, lane), |cell| cell.weight().get())
+        sum(self.tables().cells.lane(at, lane), |sum, cell| {
+            cell.weight().added_to(sum)
+        })
     }
 
     /// The value of a position.
@@ -96,15 +93,15 @@ pub trait Network: Send + Sync {
 #[inline(always)]
 fn sum<T>(
     (fours, rest): (impl Iterator<Item = [T; 4]>, impl Iterator<Item = T>),
-    mut of: impl FnMut(T) -> Value,
+    mut add: impl FnMut(Value, T) -> Value,
 ) -> Value {
     let mut sums = [0.0; 4];
     for four in fours {
         for (sum, one) in sums.iter_mut().zip(four) {
-            *sum += of(one);
+            *sum = add(*sum, one);
         }
     }
-    let rest = rest.fold(0.0, |sum, one| sum + of(one));
+    let rest = rest.fold(0.0, add);
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
@@ -237,8 +234,8 @@ impl<W: Weight> Network for Tables<W> {
         let fours = cells
             .zip(sums)
             .map(|([a, b, c, d], [e, f, g, h])| [(a, e), (b, f), (c, g), (d, h)]);
-        let value = sum((fours, cells_left.zip(sums_left)), |(cell, sums)| {
-            W::adjust(cell.weight(), sums, delta, step).1
+        let value = sum((fours, cells_left.zip(sums_left)), |sum, (cell, sums)| {
+            sum + W::adjust(cell.weight(), sums, delta, step).1
         });
         Updated { value, delta }
     }

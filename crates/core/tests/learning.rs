@@ -5,7 +5,7 @@ use afterstate::game::{
     After, Board, CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Shape, State,
 };
 use afterstate::learn::{Backward, Credit, Forward};
-use afterstate::ntuple::{Coherent, Expecting, Network, Plain, Tables, TupleSet, Weight};
+use afterstate::ntuple::{Coherent, Expecting, Network, Plain, Tables, TupleSet};
 use afterstate::play::{Afterstates, Greedy, Learner, States, Step, Ties, Viewpoint, Watch, play};
 use afterstate::random::game_rng;
 

@@ -11,7 +11,7 @@ use std::ops::Deref;
 
 use memmap2::{MmapMut, MmapRaw};
 
-use crate::ntuple::Number;
+use super::{Indices, Number};
 
 /// Types that may be read from zeroed memory and changed through a shared reference.
 ///
@@ -54,31 +54,39 @@ impl<T: Zeroed> Slab<T> {
 }
 
 impl<T: Zeroed> Slab<T> {
-    /// Asks the processor to fetch a value that will be read soon. A hint: it changes no result.
+    /// Asks the processor for the values of one position, to be read soon. A hint: it changes no result.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, i: usize) {
+    pub(crate) fn prefetch(&self, indices: &Indices, lane: usize) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch reads nothing into the program and cannot fault, whatever the address;
-        // SSE is part of x86-64.
-        unsafe {
+        for i in indices.lane(lane) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(self.address(i).cast());
+            // SAFETY: a prefetch reads nothing into the program and cannot fault, whatever the
+            // address; SSE is part of x86-64.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.address(i).cast()) };
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = i;
+        let _ = (indices, lane);
     }
 
-    /// The same for a value that will be written: its line is taken away from the other threads at
-    /// once, and not when the first write has to wait for it.
+    /// The same for values to be written: their lines are taken away from the other threads at once,
+    /// and not when the first write has to wait for it.
     #[inline(always)]
-    pub(crate) fn prefetch_to_write(&self, i: usize) {
+    pub(crate) fn prefetch_to_write(&self, indices: &Indices, lane: usize) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above; a 64-bit processor without this instruction does nothing instead.
-        unsafe {
-            std::arch::asm!("prefetchw [{}]", in(reg) self.address(i), options(nostack, preserves_flags, readonly));
+        if size_of::<T>() > 0 {
+            for i in indices.lane(lane) {
+                // SAFETY: as above; a 64-bit processor without this instruction does nothing instead.
+                unsafe {
+                    std::arch::asm!(
+                        "prefetchw [{at}]",
+                        at = in(reg) self.address(i),
+                        options(readonly, nostack, preserves_flags),
+                    );
+                }
+            }
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = i;
+        let _ = (indices, lane);
     }
 
     /// Where a value would be, if there is one.
@@ -121,9 +129,11 @@ mod tests {
     fn prefetching_changes_nothing_and_never_faults() {
         let slab: Slab<Number> = Slab::zeroed(100).unwrap();
         slab[3].set(1.5);
-        for i in [0, 3, 100, usize::MAX / 8, usize::MAX] {
-            slab.prefetch(i);
-            slab.prefetch_to_write(i);
+        let mut beyond = Indices::default();
+        beyond.fill(9, usize::MAX, |k| [k, 1 << k, 1 << (7 * k), usize::MAX - 9 + k]);
+        for lane in 0..4 {
+            slab.prefetch(&beyond, lane);
+            slab.prefetch_to_write(&beyond, lane);
         }
         assert_eq!(slab.iter().map(Number::get).sum::<f32>(), 1.5);
     }

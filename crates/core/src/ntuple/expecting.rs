@@ -23,7 +23,7 @@ use std::io;
 use super::{Indices, Network, Tables, TupleSet, Updated, Weight, sum};
 use crate::Value;
 use crate::game::Position;
-use crate::ntuple::weight::{Ahead, Number};
+use crate::ntuple::{Ahead, Number};
 
 /// A network of states that knows the expectation over new tiles.
 pub struct Expecting<W: Weight<Cell = Number>> {
@@ -49,8 +49,8 @@ impl<W: Weight<Cell = Number>> Expecting<W> {
     #[inline(always)]
     pub fn expectation_at(&self, at: &Indices, lane: usize, empty: u32) -> Value {
         let cells = &self.tables.cells;
-        let value = sum(cells.lane(at, lane), |[weight, _]| weight.get());
-        let ahead = sum(cells.lane(at, lane), |[_, ahead]| ahead.get());
+        let value = sum(cells.lane(at, lane), |sum, [weight, _]| weight.added_to(sum));
+        let ahead = sum(cells.lane(at, lane), |sum, [_, ahead]| ahead.added_to(sum));
         value + ahead / empty as Value
     }
 

@@ -12,30 +12,8 @@
 //! three numbers in one place a line held five weights, and choosing, three or four times the
 //! reads of an update, waited for the other two thirds.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use crate::Value;
-use crate::machine::Zeroed;
-
-/// A number that threads share. Relaxed atomics: plain moves to the processor, no data race to the
-/// language.
-#[derive(Debug, Default)]
-#[repr(transparent)]
-pub struct Number(AtomicU32);
-
-impl Number {
-    /// The number.
-    #[inline(always)]
-    pub fn get(&self) -> Value {
-        Value::from_bits(self.0.load(Ordering::Relaxed))
-    }
-
-    /// Replaces it.
-    #[inline(always)]
-    pub fn set(&self, value: Value) {
-        self.0.store(value.to_bits(), Ordering::Relaxed);
-    }
-}
+use crate::machine::{Number, Zeroed};
 
 /// What choosing a move reads of a weight.
 pub trait Cell: Zeroed + Send + Sync + 'static {
