@@ -15,8 +15,8 @@ use std::sync::LazyLock;
 
 pub use indices::Indices;
 pub(crate) use indices::{Gather, Gathers, Member, ROTATION, Shift};
-pub use number::Number;
 pub(crate) use memory::{Slab, Zeroed};
+pub use number::Number;
 
 /// Which instructions to use. A value of this type is proof that the processor has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

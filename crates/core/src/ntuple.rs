@@ -21,8 +21,8 @@ pub use weight::{Ahead, Cell, Coherent, Plain, Weight};
 
 use crate::Value;
 use crate::game::Position;
-pub use crate::machine::{Indices, Number};
 use crate::machine::{Cpu, Slab};
+pub use crate::machine::{Indices, Number};
 
 /// Values of positions, and how they are moved.
 ///
@@ -336,9 +336,15 @@ mod tests {
         );
         let mut weights = [0.0; 16];
         network.export(0, 0, 0, &mut weights);
-        assert_eq!(weights, std::array::from_fn(|i| if i == 1 { 2.5 } else { 0.0 }));
+        assert_eq!(
+            weights,
+            std::array::from_fn(|i| if i == 1 { 2.5 } else { 0.0 })
+        );
         network.export(1, 0, 0, &mut weights);
-        assert_eq!(weights, std::array::from_fn(|i| if i == 2 { 2.5 } else { 0.0 }));
+        assert_eq!(
+            weights,
+            std::array::from_fn(|i| if i == 2 { 2.5 } else { 0.0 })
+        );
         assert_eq!(network.value(board), 5.0);
     }
 

@@ -92,10 +92,10 @@ pub fn write<W: Weight>(
     let mut buffer = Vec::with_capacity(1 << 16);
     for (tuple, pattern) in network.tuples().patterns().iter().enumerate() {
         for (part, suffix) in parts.iter().enumerate() {
-            for n in 0..pattern.weights().div_ceil(1<<14) {
+            for n in 0..pattern.weights().div_ceil(1 << 14) {
                 buffer.clear();
-                let mut weights=vec![0f32; (1<<14).min(pattern.weights())];
-                network.export(tuple,part,n<<14,&mut weights);
+                let mut weights = vec![0f32; (1 << 14).min(pattern.weights())];
+                network.export(tuple, part, n << 14, &mut weights);
                 for (k, found) in weights.into_iter().enumerate() {
                     if !found.is_finite() {
                         let table = format!("{pattern}{suffix}");
@@ -179,7 +179,7 @@ pub fn read<W: Weight>(bytes: &[u8], network: &Tables<W>, keep: Keep) -> Result<
     let tensors = SafeTensors::deserialize(bytes)?;
     for (tuple, pattern) in network.tuples().patterns().iter().enumerate() {
         for (part, suffix) in keep.parts::<W>().iter().enumerate() {
-            read_table(&tensors, pattern, suffix, network,tuple, part)?;
+            read_table(&tensors, pattern, suffix, network, tuple, part)?;
         }
     }
     Ok(())
@@ -189,7 +189,8 @@ fn read_table<W: Weight>(
     tensors: &SafeTensors<'_>,
     pattern: &Pattern,
     suffix: &str,
-    network: &Tables<W>, tuple:usize,
+    network: &Tables<W>,
+    tuple: usize,
     part: usize,
 ) -> Result<(), NativeError> {
     let name = format!("{pattern}{suffix}");
@@ -216,7 +217,7 @@ fn read_table<W: Weight>(
             });
         }
         if found != 0.0 {
-            network.import(tuple,part,index,&[found]);
+            network.import(tuple, part, index, &[found]);
         }
     }
     Ok(())

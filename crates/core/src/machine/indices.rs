@@ -145,7 +145,8 @@ impl Gathers {
 impl Gather {
     /// One more than the largest index that any board leads to: all bits of all masks are set.
     fn bound(&self) -> usize {
-        let bits = |all: u64, shift: &Shift| all | shift.mask.iter().fold(0, |all, mask| all | mask);
+        let bits =
+            |all: u64, shift: &Shift| all | shift.mask.iter().fold(0, |all, mask| all | mask);
         let shared = self.shared.iter().fold(0, bits);
         let last = |member: &Member| {
             let start = member.start.into_iter().max().unwrap_or(0);

@@ -12,12 +12,7 @@ use super::{Cpu, Instructions};
 /// Writes the index of each lookup for each of four packed boards: the first tuple turned by every
 /// symmetry, the second, ...
 #[inline(always)]
-pub(super) fn find_four(
-    cpu: Cpu,
-    gathers: &Gathers,
-    boards: [u64; 4],
-    found: &mut [[usize; 4]],
-) {
+pub(super) fn find_four(cpu: Cpu, gathers: &Gathers, boards: [u64; 4], found: &mut [[usize; 4]]) {
     match cpu.0 {
         Instructions::Plain => plain::find(gathers, boards, found),
         #[cfg(target_arch = "x86_64")]

@@ -130,7 +130,9 @@ mod tests {
         let slab: Slab<Number> = Slab::zeroed(100).unwrap();
         slab[3].set(1.5);
         let mut beyond = Indices::default();
-        beyond.fill(9, usize::MAX, |k| [k, 1 << k, 1 << (7 * k), usize::MAX - 9 + k]);
+        beyond.fill(9, usize::MAX, |k| {
+            [k, 1 << k, 1 << (7 * k), usize::MAX - 9 + k]
+        });
         for lane in 0..4 {
             slab.prefetch(&beyond, lane);
             slab.prefetch_to_write(&beyond, lane);

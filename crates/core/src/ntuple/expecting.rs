@@ -23,6 +23,7 @@ use std::io;
 use super::{Indices, Network, Tables, TupleSet, Updated, Weight, sum};
 use crate::Value;
 use crate::game::Position;
+use crate::machine::Cpu;
 use crate::ntuple::{Ahead, Number};
 
 /// A network of states that knows the expectation over new tiles.
@@ -37,9 +38,22 @@ impl<W: Weight<Cell = Number>> Expecting<W> {
     /// # Errors
     /// When the system refuses the memory.
     pub fn new(tuples: &TupleSet, initial: Value, tiles: &'static [(u8, f64)]) -> io::Result<Self> {
+        Self::on(Cpu::best(), tuples, initial, tiles)
+    }
+
+    /// The same with a choice of instructions; they change the speed and no result.
+    ///
+    /// # Errors
+    /// When the system refuses the memory.
+    pub fn on(
+        cpu: Cpu,
+        tuples: &TupleSet,
+        initial: Value,
+        tiles: &'static [(u8, f64)],
+    ) -> io::Result<Self> {
         // Where all weights are equal a new tile adds nothing: `ahead` is rightly 0 everywhere.
         Ok(Self {
-            tables: Tables::new(tuples, initial)?,
+            tables: Tables::on(cpu, tuples, initial)?,
             tiles,
         })
     }
@@ -49,7 +63,9 @@ impl<W: Weight<Cell = Number>> Expecting<W> {
     #[inline(always)]
     pub fn expectation_at(&self, at: &Indices, lane: usize, empty: u32) -> Value {
         let cells = &self.tables.cells;
-        let value = sum(cells.lane(at, lane), |sum, [weight, _]| weight.added_to(sum));
+        let value = sum(cells.lane(at, lane), |sum, [weight, _]| {
+            weight.added_to(sum)
+        });
         let ahead = sum(cells.lane(at, lane), |sum, [_, ahead]| ahead.added_to(sum));
         value + ahead / empty as Value
     }
@@ -180,7 +196,10 @@ mod tests {
     }
 
     /// The mean over every new tile, by its definition.
-    fn slow_expectation<W: Weight<Cell = Number>>(network: &Expecting<W>, after: After<Board>) -> f64 {
+    fn slow_expectation<W: Weight<Cell = Number>>(
+        network: &Expecting<W>,
+        after: After<Board>,
+    ) -> f64 {
         let mut mean = 0.0;
         Classic::new().for_each_spawn(after, |state, chance| {
             mean += chance * f64::from(network.value(state))

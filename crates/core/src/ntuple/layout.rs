@@ -226,14 +226,24 @@ mod tests {
         assert_eq!(groups("4x6"), [[0, 2], [1, 3]]);
         assert_eq!(groups("01 12 23"), [vec![0, 1], vec![2]]);
         assert_eq!(groups("8x4").len(), 8);
-        assert_eq!(groups("0ef 1ef"), [[0], [1]], "cells 14 and 0 do not go together");
+        assert_eq!(
+            groups("0ef 1ef"),
+            [[0], [1]],
+            "cells 14 and 0 do not go together"
+        );
         assert_eq!(groups("0 1 012 01"), [[0], [1], [2], [3]].map(Vec::from));
     }
 
     /// Every weight has a place of its own, and there are no places left over.
     #[test]
     fn places_are_all_used_once() {
-        for set in ["8x4", "012 345 347 9", "3210 3215 0", "01 12 23 30", "0ef 1ef 0e 0f"] {
+        for set in [
+            "8x4",
+            "012 345 347 9",
+            "3210 3215 0",
+            "01 12 23 30",
+            "0ef 1ef 0e 0f",
+        ] {
             let tuples = TupleSet::parse(set, Shape::FOUR, true).unwrap();
             let mut seen = vec![false; tuples.weights() as usize];
             for (table, pattern) in lay_out(&tuples).0.iter().zip(tuples.patterns()) {

@@ -25,9 +25,8 @@ impl Lookup {
     /// The index for the tiles that `tile` reports.
     fn index(&self, tile: impl Fn(usize) -> u8) -> usize {
         let cells = self.cells[..usize::from(self.len)].iter();
-        let digit = |&(cell, shift): &(u8, u8)| {
-            usize::from(tile(cell.into()).min(LARGEST_DIGIT)) << shift
-        };
+        let digit =
+            |&(cell, shift): &(u8, u8)| usize::from(tile(cell.into()).min(LARGEST_DIGIT)) << shift;
         self.start + cells.map(digit).sum::<usize>()
     }
 }
