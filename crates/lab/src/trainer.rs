@@ -2,7 +2,8 @@
 //!
 //! A round ends with a full block, when a checkpoint is due, or when someone wants to stop; all threads
 //! then rest, so what is saved is one consistent moment: the network after exactly the games
-//! 0..n, each with its own random stream. Resting costs the tail of one game a round.
+//! 0..n, each with its own random stream. Resting costs the tail of one game a round, and for a
+//! checkpoint as long as the tables take to copy: the disk is waited for by another thread.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,6 +133,11 @@ impl Trainer {
         let mut due = Instant::now() + between;
         while self.progress.games < self.recipe.episodes && !observer.stop() {
             self.round(due, observer)?;
+            // On a slow disk checkpoints become rarer; the training does not wait for it.
+            if self.run.is_saving() {
+                continue;
+            }
+            self.run.saved()?;
             if Instant::now() >= due {
                 self.save()?;
                 due = Instant::now() + between;
@@ -140,10 +146,11 @@ impl Trainer {
         self.save()?;
         let finished = self.progress.games >= self.recipe.episodes;
         if finished {
-            self.run
-                .save_model(self.session.as_ref(), &self.metadata())?;
+            let metadata = self.metadata();
+            self.run.save_model(self.session.as_ref(), &metadata)?;
         }
         self.draw()?;
+        self.run.saved()?;
         Ok(if finished {
             Ending::Finished
         } else {
@@ -162,12 +169,14 @@ impl Trainer {
         let last = first.saturating_add(left).min(self.recipe.episodes);
         let begun = Instant::now();
         let played = AtomicBool::new(false);
+        let run = &self.run;
+        let time_to_save = || Instant::now() >= due && !run.is_saving();
         let lesson = Lesson {
             numbers: first..last,
             seed: self.recipe.seed,
             threads: threads(self.recipe.threads),
             // A round has at least one game, however soon the next checkpoint is due.
-            stop: &|| observer.stop() || (played.load(Ordering::Relaxed) && Instant::now() >= due),
+            stop: &|| observer.stop() || (played.load(Ordering::Relaxed) && time_to_save()),
             seen: &|outcome| {
                 played.store(true, Ordering::Relaxed);
                 observer.game(outcome);
@@ -202,17 +211,15 @@ impl Trainer {
         Ok(())
     }
 
-    fn save(&self) -> Result<(), LabError> {
-        let progress = self.progress.clone();
-        let saved = self
-            .run
-            .save_checkpoint(self.session.as_ref(), self.metadata(), progress);
-        saved.map_err(|error| self.broken(error))?;
-        Ok(())
+    fn save(&mut self) -> Result<(), LabError> {
+        let (metadata, progress) = (self.metadata(), self.progress.clone());
+        let session = self.session.as_ref();
+        let saved = self.run.save_checkpoint(session, metadata, progress);
+        saved.map_err(|error| self.broken(error))
     }
 
     /// A weight that turns out not to be a number when it is saved has broken the training as well.
-    fn broken(&self, error: LabError) -> LabError {
+    fn broken(&mut self, error: LabError) -> LabError {
         match error {
             LabError::Model {
                 source: NativeError::NotFinite { .. },
@@ -222,7 +229,9 @@ impl Trainer {
         }
     }
 
-    fn broke(&self) -> LabError {
+    fn broke(&mut self) -> LabError {
+        // Whether there is a checkpoint is known when the last one has appeared, or failed to.
+        let _ = self.run.saved();
         let games = self.progress.games;
         LabError::Broken {
             games,
