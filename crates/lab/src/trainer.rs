@@ -255,3 +255,83 @@ fn network(recipe: &Recipe, initial: f32) -> Result<(Player, Box<dyn Session>), 
     let session = registry::session(&player, recipe.learner.rule, initial)?;
     Ok((player, session))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::sync::atomic::AtomicU64;
+
+    /// Does something after every game.
+    struct Meddler<F: Fn(u64) + Sync> {
+        games: AtomicU64,
+        after: F,
+    }
+
+    impl<F: Fn(u64) + Sync> Observer for Meddler<F> {
+        fn game(&self, _: &Outcome) {
+            (self.after)(self.games.fetch_add(1, Ordering::Relaxed));
+        }
+        fn block(&self, _: u64, _: &Tally) {}
+        fn stop(&self) -> bool {
+            false
+        }
+    }
+
+    fn train(folder: &Path, seconds: &str, after: impl Fn(u64) + Sync) -> Result<Ending, LabError> {
+        let overrides = [
+            "tuples=012",
+            "board=3x3",
+            "episodes=300",
+            "threads=2",
+            &format!("checkpoint_seconds={seconds}"),
+        ];
+        let recipe = Recipe::load("quick", &overrides.map(str::to_owned))?;
+        let mut trainer = Trainer::new(recipe, folder)?;
+        let games = AtomicU64::new(0);
+        trainer.train(&Meddler { games, after })
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        entries.map(|entry| name(entry.unwrap())).collect()
+    }
+
+    /// What cannot get its name is written well enough, and fails behind the training's back.
+    #[test]
+    fn a_checkpoint_that_does_not_appear_is_an_error() {
+        for seconds in ["0.000001", "60"] {
+            let parent = tempfile::tempdir().unwrap();
+            let folder = parent.path().join("run");
+            let checkpoint = folder.join("checkpoint.safetensors");
+            let failed = train(&folder, seconds, |game| {
+                if game == 0 {
+                    fs::create_dir(&checkpoint).unwrap();
+                }
+            });
+            let error = failed.unwrap_err();
+            assert!(
+                matches!(&error, LabError::File { action: "write", path, .. } if *path == checkpoint),
+                "{error}"
+            );
+            let names = names(&folder);
+            assert!(!names.iter().any(|n| n.ends_with(".part")), "{names:?}");
+            assert!(!names.contains(&"model.safetensors".to_owned()));
+        }
+    }
+
+    #[test]
+    fn all_is_there_when_a_training_ends() {
+        for seconds in ["0.000001", "60"] {
+            let parent = tempfile::tempdir().unwrap();
+            let folder = parent.path().join("run");
+            assert_eq!(train(&folder, seconds, |_| ()).unwrap(), Ending::Finished);
+            assert_eq!(run::model_games(&folder), Some(300));
+            let names = names(&folder);
+            assert!(!names.iter().any(|n| n.ends_with(".part")), "{names:?}");
+            let resumed = Trainer::resume(&folder, &[]).unwrap();
+            assert!(resumed.is_done());
+        }
+    }
+}
