@@ -16,6 +16,7 @@ pub mod registry;
 pub mod run;
 mod share;
 mod statistics;
+mod tables;
 pub mod trainer;
 
 pub use error::LabError;

@@ -3,11 +3,10 @@
 //! The keys (docs/formats/native.md): `afterstate` (the format's version), `game`, `board`, `tuples`,
 //! `symmetry`, `value`, `ties`, `rule`, `episodes`, and `recipe`, the whole recipe it was trained by.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use afterstate::format::native::{self, Keep, Metadata, NativeError};
+use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::ntuple::TupleSet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,8 +14,9 @@ use serde::de::DeserializeOwned;
 use crate::LabError;
 use crate::error::game_on;
 use crate::recipe::{Recipe, Rule, Ties, ValueOf, parse_board};
-use crate::registry::{self, Player, Session, available_memory};
+use crate::registry::{self, Player, Session};
 use crate::run;
+use crate::tables::Saved;
 
 /// The version of the metadata.
 const VERSION: &str = "1";
@@ -44,15 +44,15 @@ impl Model {
         } else {
             path.to_owned()
         };
-        let bytes = read_file(&path)?;
-        let metadata = native::read_metadata(&bytes).map_err(LabError::model("read", &path))?;
-        let player = player(&metadata, &path)?;
-        let episodes = field(&metadata, &path, "episodes", "a number", |text| {
+        let saved = Saved::open(&path)?;
+        let metadata = saved.metadata();
+        let player = player(metadata, &path)?;
+        let episodes = field(metadata, &path, "episodes", "a number", |text| {
             text.parse().ok()
         })?;
         let session = registry::session(&player, Rule::Td, 0.0)?;
         session
-            .read(&bytes, Keep::Weights)
+            .read(&saved, Keep::Weights)
             .map_err(LabError::model("read", &path))?;
         Ok(Self {
             player,
@@ -66,22 +66,6 @@ impl Model {
     pub fn game(&self) -> String {
         game_on(&self.player.game, self.player.shape())
     }
-}
-
-/// Reads a file whole, unless that would need more memory than there is.
-pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, LabError> {
-    let about = fs::metadata(path).map_err(LabError::file("read", path))?;
-    if !about.is_file() {
-        let reason = std::io::Error::other("it is not a regular file");
-        return Err(LabError::file("read", path)(reason));
-    }
-    let size = about.len();
-    let available = available_memory();
-    if size > available {
-        let reason = format!("it has {size} bytes, more than the {available} bytes of free memory");
-        return Err(LabError::file("read", path)(std::io::Error::other(reason)));
-    }
-    fs::read(path).map_err(LabError::file("read", path))
 }
 
 /// The metadata of a player after so many games.

@@ -22,7 +22,7 @@ mod svg;
 mod tests;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use afterstate::tally::Tally;
@@ -142,7 +142,7 @@ pub fn draw(curves: &[Curve], title: &str, dir: &Path) -> Result<Vec<PathBuf>, P
 
 fn save(dir: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, PlotError> {
     let path = dir.join(name);
-    match replace(&path, |out| out.write_all(bytes)) {
+    match replace(&path, bytes) {
         Ok(()) => Ok(path),
         Err(source) => Err(PlotError::Write { path, source }),
     }

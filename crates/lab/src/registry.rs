@@ -4,11 +4,11 @@
 //! that no string and no dynamic call is left inside value, update or slides. A [`Session`] is the
 //! face that all of them show to the rest of the laboratory.
 
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use afterstate::format::native::{self, Keep, Metadata, NativeError};
+use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::{CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Shape};
 use afterstate::learn::{Backward, Credit, Forward};
 use afterstate::ntuple::{Coherent, Expecting, Indices, Network, Number, Plain, Tables, TupleSet, Weight};
@@ -20,8 +20,10 @@ use afterstate::tally::Outcome;
 use sysinfo::System;
 
 use crate::LabError;
+use crate::disk::Part;
 use crate::recipe::{LearnerRecipe, Recipe, Rule, Target, Ties, Update, ValueOf, parse_board};
 use crate::share::share;
+use crate::tables::{self, Saved};
 
 /// Every game there is, by name.
 pub const GAMES: [&str; 1] = ["2048"];
@@ -132,22 +134,17 @@ pub trait Session: Send + Sync {
     /// Mends what threads may have lost; to be called between lessons.
     fn refresh(&self);
 
-    /// Writes the tables.
+    /// Writes the tables; the file has still to appear.
     ///
     /// # Errors
     /// When writing fails or a weight is not finite.
-    fn write(
-        &self,
-        metadata: &Metadata,
-        keep: Keep,
-        out: &mut dyn Write,
-    ) -> Result<(), NativeError>;
+    fn write(&self, metadata: &Metadata, keep: Keep, part: &Part) -> Result<(), NativeError>;
 
     /// Fills new tables.
     ///
     /// # Errors
-    /// When the bytes do not hold these tables.
-    fn read(&self, bytes: &[u8], keep: Keep) -> Result<(), NativeError>;
+    /// When the file does not hold these tables.
+    fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError>;
 }
 
 /// Makes a player's network: one that can learn by `rule`, every position worth `initial`.
@@ -216,7 +213,7 @@ fn allocate<W: Weight, N>(
 }
 
 /// The bytes that can be had without swapping, within a container's limit where there is one.
-pub(crate) fn available_memory() -> u64 {
+fn available_memory() -> u64 {
     let Ok(mut system) = System::new() else {
         return u64::MAX;
     };
@@ -339,17 +336,12 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
         self.network.refresh();
     }
 
-    fn write(
-        &self,
-        metadata: &Metadata,
-        keep: Keep,
-        mut out: &mut dyn Write,
-    ) -> Result<(), NativeError> {
-        native::write(self.network.tables(), metadata, keep, &mut out)
+    fn write(&self, metadata: &Metadata, keep: Keep, part: &Part) -> Result<(), NativeError> {
+        tables::write(self.network.tables(), metadata, keep, part)
     }
 
-    fn read(&self, bytes: &[u8], keep: Keep) -> Result<(), NativeError> {
-        native::read(bytes, self.network.tables(), keep)?;
+    fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
+        saved.read(self.network.tables(), keep)?;
         if keep == Keep::Weights {
             self.network.refresh();
         }

@@ -6,9 +6,15 @@
 //!
 //! The logs grow between checkpoints. A checkpoint remembers their lengths, and resuming cuts them
 //! back to it: after a crash they never tell of games that the network has forgotten.
+//!
+//! Saving has two halves. What is saved is first written to the system's cache, for which the training
+//! rests. It reaches the disk and gets its name while the training goes on: first the logs, then the
+//! file, so that no checkpoint tells of lines that are not there.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+mod log;
+
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use afterstate::format::native::{self, Keep, Metadata};
@@ -16,11 +22,13 @@ use afterstate::tally::{Outcome, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::disk::{replace, sync_folder};
-use crate::model::read_file;
+use crate::disk::{Part, replace, sync_folder};
 use crate::plot::{self, Curve, Point};
 use crate::recipe::Recipe;
 use crate::registry::Session;
+use crate::share::Background;
+use crate::tables::Saved;
+use log::Log;
 
 const RECIPE: &str = "recipe.toml";
 const BLOCKS: &str = "blocks.csv";
@@ -47,9 +55,11 @@ pub struct Progress {
 
 /// A run folder that this process alone writes to.
 pub struct Run {
+    /// The second half of the last save. Above the lock, and so ended before that is let go.
+    saving: Background<LabError>,
     folder: PathBuf,
-    blocks: File,
-    scores: Option<File>,
+    blocks: Log,
+    scores: Option<Log>,
     /// Held for as long as the run is open.
     _lock: File,
 }
@@ -83,10 +93,7 @@ impl Run {
             return Err(LabError::Inconsistent { path: model, found });
         }
         let mut run = Self::open_logs(folder, recipe, lock)?;
-        cut(&run.blocks, &folder.join(BLOCKS), 0)?;
-        if let Some(scores) = &run.scores {
-            cut(scores, &folder.join(SCORES), 0)?;
-        }
+        run.cut_logs(&Progress::default())?;
         run.append_block_header(faces)?;
         save_recipe(folder, recipe)?;
         Ok(run)
@@ -103,8 +110,8 @@ impl Run {
     ) -> Result<(Self, Progress), LabError> {
         let lock = lock(folder)?;
         let path = folder.join(CHECKPOINT);
-        let bytes = read_file(&path)?;
-        let metadata = native::read_metadata(&bytes).map_err(LabError::model("read", &path))?;
+        let saved = Saved::open(&path)?;
+        let metadata = saved.metadata();
         let progress = metadata
             .get(PROGRESS)
             .and_then(|text| serde_json::from_str::<Progress>(text).ok());
@@ -115,36 +122,33 @@ impl Run {
             expected: "the progress of a training; is this a model instead of a checkpoint?"
                 .to_owned(),
         })?;
-        same_training(folder, recipe, &metadata, &progress)?;
+        same_training(folder, recipe, metadata, &progress)?;
         session
-            .read(&bytes, Keep::Everything)
+            .read(&saved, Keep::Everything)
             .map_err(LabError::model("read", &path))?;
         let run = Self::open_logs(folder, recipe, lock)?;
-        cut(&run.blocks, &folder.join(BLOCKS), progress.blocks_bytes)?;
-        if let Some(scores) = &run.scores {
-            cut(scores, &folder.join(SCORES), progress.scores_bytes)?;
-        }
+        run.cut_logs(&progress)?;
         // An override, such as more episodes, holds for the next time as well.
         save_recipe(folder, recipe)?;
         Ok((run, progress))
     }
 
     fn open_logs(folder: &Path, recipe: &Recipe, lock: File) -> Result<Self, LabError> {
-        let open = |name: &str| {
-            let path = folder.join(name);
-            OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(&path)
-                .map_err(LabError::file("write", &path))
-        };
-        let scores = recipe.scores.then(|| open(SCORES)).transpose()?;
+        let scores = recipe.scores.then(|| Log::open(folder.join(SCORES)));
         Ok(Self {
+            saving: Background::idle(),
             folder: folder.to_owned(),
-            blocks: open(BLOCKS)?,
-            scores,
+            blocks: Log::open(folder.join(BLOCKS))?,
+            scores: scores.transpose()?,
             _lock: lock,
         })
+    }
+
+    /// Cuts the logs back to where they were.
+    fn cut_logs(&self, progress: &Progress) -> Result<(), LabError> {
+        self.blocks.cut(progress.blocks_bytes)?;
+        let scores = self.scores.as_ref();
+        scores.map_or(Ok(()), |scores| scores.cut(progress.scores_bytes))
     }
 
     /// The folder.
@@ -195,11 +199,7 @@ impl Run {
     }
 
     fn append_row(&mut self, fields: Vec<String>) -> Result<(), LabError> {
-        let path = self.folder.join(BLOCKS);
-        let row = fields.join(",") + "\n";
-        self.blocks
-            .write_all(row.as_bytes())
-            .map_err(LabError::file("write", &path))
+        self.blocks.append(&(fields.join(",") + "\n"))
     }
 
     /// Adds lines to `scores.txt`, if the recipe asks for it.
@@ -207,55 +207,83 @@ impl Run {
     /// # Errors
     /// When they cannot be written.
     pub fn append_scores(&mut self, first: u64, outcomes: &[Outcome]) -> Result<(), LabError> {
-        let Some(file) = &mut self.scores else {
+        let Some(scores) = &mut self.scores else {
             return Ok(());
         };
         let lines: String = (first..)
             .zip(outcomes)
             .map(|(episode, outcome)| format!("episode : {episode}, score : {}\n", outcome.score))
             .collect();
-        file.write_all(lines.as_bytes())
-            .map_err(LabError::file("write", &self.folder.join(SCORES)))
+        scores.append(&lines)
     }
 
-    /// Saves everything that is needed to go on. The logs reach the disk first, so that no
-    /// checkpoint tells of lines that are not there.
+    /// Saves everything that is needed to go on. When this returns, the network may change again, but
+    /// the checkpoint is still on its way to the disk: see [`Run::saved`].
     ///
     /// # Errors
-    /// When it cannot be written, or a weight is not finite; the last checkpoint then stays.
+    /// When it cannot be written, or a weight is not finite; the last checkpoint then stays. Also when
+    /// the save before this one failed.
     pub fn save_checkpoint(
-        &self,
+        &mut self,
         session: &dyn Session,
         mut metadata: Metadata,
         mut progress: Progress,
     ) -> Result<(), LabError> {
-        progress.blocks_bytes = synced_length(&self.blocks, &self.folder.join(BLOCKS))?;
+        progress.blocks_bytes = self.blocks.length()?;
         if let Some(scores) = &self.scores {
-            progress.scores_bytes = synced_length(scores, &self.folder.join(SCORES))?;
+            progress.scores_bytes = scores.length()?;
         }
         let text = serde_json::to_string(&progress).map_err(io::Error::other);
-        let path = self.folder.join(CHECKPOINT);
-        metadata.insert(
-            PROGRESS.to_owned(),
-            text.map_err(LabError::file("write", &path))?,
-        );
-        replace(&path, |out| session.write(&metadata, Keep::Everything, out))
-            .map_err(LabError::model("write", &path))
+        let text = text.map_err(LabError::file("write", &self.folder.join(CHECKPOINT)))?;
+        metadata.insert(PROGRESS.to_owned(), text);
+        self.save(CHECKPOINT, session, &metadata, Keep::Everything)
     }
 
-    /// Saves what playing needs.
+    /// Saves what playing needs, in the same way.
     ///
     /// # Errors
-    /// When it cannot be written, or a weight is not finite.
+    /// When it cannot be written, or a weight is not finite. Also when the save before this one failed.
     pub fn save_model(
-        &self,
+        &mut self,
         session: &dyn Session,
         metadata: &Metadata,
-    ) -> Result<PathBuf, LabError> {
-        let path = self.folder.join(MODEL);
-        replace(&path, |out| session.write(metadata, Keep::Weights, out))
-            .map_err(LabError::model("write", &path))?;
-        Ok(path)
+    ) -> Result<(), LabError> {
+        self.save(MODEL, session, metadata, Keep::Weights)
+    }
+
+    fn save(
+        &mut self,
+        name: &str,
+        session: &dyn Session,
+        metadata: &Metadata,
+        keep: Keep,
+    ) -> Result<(), LabError> {
+        // The last one may have been written aside in the same place.
+        self.saved()?;
+        let path = self.folder.join(name);
+        let part = Part::create(&path).map_err(LabError::file("write", &path))?;
+        let written = session.write(metadata, keep, &part);
+        written.map_err(LabError::model("write", &path))?;
+        let logs = [Some(&self.blocks), self.scores.as_ref()];
+        let logs = logs.into_iter().flatten().map(Log::twin);
+        let logs = logs.collect::<Result<Vec<_>, _>>()?;
+        self.saving.begin(move || {
+            logs.iter().try_for_each(Log::sync)?;
+            part.appear().map_err(LabError::file("write", &path))
+        })
+    }
+
+    /// Whether something is still on its way to the disk.
+    pub fn is_saving(&self) -> bool {
+        self.saving.is_busy()
+    }
+
+    /// Waits until what was saved is on the disk.
+    ///
+    /// # Errors
+    /// When that failed; what was saved before then stays.
+    pub fn saved(&mut self) -> Result<(), LabError> {
+        self.saving.wait()
     }
 }
 
@@ -269,8 +297,7 @@ fn free(folder: &Path) -> Result<(), LabError> {
 
 fn save_recipe(folder: &Path, recipe: &Recipe) -> Result<(), LabError> {
     let path = folder.join(RECIPE);
-    replace(&path, |out| out.write_all(recipe.to_toml().as_bytes()))
-        .map_err(LabError::file("write", &path))
+    replace(&path, recipe.to_toml().as_bytes()).map_err(LabError::file("write", &path))
 }
 
 /// The prefix of the columns that count games by their largest tile.
@@ -285,28 +312,6 @@ fn lock(folder: &Path) -> Result<File, LabError> {
         // A file system without locks: one training a folder is then the user's care.
         Err(fs::TryLockError::Error(_)) => Ok(file),
     }
-}
-
-fn synced_length(file: &File, path: &Path) -> Result<u64, LabError> {
-    let length = || {
-        file.sync_data()?;
-        Ok(file.metadata()?.len())
-    };
-    length().map_err(LabError::file("write", path))
-}
-
-fn cut(file: &File, path: &Path, length: u64) -> Result<(), LabError> {
-    let found = file.metadata().map_err(LabError::file("read", path))?.len();
-    if found < length {
-        let found = format!(
-            "it has {found} bytes where the checkpoint counted {length}; restore it, or begin a new run"
-        );
-        return Err(LabError::Inconsistent {
-            path: path.to_owned(),
-            found,
-        });
-    }
-    file.set_len(length).map_err(LabError::file("write", path))
 }
 
 /// Refuses a recipe by which this checkpoint was not trained. Only what does not touch the past may

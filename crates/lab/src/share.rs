@@ -1,8 +1,10 @@
-//! Games by number, shared out among threads: the one place where threads are started.
+//! Work for threads, and the one place where they are started: games by number, shared out among
+//! them; pieces of a file, likewise; and work that goes on behind the scenes.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
 
 /// Plays the games of `numbers` on `threads` threads until all are played or `stop` says so, and
 /// returns what each came to, in the order of numbers. A game that was begun is finished, so the
@@ -53,6 +55,95 @@ where
     all.into_iter().map(|(_, played)| played).collect()
 }
 
+/// Does `count` things that may fail, and stops soon after the first that does. Of several errors it
+/// returns the one that one thread alone would have met.
+pub(crate) fn try_share<E, F>(
+    threads: usize,
+    count: usize,
+    worker: impl Fn() -> F + Sync,
+) -> Result<(), E>
+where
+    E: Send,
+    F: FnMut(usize) -> Result<(), E>,
+{
+    let failed = AtomicBool::new(false);
+    let stop = || failed.load(Ordering::Relaxed);
+    let done = share(threads.min(count), 0..count as u64, stop, || {
+        let mut work = worker();
+        let failed = &failed;
+        move |number| {
+            let done = work(number as usize);
+            if done.is_err() {
+                failed.store(true, Ordering::Relaxed);
+            }
+            done
+        }
+    });
+    done.into_iter().collect()
+}
+
+/// Work that goes on while its owner does something else, one at a time. Whoever drops it waits.
+pub(crate) struct Background<E> {
+    thread: Option<JoinHandle<Result<(), E>>>,
+}
+
+impl<E: Send + 'static> Background<E> {
+    pub(crate) fn idle() -> Self {
+        Self { thread: None }
+    }
+
+    /// Begins with some work, after the end of what was begun before.
+    ///
+    /// # Errors
+    /// Those of the work before.
+    pub(crate) fn begin(
+        &mut self,
+        work: impl FnOnce() -> Result<(), E> + Send + 'static,
+    ) -> Result<(), E> {
+        self.wait()?;
+        // The work is sent after its thread, so that it is still here if there will be none.
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let wait_for_work = move || receiver.recv().map_or(Ok(()), |work: Work<E>| work());
+        match thread::Builder::new().spawn(wait_for_work) {
+            Ok(thread) => {
+                self.thread = Some(thread);
+                // The channel has room, and the other end waits.
+                let _ = sender.send(Box::new(work));
+                Ok(())
+            }
+            // A system that refuses more threads has to be waited for.
+            Err(_) => work(),
+        }
+    }
+
+    /// Whether it is still at work.
+    pub(crate) fn is_busy(&self) -> bool {
+        let busy = |thread: &JoinHandle<_>| !thread.is_finished();
+        self.thread.as_ref().is_some_and(busy)
+    }
+
+    /// Waits for the work to end.
+    ///
+    /// # Errors
+    /// Those of the work, once.
+    pub(crate) fn wait(&mut self) -> Result<(), E> {
+        match self.thread.take().map(JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(done)) => done,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+type Work<E> = Box<dyn FnOnce() -> Result<(), E> + Send>;
+
+impl<E> Drop for Background<E> {
+    fn drop(&mut self) {
+        // Who wants to hear of errors has waited; here the work shall only not be cut off.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
 /// The number of threads that 0, "all cores", means here.
 pub(crate) fn threads(asked: usize) -> usize {
     if asked > 0 {
@@ -72,6 +163,40 @@ mod tests {
             let played = share(threads, 10..1010, || false, || |number| number * 2);
             assert_eq!(played, (10..1010).map(|n| n * 2).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn the_first_error_counts() {
+        for threads in [1, 2, 7] {
+            let done = try_share(threads, 1000, || {
+                |number| if number < 300 { Ok(()) } else { Err(number) }
+            });
+            assert_eq!(done, Err(300));
+            assert_eq!(try_share::<(), _>(threads, 0, || |_| Err(())), Ok(()));
+        }
+    }
+
+    #[test]
+    fn work_behind_the_scenes_is_waited_for_and_its_error_told_once() {
+        let (tell, told) = mpsc::channel::<()>();
+        let mut background = Background::idle();
+        background
+            .begin(move || told.recv().map_err(|_| "nobody there"))
+            .unwrap();
+        assert!(background.is_busy());
+        drop(tell);
+        assert_eq!(background.begin(|| Ok(())), Err("nobody there"));
+        assert_eq!(background.wait(), Ok(()));
+
+        let (tell, told) = mpsc::channel();
+        background
+            .begin(move || {
+                thread::sleep(std::time::Duration::from_millis(50));
+                tell.send(()).map_err(|_| "nobody there")
+            })
+            .unwrap();
+        drop(background);
+        assert!(told.try_recv().is_ok(), "it was waited for");
     }
 
     #[test]

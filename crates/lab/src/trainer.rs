@@ -2,7 +2,8 @@
 //!
 //! A round ends with a full block, when a checkpoint is due, or when someone wants to stop; all threads
 //! then rest, so what is saved is one consistent moment: the network after exactly the games
-//! 0..n, each with its own random stream. Resting costs the tail of one game a round.
+//! 0..n, each with its own random stream. Resting costs the tail of one game a round, and for a
+//! checkpoint as long as the tables take to copy: the disk is waited for by another thread.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,6 +133,11 @@ impl Trainer {
         let mut due = Instant::now() + between;
         while self.progress.games < self.recipe.episodes && !observer.stop() {
             self.round(due, observer)?;
+            // On a slow disk checkpoints become rarer; the training does not wait for it.
+            if self.run.is_saving() {
+                continue;
+            }
+            self.run.saved()?;
             if Instant::now() >= due {
                 self.save()?;
                 due = Instant::now() + between;
@@ -140,10 +146,11 @@ impl Trainer {
         self.save()?;
         let finished = self.progress.games >= self.recipe.episodes;
         if finished {
-            self.run
-                .save_model(self.session.as_ref(), &self.metadata())?;
+            let metadata = self.metadata();
+            self.run.save_model(self.session.as_ref(), &metadata)?;
         }
         self.draw()?;
+        self.run.saved()?;
         Ok(if finished {
             Ending::Finished
         } else {
@@ -162,12 +169,14 @@ impl Trainer {
         let last = first.saturating_add(left).min(self.recipe.episodes);
         let begun = Instant::now();
         let played = AtomicBool::new(false);
+        let run = &self.run;
+        let time_to_save = || Instant::now() >= due && !run.is_saving();
         let lesson = Lesson {
             numbers: first..last,
             seed: self.recipe.seed,
             threads: threads(self.recipe.threads),
             // A round has at least one game, however soon the next checkpoint is due.
-            stop: &|| observer.stop() || (played.load(Ordering::Relaxed) && Instant::now() >= due),
+            stop: &|| observer.stop() || (played.load(Ordering::Relaxed) && time_to_save()),
             seen: &|outcome| {
                 played.store(true, Ordering::Relaxed);
                 observer.game(outcome);
@@ -202,17 +211,15 @@ impl Trainer {
         Ok(())
     }
 
-    fn save(&self) -> Result<(), LabError> {
-        let progress = self.progress.clone();
-        let saved = self
-            .run
-            .save_checkpoint(self.session.as_ref(), self.metadata(), progress);
-        saved.map_err(|error| self.broken(error))?;
-        Ok(())
+    fn save(&mut self) -> Result<(), LabError> {
+        let (metadata, progress) = (self.metadata(), self.progress.clone());
+        let session = self.session.as_ref();
+        let saved = self.run.save_checkpoint(session, metadata, progress);
+        saved.map_err(|error| self.broken(error))
     }
 
     /// A weight that turns out not to be a number when it is saved has broken the training as well.
-    fn broken(&self, error: LabError) -> LabError {
+    fn broken(&mut self, error: LabError) -> LabError {
         match error {
             LabError::Model {
                 source: NativeError::NotFinite { .. },
@@ -222,7 +229,9 @@ impl Trainer {
         }
     }
 
-    fn broke(&self) -> LabError {
+    fn broke(&mut self) -> LabError {
+        // Whether there is a checkpoint is known when the last one has appeared, or failed to.
+        let _ = self.run.saved();
         let games = self.progress.games;
         LabError::Broken {
             games,
@@ -245,4 +254,84 @@ fn network(recipe: &Recipe, initial: f32) -> Result<(Player, Box<dyn Session>), 
     let player = Player::of(recipe)?;
     let session = registry::session(&player, recipe.learner.rule, initial)?;
     Ok((player, session))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::sync::atomic::AtomicU64;
+
+    /// Does something after every game.
+    struct Meddler<F: Fn(u64) + Sync> {
+        games: AtomicU64,
+        after: F,
+    }
+
+    impl<F: Fn(u64) + Sync> Observer for Meddler<F> {
+        fn game(&self, _: &Outcome) {
+            (self.after)(self.games.fetch_add(1, Ordering::Relaxed));
+        }
+        fn block(&self, _: u64, _: &Tally) {}
+        fn stop(&self) -> bool {
+            false
+        }
+    }
+
+    fn train(folder: &Path, seconds: &str, after: impl Fn(u64) + Sync) -> Result<Ending, LabError> {
+        let overrides = [
+            "tuples=012",
+            "board=3x3",
+            "episodes=300",
+            "threads=2",
+            &format!("checkpoint_seconds={seconds}"),
+        ];
+        let recipe = Recipe::load("quick", &overrides.map(str::to_owned))?;
+        let mut trainer = Trainer::new(recipe, folder)?;
+        let games = AtomicU64::new(0);
+        trainer.train(&Meddler { games, after })
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        entries.map(|entry| name(entry.unwrap())).collect()
+    }
+
+    /// What cannot get its name is written well enough, and fails behind the training's back.
+    #[test]
+    fn a_checkpoint_that_does_not_appear_is_an_error() {
+        for seconds in ["0.000001", "60"] {
+            let parent = tempfile::tempdir().unwrap();
+            let folder = parent.path().join("run");
+            let checkpoint = folder.join("checkpoint.safetensors");
+            let failed = train(&folder, seconds, |game| {
+                if game == 0 {
+                    fs::create_dir(&checkpoint).unwrap();
+                }
+            });
+            let error = failed.unwrap_err();
+            assert!(
+                matches!(&error, LabError::File { action: "write", path, .. } if *path == checkpoint),
+                "{error}"
+            );
+            let names = names(&folder);
+            assert!(!names.iter().any(|n| n.ends_with(".part")), "{names:?}");
+            assert!(!names.contains(&"model.safetensors".to_owned()));
+        }
+    }
+
+    #[test]
+    fn all_is_there_when_a_training_ends() {
+        for seconds in ["0.000001", "60"] {
+            let parent = tempfile::tempdir().unwrap();
+            let folder = parent.path().join("run");
+            assert_eq!(train(&folder, seconds, |_| ()).unwrap(), Ending::Finished);
+            assert_eq!(run::model_games(&folder), Some(300));
+            let names = names(&folder);
+            assert!(!names.iter().any(|n| n.ends_with(".part")), "{names:?}");
+            let resumed = Trainer::resume(&folder, &[]).unwrap();
+            assert!(resumed.is_done());
+        }
+    }
 }

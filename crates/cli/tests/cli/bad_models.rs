@@ -144,14 +144,22 @@ pub fn many_long_tuples(cells: usize) -> String {
 }
 
 #[test]
-fn a_file_larger_than_the_memory_is_not_read() {
+fn a_file_larger_than_the_memory_is_refused_by_its_header() {
     let (lab, _) = model();
     let file = File::create(lab.path("sparse")).expect("a file");
     if file.set_len(4 << 40).is_err() {
         eprintln!("SKIPPED: this file system has no files of 4 TiB, not even empty ones");
         return;
     }
-    lab.refuses("eval sparse --games 5", &["sparse", "memory"]);
+    lab.refuses("eval sparse --games 5", &["sparse", "not a usable model"]);
+    // With a header of ours that promises as much.
+    let mut bytes = lab.bytes("run/model.safetensors");
+    bytes.truncate(8 + u64::from_le_bytes(bytes[..8].try_into().expect("8 bytes")) as usize);
+    lab.write("sparse", bytes);
+    let file = File::options().write(true).open(lab.path("sparse"));
+    let grown = file.and_then(|file| file.set_len(4 << 40));
+    grown.expect("a file as large as before");
+    lab.refuses("eval sparse --games 5", &["sparse", "not a usable model"]);
 }
 
 /// The model with one thing changed.

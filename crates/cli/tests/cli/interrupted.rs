@@ -74,6 +74,28 @@ fn killed_before_the_first_checkpoint_is_due() {
     same_run(&lab, "whole", "cut", 6900);
 }
 
+/// What a kill leaves when a checkpoint is written but has not got its name: all of it, or a half,
+/// and logs that have grown since.
+#[test]
+fn killed_between_the_halves_of_a_save() {
+    let lab = Lab::new();
+    let train = format!("train --threads 1 {RESTLESS} --seed 3");
+    lab.run(&format!("{train} --episodes 500 --out whole"))
+        .succeeds();
+    let later = lab.bytes("whole/checkpoint.safetensors");
+    for part in [&later[..], &later[..later.len() / 2], b""] {
+        lab.run(&format!("{train} --episodes 200 --out cut"))
+            .succeeds();
+        lab.write("cut/.checkpoint.safetensors.part", part);
+        lab.write("cut/blocks.csv", lab.text("whole/blocks.csv"));
+        lab.write("cut/scores.txt", lab.text("whole/scores.txt"));
+        lab.run("train --resume cut --episodes 500").succeeds();
+        same_run(&lab, "whole", "cut", 500);
+        assert!(!lab.exists("cut/.checkpoint.safetensors.part"));
+        fs::remove_dir_all(lab.path("cut")).expect("a folder of ours");
+    }
+}
+
 /// Trains into `run` with kill -9 at random moments, and then to the end.
 fn train_under_fire(lab: &Lab, train: &str, run: &str) {
     let seed = SystemTime::UNIX_EPOCH

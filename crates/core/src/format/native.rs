@@ -5,16 +5,28 @@
 //! also has `012345.e` and `012345.a`. The metadata is flat text; its keys are in docs/formats/native.md.
 //!
 //! The header is written here, not by the safetensors crate, whose unordered metadata would make two
-//! equal models differ in their bytes. Reading and its checks are the crate's.
+//! equal models differ in their bytes. The checks of what is read are the crate's; but it wants the
+//! whole file in memory, so the header is read here as well, and tensors go past in pieces.
 
-use std::collections::BTreeMap;
+mod layout;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read, Write};
 
-use safetensors::{Dtype, SafeTensorError, SafeTensors};
+use safetensors::tensor::TensorInfo;
+use safetensors::{Dtype, SafeTensorError};
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use thiserror::Error;
 
-use crate::ntuple::{Pattern, Tables, TupleSet, Weight};
+use crate::ntuple::{Tables, TupleSet, Weight};
+use layout::Tensor;
+pub use layout::{Buffer, Layout, Piece};
+
+/// The longest header that the format allows.
+const LONGEST_HEADER: u64 = 100_000_000;
 
 /// Flat text about a model.
 pub type Metadata = BTreeMap<String, String>;
@@ -51,7 +63,7 @@ pub enum NativeError {
         /// NaN or an infinity.
         found: f32,
     },
-    /// Writing failed.
+    /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -74,7 +86,63 @@ impl Keep {
     }
 }
 
-/// Writes a network; the same network and metadata always give the same bytes.
+/// The beginning of a new file, and where the numbers of the network go behind it. The same network
+/// and metadata always give the same.
+pub fn lay_out<W: Weight>(
+    network: &Tables<W>,
+    metadata: &Metadata,
+    keep: Keep,
+) -> (Vec<u8>, Layout) {
+    let mut at = 0;
+    let mut tensors: Vec<Tensor> = tensors::<W>(network.tuples(), keep).collect();
+    for tensor in &mut tensors {
+        tensor.at = at;
+        at = tensor.end();
+    }
+    let text = header(&tensors, metadata);
+    let header = [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    for tensor in &mut tensors {
+        tensor.at += header.len() as u64;
+    }
+    (header, Layout { tensors })
+}
+
+/// The tensors of a network in the order of its tuples, not placed yet.
+fn tensors<W: Weight>(tuples: &TupleSet, keep: Keep) -> impl Iterator<Item = Tensor> {
+    let patterns = tuples.patterns().iter().enumerate();
+    patterns.flat_map(move |(tuple, pattern)| {
+        let parts = keep.parts::<W>().iter().enumerate();
+        parts.map(move |(part, suffix)| Tensor {
+            name: format!("{pattern}{suffix}"),
+            tuple,
+            part,
+            numbers: pattern.weights(),
+            at: 0,
+        })
+    })
+}
+
+/// The JSON header, padded so that the first tensor starts at a multiple of 4096 bytes: whole pages
+/// of zeros can then be left out as holes by a writer that knows how.
+fn header(tensors: &[Tensor], metadata: &Metadata) -> String {
+    let mut entries = serde_json::Map::new();
+    entries.insert("__metadata__".to_owned(), json!(metadata));
+    for tensor in tensors {
+        let entry = json!({
+            "dtype": "F32",
+            "shape": [tensor.numbers],
+            "data_offsets": [tensor.at, tensor.end()],
+        });
+        entries.insert(tensor.name.clone(), entry);
+    }
+    let mut text = Json::Object(entries).to_string();
+    let padded = (text.len() + 8).next_multiple_of(4096) - 8;
+    text.extend(std::iter::repeat_n(' ', padded - text.len()));
+    text
+}
+
+/// Writes a network from its first byte to its last; [`lay_out`] is for those who write several
+/// pieces at once.
 ///
 /// # Errors
 /// When writing fails, or at a weight that is not finite: such a network is not worth keeping.
@@ -84,74 +152,116 @@ pub fn write<W: Weight>(
     keep: Keep,
     out: &mut impl Write,
 ) -> Result<(), NativeError> {
-    let parts = keep.parts::<W>();
-    let header = header(network.tuples(), metadata, parts);
-    out.write_all(&(header.len() as u64).to_le_bytes())?;
-    out.write_all(header.as_bytes())?;
-
-    let mut buffer = Vec::with_capacity(1 << 16);
-    for (tuple, pattern) in network.tuples().patterns().iter().enumerate() {
-        for (part, suffix) in parts.iter().enumerate() {
-            for n in 0..pattern.weights().div_ceil(1 << 14) {
-                buffer.clear();
-                let mut weights = vec![0f32; (1 << 14).min(pattern.weights())];
-                network.export(tuple, part, n << 14, &mut weights);
-                for (k, found) in weights.into_iter().enumerate() {
-                    if !found.is_finite() {
-                        let table = format!("{pattern}{suffix}");
-                        return Err(NativeError::NotFinite {
-                            table,
-                            index: (n << 14) + k,
-                            found,
-                        });
-                    }
-                    buffer.extend_from_slice(&found.to_le_bytes());
-                }
-                out.write_all(&buffer)?;
-            }
-        }
+    let (header, layout) = lay_out(network, metadata, keep);
+    out.write_all(&header)?;
+    let mut buffer = Buffer::default();
+    for piece in layout.pieces() {
+        out.write_all(piece.export(network, &mut buffer)?)?;
     }
     Ok(())
 }
 
-/// The JSON header, padded so that the first tensor starts at a multiple of 4096 bytes: whole pages
-/// of zeros can then be left out as holes by a writer that knows how.
-fn header(tuples: &TupleSet, metadata: &Metadata, parts: &[&str]) -> String {
-    let mut entries = serde_json::Map::new();
-    entries.insert("__metadata__".to_owned(), json!(metadata));
-    let mut start = 0;
-    for pattern in tuples.patterns() {
-        for part in parts {
-            let end = start + 4 * pattern.weights();
-            let entry = json!({ "dtype": "F32", "shape": [pattern.weights()], "data_offsets": [start, end] });
-            entries.insert(format!("{pattern}{part}"), entry);
-            start = end;
-        }
-    }
-    let mut text = Json::Object(entries).to_string();
-    let padded = (text.len() + 8).next_multiple_of(4096) - 8;
-    text.extend(std::iter::repeat_n(' ', padded - text.len()));
-    text
+/// What a file of ours says about itself, checked against the size of the file.
+#[derive(Debug)]
+pub struct Header {
+    metadata: Metadata,
+    tensors: safetensors::tensor::Metadata,
+    /// The place of the first tensor.
+    data: u64,
 }
 
-/// The metadata of a model, after the header has been checked against the size of the file.
-///
-/// # Errors
-/// When the bytes are not safetensors, or not ours.
-pub fn read_metadata(bytes: &[u8]) -> Result<Metadata, NativeError> {
-    let (_, header) = SafeTensors::read_metadata(bytes)?;
-    SafeTensors::deserialize(bytes)?;
-    let metadata = header
-        .metadata()
-        .as_ref()
-        .ok_or(NativeError::Foreign("afterstate"))?;
-    if !metadata.contains_key("afterstate") {
-        return Err(NativeError::Foreign("afterstate"));
+/// The header's entries as JSON has them.
+#[derive(Deserialize)]
+struct Entries {
+    #[serde(rename = "__metadata__")]
+    metadata: Option<HashMap<String, String>>,
+    #[serde(flatten)]
+    tensors: HashMap<String, TensorInfo>,
+}
+
+impl Header {
+    /// Reads the beginning of a file of `size` bytes.
+    ///
+    /// # Errors
+    /// When it is not safetensors, or not ours.
+    pub fn read(file: &mut impl Read, size: u64) -> Result<Self, NativeError> {
+        let mut length = [0; 8];
+        let Some(room) = size.checked_sub(8) else {
+            return Err(SafeTensorError::HeaderTooSmall.into());
+        };
+        file.read_exact(&mut length)?;
+        let length = u64::from_le_bytes(length);
+        if length > LONGEST_HEADER {
+            return Err(SafeTensorError::HeaderTooLarge.into());
+        }
+        if length > room {
+            return Err(SafeTensorError::InvalidHeaderLength.into());
+        }
+        let mut text = vec![0; length as usize];
+        file.read_exact(&mut text)?;
+        Self::parse(&text, room - length)
     }
-    Ok(metadata
-        .iter()
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect())
+
+    /// The checks of tensors against each other and their own shapes are those of safetensors.
+    fn parse(text: &[u8], data: u64) -> Result<Self, NativeError> {
+        let json = std::str::from_utf8(text).map_err(SafeTensorError::InvalidHeader)?;
+        let entries: Entries =
+            serde_json::from_str(json).map_err(SafeTensorError::InvalidHeaderDeserialization)?;
+        let mut tensors: Vec<_> = entries.tensors.into_iter().collect();
+        tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
+        let tensors = safetensors::tensor::Metadata::new(None, tensors)?;
+        if tensors.data_len() as u64 != data {
+            return Err(SafeTensorError::MetadataIncompleteBuffer.into());
+        }
+        let metadata = entries.metadata.unwrap_or_default();
+        if !metadata.contains_key("afterstate") {
+            return Err(NativeError::Foreign("afterstate"));
+        }
+        Ok(Self {
+            metadata: metadata.into_iter().collect(),
+            tensors,
+            data: 8 + text.len() as u64,
+        })
+    }
+
+    /// The metadata.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Where the numbers of a network are in the file.
+    ///
+    /// # Errors
+    /// When a table is missing or has the wrong size.
+    pub fn layout<W: Weight>(
+        &self,
+        network: &Tables<W>,
+        keep: Keep,
+    ) -> Result<Layout, NativeError> {
+        let tensors = tensors::<W>(network.tuples(), keep).map(|tensor| self.place(tensor));
+        Ok(Layout {
+            tensors: tensors.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn place(&self, tensor: Tensor) -> Result<Tensor, NativeError> {
+        let Some(found) = self.tensors.info(&tensor.name) else {
+            return Err(NativeError::NoTable(tensor.name));
+        };
+        // Checked not to overflow when the header was read.
+        let numbers: usize = found.shape.iter().product();
+        if found.dtype != Dtype::F32 || numbers != tensor.numbers {
+            return Err(NativeError::Table {
+                table: tensor.name,
+                found: format!("{:?} numbers of type {:?}", found.shape, found.dtype),
+                expected: tensor.numbers,
+            });
+        }
+        Ok(Tensor {
+            at: self.data + found.data_offsets.0 as u64,
+            ..tensor
+        })
+    }
 }
 
 /// The metadata from the beginning of a file, without a look at the rest; `None` if there is none.
@@ -170,175 +280,18 @@ pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
     )
 }
 
-/// Fills a new network from a file. Zeros are skipped: they are there already, and writing them
-/// would only take up memory.
+/// Fills a new network from the bytes of a file, from the first to the last; [`Header`] is for those
+/// who read several pieces at once.
 ///
 /// # Errors
 /// When a table is missing, has the wrong size, or holds something that is not a number.
 pub fn read<W: Weight>(bytes: &[u8], network: &Tables<W>, keep: Keep) -> Result<(), NativeError> {
-    let tensors = SafeTensors::deserialize(bytes)?;
-    for (tuple, pattern) in network.tuples().patterns().iter().enumerate() {
-        for (part, suffix) in keep.parts::<W>().iter().enumerate() {
-            read_table(&tensors, pattern, suffix, network, tuple, part)?;
-        }
+    let header = Header::read(&mut &bytes[..], bytes.len() as u64)?;
+    let mut buffer = Buffer::default();
+    for piece in header.layout(network, keep)?.pieces() {
+        // The header was checked against these bytes, so all of its places are within them.
+        let mut from = &bytes[piece.at() as usize..];
+        piece.import(network, &mut buffer, |bytes| from.read_exact(bytes))?;
     }
     Ok(())
-}
-
-fn read_table<W: Weight>(
-    tensors: &SafeTensors<'_>,
-    pattern: &Pattern,
-    suffix: &str,
-    network: &Tables<W>,
-    tuple: usize,
-    part: usize,
-) -> Result<(), NativeError> {
-    let name = format!("{pattern}{suffix}");
-    let tensor = tensors
-        .tensor(&name)
-        .map_err(|_| NativeError::NoTable(name.clone()))?;
-    let numbers: usize = tensor.shape().iter().product();
-    if tensor.dtype() != Dtype::F32 || numbers != pattern.weights() {
-        let found = format!("{:?} numbers of type {:?}", tensor.shape(), tensor.dtype());
-        return Err(NativeError::Table {
-            table: name,
-            found,
-            expected: pattern.weights(),
-        });
-    }
-    let (values, _) = tensor.data().as_chunks::<4>();
-    for (index, value) in values.iter().enumerate() {
-        let found = f32::from_le_bytes(*value);
-        if !found.is_finite() {
-            return Err(NativeError::NotFinite {
-                table: name,
-                index,
-                found,
-            });
-        }
-        if found != 0.0 {
-            network.import(tuple, part, index, &[found]);
-        }
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::game::{Board, Shape};
-    use crate::ntuple::{Coherent, Indices, Network, Plain};
-    use proptest::prelude::*;
-
-    fn tuples() -> TupleSet {
-        TupleSet::parse("0123 45", Shape::FOUR, true).unwrap()
-    }
-
-    fn trained() -> Tables<Coherent> {
-        let network = Tables::new(&tuples(), 0.0).unwrap();
-        let mut at = Indices::default();
-        for (n, target) in [3.0, -5.0, 7.0].into_iter().enumerate() {
-            let board = Board::from_packed(0x1234_5678_0000_1111 << n);
-            network.find([board; 4], &mut at);
-            network.update(board, &mut at, 0, target, 0.5);
-        }
-        network
-    }
-
-    fn file(keep: Keep) -> Vec<u8> {
-        let metadata = Metadata::from([
-            ("afterstate".into(), "1".into()),
-            ("game".into(), "2048".into()),
-        ]);
-        let mut bytes = Vec::new();
-        write(&trained(), &metadata, keep, &mut bytes).unwrap();
-        bytes
-    }
-
-    fn parts<W: Weight>(network: &Tables<W>) -> Vec<u32> {
-        let mut bits = Vec::new();
-        for (tuple, pattern) in network.tuples().patterns().iter().enumerate() {
-            for part in 0..W::PARTS.len() {
-                let mut numbers = vec![0.0; pattern.weights()];
-                network.export(tuple, part, 0, &mut numbers);
-                bits.extend(numbers.into_iter().map(f32::to_bits));
-            }
-        }
-        bits
-    }
-
-    #[test]
-    fn there_and_back() {
-        let bytes = file(Keep::Everything);
-        assert_eq!(read_metadata(&bytes).unwrap()["game"], "2048");
-        assert_eq!(peek_metadata(&mut &bytes[..]), read_metadata(&bytes).ok());
-        assert_eq!(peek_metadata(&mut &bytes[..100]), None);
-        let network: Tables<Coherent> = Tables::new(&tuples(), 0.0).unwrap();
-        read(&bytes, &network, Keep::Everything).unwrap();
-        assert_eq!(parts(&network), parts(&trained()));
-        assert_eq!(bytes, file(Keep::Everything), "the same bytes every time");
-    }
-
-    #[test]
-    fn a_player_needs_no_sums() {
-        let bytes = file(Keep::Weights);
-        let network: Tables<Plain> = Tables::new(&tuples(), 0.0).unwrap();
-        read(&bytes, &network, Keep::Weights).unwrap();
-        let board = Board::from_packed(0x1234_5678_0000_1111);
-        assert_eq!(network.value(board), trained().value(board));
-        let learner: Tables<Coherent> = Tables::new(&tuples(), 0.0).unwrap();
-        let missing = read(&bytes, &learner, Keep::Everything).unwrap_err();
-        assert!(matches!(missing, NativeError::NoTable(name) if name == "0123.e"));
-    }
-
-    #[test]
-    fn wrong_tables_are_named() {
-        let bytes = file(Keep::Weights);
-        let other = TupleSet::parse("0123 4567", Shape::FOUR, true).unwrap();
-        let network: Tables<Plain> = Tables::new(&other, 0.0).unwrap();
-        let missing = read(&bytes, &network, Keep::Weights).unwrap_err();
-        assert!(matches!(missing, NativeError::NoTable(name) if name == "4567"));
-    }
-
-    #[test]
-    fn a_nan_is_neither_written_nor_read() {
-        let network = trained();
-        network.import(1, 0, 7, &[f32::NAN]);
-        let broken = write(&network, &Metadata::new(), Keep::Weights, &mut Vec::new()).unwrap_err();
-        assert!(matches!(broken, NativeError::NotFinite { table, index: 7, .. } if table == "45"));
-
-        let mut bytes = file(Keep::Weights);
-        let end = bytes.len();
-        bytes[end - 4..].copy_from_slice(&f32::INFINITY.to_le_bytes());
-        let network: Tables<Plain> = Tables::new(&tuples(), 0.0).unwrap();
-        assert!(matches!(
-            read(&bytes, &network, Keep::Weights),
-            Err(NativeError::NotFinite { index: 255, .. })
-        ));
-    }
-
-    #[test]
-    fn every_truncation_is_an_error() {
-        let bytes = file(Keep::Weights);
-        for end in (0..5000).chain((5000..bytes.len()).step_by(997)) {
-            assert!(read_metadata(&bytes[..end]).is_err(), "{end} bytes");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn garbage_is_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..4096)) {
-            prop_assert!(read_metadata(&bytes).is_err());
-        }
-
-        #[test]
-        fn damage_never_panics(place in 0usize..5000, byte: u8) {
-            let mut bytes = file(Keep::Weights);
-            bytes[place] = byte;
-            if read_metadata(&bytes).is_ok() {
-                let network: Tables<Plain> = Tables::new(&tuples(), 0.0).unwrap();
-                let _ = read(&bytes, &network, Keep::Weights);
-            }
-        }
-    }
 }

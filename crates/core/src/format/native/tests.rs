@@ -1,0 +1,220 @@
+use super::*;
+use crate::game::{Board, Shape};
+use crate::ntuple::{Coherent, Indices, Network, Plain};
+use proptest::prelude::*;
+
+fn tuples() -> TupleSet {
+    TupleSet::parse("0123 45", Shape::FOUR, true).unwrap()
+}
+
+fn empty<W: Weight>() -> Tables<W> {
+    Tables::new(&tuples(), 0.0).unwrap()
+}
+
+fn trained() -> Tables<Coherent> {
+    let network = empty();
+    let mut at = Indices::default();
+    for (n, target) in [3.0, -5.0, 7.0].into_iter().enumerate() {
+        let board = Board::from_packed(0x1234_5678_0000_1111 << n);
+        network.find(board, &mut at);
+        network.update(board, &mut at, target, 0.5);
+    }
+    network
+}
+
+fn metadata() -> Metadata {
+    let entries = [("afterstate", "1"), ("game", "2048")];
+    entries
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into()
+}
+
+fn file(keep: Keep) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write(&trained(), &metadata(), keep, &mut bytes).unwrap();
+    bytes
+}
+
+fn read_header(bytes: &[u8]) -> Result<Header, NativeError> {
+    Header::read(&mut &bytes[..], bytes.len() as u64)
+}
+
+/// A file with this header and so many bytes of tensors.
+fn file_of(header: &Json, data: usize) -> Vec<u8> {
+    let text = header.to_string();
+    let length = (text.len() as u64).to_le_bytes();
+    [&length[..], text.as_bytes(), &vec![0; data]].concat()
+}
+
+fn numbers<W: Weight>(network: &Tables<W>) -> Vec<u32> {
+    let export = |tensor: Tensor| {
+        let mut values = vec![0.0; tensor.numbers];
+        network.export(tensor.tuple, tensor.part, 0, &mut values);
+        values.into_iter().map(f32::to_bits)
+    };
+    tensors::<W>(network.tuples(), Keep::Everything)
+        .flat_map(export)
+        .collect()
+}
+
+#[test]
+fn there_and_back() {
+    let bytes = file(Keep::Everything);
+    assert_eq!(read_header(&bytes).unwrap().metadata(), &metadata());
+    assert_eq!(peek_metadata(&mut &bytes[..]), Some(metadata()));
+    assert_eq!(peek_metadata(&mut &bytes[..100]), None);
+    let network: Tables<Coherent> = empty();
+    read(&bytes, &network, Keep::Everything).unwrap();
+    assert_eq!(numbers(&network), numbers(&trained()));
+    assert_eq!(bytes, file(Keep::Everything), "the same bytes every time");
+}
+
+#[test]
+fn pieces_may_be_carried_in_any_order() {
+    // A table of several pieces, and one that is smaller than a piece.
+    let tuples = TupleSet::parse("01234 45", Shape::FOUR, true).unwrap();
+    let network: Tables<Coherent> = Tables::new(&tuples, 0.0).unwrap();
+    for (place, value) in [(0, 1.5), (65_535, 2.5), (65_536, -3.5), (1_048_575, 4.5)] {
+        network.import(0, place % 3, place, &[value]);
+    }
+    network.import(1, 2, 255, &[9.0]);
+    let mut serial = Vec::new();
+    write(&network, &metadata(), Keep::Everything, &mut serial).unwrap();
+
+    let (header, layout) = lay_out(&network, &metadata(), Keep::Everything);
+    let mut bytes = vec![0; layout.end() as usize];
+    bytes[..header.len()].copy_from_slice(&header);
+    let mut buffer = Buffer::default();
+    for piece in layout.pieces().iter().rev() {
+        let exported = piece.export(&network, &mut buffer).unwrap();
+        let at = piece.at() as usize;
+        bytes[at..at + exported.len()].copy_from_slice(exported);
+    }
+    assert!(bytes == serial);
+
+    let header = read_header(&bytes).unwrap();
+    let copy: Tables<Coherent> = Tables::new(&tuples, 0.0).unwrap();
+    let found = header.layout(&copy, Keep::Everything).unwrap();
+    assert_eq!(found, layout);
+    for piece in found.pieces().iter().rev() {
+        let mut from = &bytes[piece.at() as usize..];
+        let fill = |bytes: &mut [u8]| from.read_exact(bytes);
+        piece.import(&copy, &mut buffer, fill).unwrap();
+    }
+    assert!(numbers(&copy) == numbers(&network));
+
+    network.import(0, 1, 200_000, &[f32::NAN]);
+    let broken = write(&network, &metadata(), Keep::Everything, &mut io::sink()).unwrap_err();
+    assert!(
+        matches!(broken, NativeError::NotFinite { table, index: 200_000, .. } if table == "01234.e")
+    );
+}
+
+#[test]
+fn a_player_needs_no_sums() {
+    let bytes = file(Keep::Weights);
+    let network: Tables<Plain> = empty();
+    read(&bytes, &network, Keep::Weights).unwrap();
+    let board = Board::from_packed(0x1234_5678_0000_1111);
+    assert_eq!(network.value(board), trained().value(board));
+    let learner: Tables<Coherent> = empty();
+    let missing = read(&bytes, &learner, Keep::Everything).unwrap_err();
+    assert!(matches!(missing, NativeError::NoTable(name) if name == "0123.e"));
+}
+
+#[test]
+fn wrong_tables_are_named() {
+    let bytes = file(Keep::Weights);
+    let other = TupleSet::parse("0123 4567", Shape::FOUR, true).unwrap();
+    let network: Tables<Plain> = Tables::new(&other, 0.0).unwrap();
+    let missing = read(&bytes, &network, Keep::Weights).unwrap_err();
+    assert!(matches!(missing, NativeError::NoTable(name) if name == "4567"));
+}
+
+#[test]
+fn a_nan_is_neither_written_nor_read() {
+    let network = trained();
+    network.import(1, 0, 7, &[f32::NAN]);
+    let broken = write(&network, &Metadata::new(), Keep::Weights, &mut Vec::new()).unwrap_err();
+    assert!(matches!(broken, NativeError::NotFinite { table, index: 7, .. } if table == "45"));
+
+    let mut bytes = file(Keep::Weights);
+    let end = bytes.len();
+    bytes[end - 4..].copy_from_slice(&f32::INFINITY.to_le_bytes());
+    let network: Tables<Plain> = empty();
+    assert!(matches!(
+        read(&bytes, &network, Keep::Weights),
+        Err(NativeError::NotFinite { index: 255, .. })
+    ));
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    let bytes = file(Keep::Weights);
+    for end in (0..5000).chain((5000..bytes.len()).step_by(997)) {
+        assert!(read_header(&bytes[..end]).is_err(), "{end} bytes");
+    }
+}
+
+#[test]
+fn a_header_longer_than_its_file_is_not_allocated() {
+    let mut bytes = file(Keep::Weights);
+    for (length, error) in [
+        (bytes.len() as u64 - 7, "invalid header length"),
+        (LONGEST_HEADER, "invalid header length"),
+        (LONGEST_HEADER + 1, "header too large"),
+        (u64::MAX, "header too large"),
+    ] {
+        bytes[..8].copy_from_slice(&length.to_le_bytes());
+        let found = read_header(&bytes).unwrap_err().to_string();
+        assert!(found.contains(error), "{length}: {found}");
+    }
+    // A file that became shorter after its size was asked for.
+    let bytes = file(Keep::Weights);
+    let shorter = Header::read(&mut &bytes[..100], bytes.len() as u64);
+    assert!(matches!(shorter, Err(NativeError::Io(_))));
+}
+
+#[test]
+fn tensors_that_overlap_or_leave_gaps_are_errors() {
+    let of = |offsets: [[u64; 2]; 2], data| {
+        let tensor = |[start, end]: [u64; 2]| {
+            let numbers = end.saturating_sub(start) / 4;
+            json!({ "dtype": "F32", "shape": [numbers], "data_offsets": [start, end] })
+        };
+        let [a, b] = offsets.map(tensor);
+        let header = json!({ "__metadata__": metadata(), "0123": a, "45": b });
+        read_header(&file_of(&header, data)).map(|_| ())
+    };
+    of([[0, 64], [64, 128]], 128).unwrap();
+    for (offsets, data) in [
+        ([[0, 64], [32, 96]], 96),
+        ([[0, 64], [0, 64]], 64),
+        ([[0, 64], [96, 128]], 128),
+        ([[64, 0], [64, 128]], 128),
+        ([[0, 64], [64, 128]], 127),
+        ([[0, 64], [64, 128]], 129),
+        ([[0, 1 << 60], [1 << 60, 1 << 61]], 0),
+        ([[0, u64::MAX], [u64::MAX, u64::MAX]], 0),
+    ] {
+        let found = of(offsets, data);
+        assert!(
+            matches!(found, Err(NativeError::Safetensors(_))),
+            "{offsets:?}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn garbage_is_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..4096)) {
+        prop_assert!(read_header(&bytes).is_err());
+    }
+
+    #[test]
+    fn damage_never_panics(place in 0usize..5000, byte: u8) {
+        let mut bytes = file(Keep::Weights);
+        bytes[place] = byte;
+        let _ = read(&bytes, &empty::<Plain>(), Keep::Weights);
+    }
+}

@@ -1,0 +1,178 @@
+//! Tables into files and back, a piece at a time on every core, with no second copy of them.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use afterstate::format::native::{
+    self, Buffer, Header, Keep, Layout, Metadata, NativeError, Piece,
+};
+use afterstate::ntuple::{Tables, Weight};
+
+use crate::LabError;
+use crate::disk::{Part, Shared};
+use crate::share::{threads, try_share};
+
+/// Writes the first half of a file: it has all its bytes, but no name and no place on the disk yet.
+///
+/// # Errors
+/// When it cannot be written, or at the first weight that is not finite.
+pub(crate) fn write<W: Weight>(
+    tables: &Tables<W>,
+    metadata: &Metadata,
+    keep: Keep,
+    part: &Part,
+) -> Result<(), NativeError> {
+    let (header, layout) = native::lay_out(tables, metadata, keep);
+    part.write_at(&header, 0)?;
+    part.set_len(layout.end())?;
+    carry(&layout, |piece, buffer| {
+        Ok(part.write_at(piece.export(tables, buffer)?, piece.at())?)
+    })
+}
+
+/// A model or a checkpoint that is open for reading.
+pub struct Saved {
+    file: Shared,
+    header: Header,
+}
+
+impl Saved {
+    /// Opens a file and checks its header.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or is not ours.
+    pub(crate) fn open(path: &Path) -> Result<Self, LabError> {
+        let (mut file, size) = open(path).map_err(LabError::file("read", path))?;
+        let header = Header::read(&mut file, size).map_err(LabError::model("read", path))?;
+        Ok(Self {
+            file: Shared::new(file),
+            header,
+        })
+    }
+
+    /// The metadata.
+    pub(crate) fn metadata(&self) -> &Metadata {
+        self.header.metadata()
+    }
+
+    /// Fills new tables.
+    ///
+    /// # Errors
+    /// When a table is missing, has the wrong size, or holds something that is not a number.
+    pub(crate) fn read<W: Weight>(
+        &self,
+        tables: &Tables<W>,
+        keep: Keep,
+    ) -> Result<(), NativeError> {
+        let layout = self.header.layout(tables, keep)?;
+        carry(&layout, |piece, buffer| {
+            let fill = |bytes: &mut [u8]| self.file.read_at(bytes, piece.at());
+            piece.import(tables, buffer, fill)
+        })
+    }
+}
+
+/// A file with its size. Devices and pipes have none, and opening a pipe would wait for ever.
+fn open(path: &Path) -> io::Result<(File, u64)> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    Ok((file, size))
+}
+
+fn carry(
+    layout: &Layout,
+    one: impl Fn(&Piece<'_>, &mut Buffer) -> Result<(), NativeError> + Sync,
+) -> Result<(), NativeError> {
+    let pieces = layout.pieces();
+    try_share(threads(0), pieces.len(), || {
+        let mut buffer = Buffer::default();
+        let (one, pieces) = (&one, &pieces);
+        move |number| one(&pieces[number], &mut buffer)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afterstate::game::Shape;
+    use afterstate::ntuple::{Coherent, TupleSet};
+
+    /// Ten pieces with some numbers, most of them zeros.
+    fn network() -> Tables<Coherent> {
+        let tuples = TupleSet::parse("12 01234 45679 567", Shape::FOUR, true).unwrap();
+        let network = Tables::new(&tuples, 0.0).unwrap();
+        for n in 0..500 {
+            let values: Vec<f32> = (0..n).map(|k| (n * k) as f32 / 8.0).collect();
+            network.import(1 + n % 2, n % 3, n * 2000, &values);
+        }
+        network.import(3, 0, 4095, &[5.0]);
+        network
+    }
+
+    fn bytes(network: &Tables<Coherent>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        native::write(network, &about(), Keep::Everything, &mut bytes).unwrap();
+        bytes
+    }
+
+    fn about() -> Metadata {
+        Metadata::from([("afterstate".to_owned(), "1".to_owned())])
+    }
+
+    #[test]
+    fn many_threads_write_and_read_what_one_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let part = Part::create(&path).unwrap();
+        write(&network(), &about(), Keep::Everything, &part).unwrap();
+        part.appear().unwrap();
+        assert!(fs::read(&path).unwrap() == bytes(&network()));
+
+        let copy = Tables::new(network().tuples(), 0.0).unwrap();
+        let saved = Saved::open(&path).unwrap();
+        assert_eq!(saved.metadata(), &about());
+        saved.read(&copy, Keep::Everything).unwrap();
+        assert!(bytes(&copy) == bytes(&network()));
+    }
+
+    #[test]
+    fn of_several_that_are_no_numbers_the_first_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let network = network();
+        network.import(1, 1, 300_000, &[f32::NAN]);
+        network.import(1, 2, 7, &[f32::INFINITY]);
+        network.import(2, 0, 7, &[f32::NAN]);
+        let part = Part::create(&path).unwrap();
+        let broken = write(&network, &about(), Keep::Everything, &part).unwrap_err();
+        assert!(
+            matches!(broken, NativeError::NotFinite { table, index: 300_000, .. } if table == "01234.e")
+        );
+        drop(part);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_after_its_header_was_read_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        fs::write(&path, bytes(&network())).unwrap();
+        let saved = Saved::open(&path).unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(100_000)
+            .unwrap();
+        let copy: Tables<Coherent> = Tables::new(network().tuples(), 0.0).unwrap();
+        assert!(matches!(
+            saved.read(&copy, Keep::Everything),
+            Err(NativeError::Io(_))
+        ));
+        assert!(matches!(Saved::open(&path), Err(LabError::Model { .. })));
+    }
+}
