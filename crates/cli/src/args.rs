@@ -191,7 +191,7 @@ pub struct BenchArgs {
     /// 4x6 td, 4x6 tc, 8x6 td, state-6 (the main ones), 5x6 td, 6x6 td, 8x4 td
     #[arg(long, value_name = "NAME")]
     pub network: Vec<String>,
-    /// How many threads \"all\" are [default: one for each core]
+    /// How many threads "all" are [default: one for each core]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Print one JSON document and nothing else
@@ -209,6 +209,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
         Some(number) if number > 0.0 && number <= MAX_SECONDS => {
             Ok(Duration::from_secs_f64(number))
         }
-        _ => Err(format!("expected seconds, more than 0 and up to {MAX_SECONDS}")),
+        _ => Err(format!(
+            "expected seconds, more than 0 and up to {MAX_SECONDS}"
+        )),
     }
 }

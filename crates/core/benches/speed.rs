@@ -2,6 +2,9 @@
 //!
 //! Positions come in lists, so that an element of the report is one position or one move.
 
+// The macros below make public items that nobody reads.
+#![allow(missing_docs)]
+
 mod common;
 
 use std::hint::black_box;
@@ -58,12 +61,7 @@ fn coherent(c: &mut Criterion) {
     update(c, "tc", &network, &common::afters(&steps));
 }
 
-fn update<W: Weight>(
-    c: &mut Criterion,
-    rule: &str,
-    network: &Tables<W>,
-    afters: &[common::After],
-) {
+fn update<W: Weight>(c: &mut Criterion, rule: &str, network: &Tables<W>, afters: &[common::After]) {
     let mut at = Indices::default();
     common::check_update(common::update(network, afters, &mut at), afters);
     group(c, "update", afters.len() as u64).bench_function(rule, |b| {

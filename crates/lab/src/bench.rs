@@ -80,11 +80,7 @@ static SUBJECTS: [Subject; 7] = [
 ];
 
 /// Plain TD(0) with other tuples.
-const fn td(
-    tuples: &'static str,
-    rows: &'static [(&'static str, Mode)],
-    main: bool,
-) -> Subject {
+const fn td(tuples: &'static str, rows: &'static [(&'static str, Mode)], main: bool) -> Subject {
     Subject {
         recipe: "td-4x6",
         tuples: Some(tuples),
@@ -247,7 +243,9 @@ struct Trained {
 
 impl Trained {
     fn new(subject: &Subject) -> Result<Self, LabError> {
-        let overrides = subject.tuples.map(|tuples| format!("network.tuples={tuples}"));
+        let overrides = subject
+            .tuples
+            .map(|tuples| format!("network.tuples={tuples}"));
         let recipe = Recipe::load(subject.recipe, overrides.as_slice())?;
         let session = registry::session(&Player::of(&recipe)?, recipe.learner.rule, 0.0)?;
         Ok(Self {

@@ -30,7 +30,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
 
 fn doing(stage: Stage) -> String {
     let doing = if stage.measured {
-        "measured"
+        "measuring"
     } else {
         "warming up"
     };

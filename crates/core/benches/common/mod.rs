@@ -67,10 +67,7 @@ fn train<V: Viewpoint<Classic>>(network: &V::Network, rate: Value) {
     }
 }
 
-fn learner<V: Viewpoint<Classic>>(
-    network: &V::Network,
-    rate: Value,
-) -> Backward<'_, Classic, V> {
+fn learner<V: Viewpoint<Classic>>(network: &V::Network, rate: Value) -> Backward<'_, Classic, V> {
     let credit = Credit {
         rate,
         ..Credit::default()
@@ -114,7 +111,10 @@ pub fn afters(steps: &[Step<Classic>]) -> Vec<After> {
 /// What all legal slides of all states earn.
 #[inline(always)]
 pub fn slide(game: &Classic, states: &[State]) -> u64 {
-    states.iter().map(|&state| rewards(&game.slides(state))).sum()
+    states
+        .iter()
+        .map(|&state| rewards(&game.slides(state)))
+        .sum()
 }
 
 #[inline(always)]
@@ -235,7 +235,10 @@ pub fn check_choices(fast: &[Choice], slow: &[Choice]) {
     let pairs = || fast.iter().flatten().zip(slow.iter().flatten());
     assert_eq!(pairs().count(), fast.len(), "all have a legal move");
     for ((_, fast), (_, slow)) in pairs() {
-        assert!((fast - slow).abs() <= 1e-3 + 1e-4 * slow.abs(), "{fast} and {slow}");
+        assert!(
+            (fast - slow).abs() <= 1e-3 + 1e-4 * slow.abs(),
+            "{fast} and {slow}"
+        );
     }
     let same = pairs().filter(|(fast, slow)| fast.0 == slow.0).count();
     assert!(100 * same >= 98 * fast.len(), "{same} of {}", fast.len());
