@@ -10,6 +10,9 @@
 //! where a network is measured both ways. The recipes are the built-in ones, and the games are played
 //! by the same [`Session`] as everywhere.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
