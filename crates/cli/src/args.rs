@@ -1,6 +1,7 @@
 //! The arguments of every command.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -41,6 +42,8 @@ pub enum Command {
     Plot(PlotArgs),
     /// List every recipe, with what it is for and the figure it reaches
     Recipes(RecipesArgs),
+    /// Measure this machine: moves a second of the main networks, with one thread and with all
+    Bench(BenchArgs),
 }
 
 /// `afterstate train`
@@ -165,4 +168,49 @@ pub struct PlotArgs {
 pub struct RecipesArgs {
     /// Print this recipe's file instead of the list
     pub name: Option<String>,
+}
+
+/// `afterstate bench`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate bench                                     half a minute, the main networks
+  afterstate bench --network 8x6 --network \"4x6 tc\"
+  afterstate bench --seconds 120 --games 20000 --json  as our published figures are made
+
+A network slows down as it learns, so every figure says after how many games it was measured.
+Ctrl-C ends with the rows that are finished.")]
+pub struct BenchArgs {
+    /// Time for all rows together: half of it trains the networks, half is measured
+    #[arg(long, value_name = "S", default_value = "30", value_parser = seconds)]
+    pub seconds: Duration,
+    /// Train each network for exactly N games before it is measured, however long that takes: 20000,
+    /// as in our published figures, are far more than half a minute allows
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    pub games: Option<u64>,
+    /// Measure this row, or all rows of a network; may be given several times. There are 4x6 play,
+    /// 4x6 td, 4x6 tc, 8x6 td, state-6 (the main ones), 5x6 td, 6x6 td, 8x4 td
+    #[arg(long, value_name = "NAME")]
+    pub network: Vec<String>,
+    /// How many threads "all" are [default: one for each core]
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The longest measurement.
+const MAX_SECONDS: f64 = 3600.0;
+
+/// A time to measure for.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: Option<f64> = text.parse().ok();
+    match number {
+        Some(number) if number > 0.0 && number <= MAX_SECONDS => {
+            Ok(Duration::from_secs_f64(number))
+        }
+        _ => Err(format!(
+            "expected seconds, more than 0 and up to {MAX_SECONDS}"
+        )),
+    }
 }

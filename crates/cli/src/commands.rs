@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub mod analyze;
+pub mod bench;
 pub mod compare;
 pub mod eval;
 pub mod plot;

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::Analyze(args) => commands::analyze::run(&args),
         Command::Plot(args) => commands::plot::run(&args),
         Command::Recipes(args) => commands::recipes::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
     };
     match done {
         Ok(()) if interrupt::asked() => ExitCode::from(INTERRUPTED),

@@ -18,6 +18,27 @@ const REFRESH: Duration = Duration::from_millis(200);
 const PLAIN_LINE: Duration = Duration::from_secs(10);
 const FIRST_LINE: Duration = Duration::from_secs(1);
 
+/// A bar of this length, and whether there is no terminal to show it on.
+fn bar(length: u64, template: &str) -> (ProgressBar, bool) {
+    let plain = !io::stderr().is_terminal();
+    let target = if plain {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    };
+    let bar = ProgressBar::with_draw_target(Some(length), target);
+    // Our templates are constants and valid, so the fallback is never taken.
+    let style = ProgressStyle::with_template(template);
+    bar.set_style(
+        style
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .progress_chars("=> "),
+    );
+    bar.set_message("starting");
+    bar.enable_steady_tick(REFRESH);
+    (bar, plain)
+}
+
 /// Shows games as they are played.
 pub struct Progress {
     bar: ProgressBar,
@@ -37,26 +58,12 @@ struct Recent {
 impl Progress {
     /// A bar for `games` games of which `done` are played already.
     pub fn new(games: u64, done: u64) -> Self {
-        let plain = !io::stderr().is_terminal();
-        let target = if plain {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
-        let bar = ProgressBar::with_draw_target(Some(games), target);
-        // The template is a constant and valid, so the fallback is never taken.
-        let style = ProgressStyle::with_template(
+        let (bar, plain) = bar(
+            games,
             "{elapsed_precise} [{wide_bar}] {human_pos}/{human_len} games, {msg}, {eta} left",
         );
-        bar.set_style(
-            style
-                .unwrap_or_else(|_| ProgressStyle::default_bar())
-                .progress_chars("=> "),
-        );
-        bar.set_message("starting");
         bar.set_position(done);
         bar.reset_eta();
-        bar.enable_steady_tick(REFRESH);
         let now = Instant::now();
         let recent = Recent {
             scores: VecDeque::new(),
@@ -133,5 +140,46 @@ impl Recent {
     fn message(&self) -> String {
         let mean = self.sum as f64 / self.scores.len().max(1) as f64;
         format!("mean {}, {}", grouped(mean), speed(self.speed))
+    }
+}
+
+/// Shows how much of some work is done, and what is being done.
+pub struct Stages {
+    bar: ProgressBar,
+    plain: bool,
+    last: Mutex<String>,
+}
+
+/// Steps of the bar.
+const STEPS: f64 = 1000.0;
+
+impl Stages {
+    /// Nothing is done yet.
+    pub fn new() -> Self {
+        let (bar, plain) = bar(
+            STEPS as u64,
+            "{elapsed_precise} [{wide_bar}] {percent}%, {msg}",
+        );
+        let last = Mutex::default();
+        Self { bar, plain, last }
+    }
+
+    /// A share of the work is done, from 0 to 1. Without a terminal, a line for each new `doing`.
+    pub fn show(&self, done: f64, doing: &str) {
+        self.bar.set_position((done * STEPS) as u64);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last != doing {
+            self.bar.set_message(doing.to_owned());
+            doing.clone_into(&mut last);
+            if self.plain {
+                // Standard error that cannot be written stops no work.
+                let _ = writeln!(io::stderr(), "{doing}");
+            }
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
     }
 }

@@ -28,6 +28,14 @@ pub enum LabError {
         /// All games.
         known: Vec<&'static str>,
     },
+    /// A network that `bench` does not measure.
+    #[error("unknown network `{found}`; there are: {}", known.join(", "))]
+    UnknownNetwork {
+        /// As written.
+        found: String,
+        /// All rows of `bench`.
+        known: Vec<&'static str>,
+    },
     /// More memory than the machine has to spare.
     #[error(
         "these tuples need {needed} of memory, and {available} are free; use shorter tuples or fewer of them \

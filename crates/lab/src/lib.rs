@@ -2,9 +2,11 @@
 //!
 //! A [`recipe`] names what to learn; the [`registry`] makes types of its words; the [`trainer`] plays
 //! and learns into a [`run`] folder; [`evaluate`], [`compare`] and [`analyze`] ask a [`model`] how good
-//! it is; [`plot`] draws. Libraries return typed errors and print nothing.
+//! it is; [`plot`] draws; [`mod@bench`] measures the machine. Libraries return
+//! typed errors and print nothing.
 
 pub mod analyze;
+pub mod bench;
 pub mod compare;
 mod disk;
 pub mod error;

@@ -131,6 +131,9 @@ pub trait Session: Send + Sync {
     /// The face values of all tiles, from the smallest.
     fn faces(&self) -> Vec<u64>;
 
+    /// The memory of all weights, in bytes.
+    fn bytes(&self) -> u64;
+
     /// Mends what threads may have lost; to be called between lessons.
     fn refresh(&self);
 
@@ -330,6 +333,11 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
         (1..=self.game.largest_tile())
             .map(|tile| self.game.face(tile))
             .collect()
+    }
+
+    fn bytes(&self) -> u64 {
+        let tuples = self.network.tables().tuples();
+        Tables::<<V::Network as Network>::Weight>::bytes(tuples)
     }
 
     fn refresh(&self) {

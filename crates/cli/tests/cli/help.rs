@@ -33,7 +33,9 @@ fn commands(help: &str) -> Vec<String> {
 fn every_command_is_listed_works_and_has_examples() {
     let lab = Lab::new();
     let listed = commands(&help(&lab, ""));
-    for name in ["train", "eval", "compare", "analyze", "plot", "recipes"] {
+    for name in [
+        "train", "eval", "compare", "analyze", "plot", "recipes", "bench",
+    ] {
         assert!(
             listed.iter().any(|found| found == name),
             "{name} in {listed:?}"
@@ -85,6 +87,7 @@ fn every_option_of_the_design_is_there() {
         ("compare", "--games --threads --seed --json"),
         ("analyze", "--model --json"),
         ("plot", "--out"),
+        ("bench", "--seconds --games --network --threads --json"),
     ] {
         let text = help(&lab, command);
         for option in options.split(' ') {
@@ -114,6 +117,8 @@ fn examples_run() {
             let call = line.trim().split("  ").next().expect("a call");
             let mut call = call
                 .replace("--games 10000", "--games 20")
+                .replace("--games 20000", "--games 20")
+                .replace("--seconds 120", "--seconds 1")
                 .replace("--episodes 60000", "--episodes 120")
                 .replace("8x6", "8x4");
             if name == "train" && !call.contains("--resume") {
@@ -121,6 +126,9 @@ fn examples_run() {
                 if !call.contains("tuples=") {
                     call.push_str(" --set tuples=8x4");
                 }
+            }
+            if name == "bench" && !call.contains("--seconds") {
+                call.push_str(" --seconds 1");
             }
             shell(&lab, &call);
             ran += 1;

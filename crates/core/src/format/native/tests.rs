@@ -16,8 +16,8 @@ fn trained() -> Tables<Coherent> {
     let mut at = Indices::default();
     for (n, target) in [3.0, -5.0, 7.0].into_iter().enumerate() {
         let board = Board::from_packed(0x1234_5678_0000_1111 << n);
-        network.find(board, &mut at);
-        network.update(board, &mut at, target, 0.5);
+        network.find([board; 4], &mut at);
+        network.update(board, &mut at, 0, target, 0.5);
     }
     network
 }

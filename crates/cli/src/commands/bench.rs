@@ -1,0 +1,94 @@
+//! `afterstate bench`: how fast is this machine?
+
+use std::fmt::Write;
+
+use afterstate_lab::bench::{Plan, Report, Row, Stage, bench};
+
+use crate::args::BenchArgs;
+use crate::interrupt;
+use crate::output::{grouped, print, print_json};
+use crate::progress::Stages;
+
+pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
+    interrupt::listen()?;
+    let stages = Stages::new();
+    let report = bench(&Plan {
+        time: args.seconds,
+        games: args.games,
+        networks: &args.network,
+        threads: args.threads.unwrap_or(0).into(),
+        seen: &|stage| stages.show(stage.done, &doing(stage)),
+        stop: &interrupt::asked,
+    });
+    stages.finish();
+    let report = report?;
+    if args.json {
+        return print_json(&report);
+    }
+    print(table(&report))
+}
+
+fn doing(stage: Stage) -> String {
+    let doing = if stage.measured {
+        "measuring"
+    } else {
+        "warming up"
+    };
+    format!("{}: {doing}", stage.network)
+}
+
+/// The figures as people read them: a line a network, a column for each number of threads.
+fn table(report: &Report) -> String {
+    let Report {
+        version,
+        cpu,
+        cores,
+        path,
+        rows,
+        ..
+    } = report;
+    let plural = if *cores == 1 { "" } else { "s" };
+    let mut text = format!("afterstate {version} ({path}) on {cpu}, {cores} core{plural}\n");
+    // Writing to a string cannot fail.
+    let Some(first) = rows.first() else {
+        let _ = writeln!(text, "stopped before the first row was finished");
+        return text;
+    };
+    let _ = writeln!(
+        text,
+        "million moves a second: the median slice, and in brackets the slowest and the fastest\n"
+    );
+    let lines = || rows.chunk_by(|a, b| a.network == b.network);
+    let threads = |row: &Row| match row.threads {
+        1 => "1 thread".to_owned(),
+        threads => format!("{threads} threads"),
+    };
+    let _ = write!(text, "{:<8}  {:>12}", "network", "after games");
+    for row in rows.iter().take_while(|row| row.network == first.network) {
+        let _ = write!(text, "  {:^21}", threads(row));
+    }
+    let _ = writeln!(text, "  {:>9}", "memory");
+    for line in lines() {
+        let row = &line[0];
+        let games = grouped(row.games_before as f64);
+        let _ = write!(text, "{:<8}  {games:>12}", row.network);
+        for row in line {
+            let _ = write!(text, "  {:>21}", speed(row));
+        }
+        let _ = writeln!(text, "  {:>5.0} MiB", row.memory_mib);
+    }
+    text
+}
+
+/// The median with its spread: 2.10 (2.05 to 2.13).
+fn speed(row: &Row) -> String {
+    let million = |speed: f64| speed / 1e6;
+    let spread = |speed: Option<&u64>| million(speed.copied().unwrap_or(0) as f64);
+    let slices = &row.slices;
+    format!(
+        "{:.2} ({:.2} to {:.2})",
+        million(row.moves_per_second),
+        spread(slices.iter().min()),
+        spread(slices.iter().max()),
+    )
+}

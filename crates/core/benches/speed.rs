@@ -1,0 +1,100 @@
+//! How long the parts of a game take, by the clock. `benchmarks/README.md` says how to run it.
+//!
+//! Positions come in lists, so that an element of the report is one position or one move.
+
+// The macros below make public items that nobody reads.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use afterstate::game::Classic;
+use afterstate::ntuple::{Indices, Tables, Weight};
+use afterstate::play::{Afterstates, States};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+
+/// A group whose elements are counted.
+fn group<'c>(c: &'c mut Criterion, name: &str, elements: u64) -> BenchmarkGroup<'c, WallTime> {
+    let mut group = c.benchmark_group(name);
+    group.throughput(Throughput::Elements(elements));
+    group
+}
+
+fn afterstates(c: &mut Criterion) {
+    let (game, network) = (Classic::new(), common::td());
+    let steps = common::steps::<Afterstates<_>>(&network);
+    let (states, afters) = (common::states(&steps), common::afters(&steps));
+    let mut at = Indices::default();
+
+    let slow = common::slow_slide(&states);
+    assert_eq!(common::slide(&game, &states), slow);
+    group(c, "slide", states.len() as u64).bench_function("four directions", |b| {
+        b.iter(|| common::slide(&game, black_box(&states)))
+    });
+
+    let slow = common::slow_value(&network, &steps);
+    assert_eq!(common::value(&network, &afters, &mut at), slow);
+    group(c, "value", afters.len() as u64).bench_function("4x6", |b| {
+        b.iter(|| common::value(&network, black_box(&afters), &mut at))
+    });
+
+    update(c, "td", &network, &afters);
+
+    let outcome = common::slow_playing(&network);
+    assert_eq!(common::playing(&game, &network), outcome);
+    assert_eq!(common::learning(&game, &network), outcome);
+    let mut episode = group(c, "episode", outcome.moves);
+    episode.bench_function("playing", |b| {
+        b.iter(|| common::playing(&game, black_box(&network)))
+    });
+    episode.bench_function("learning", |b| {
+        b.iter(|| common::learning(&game, black_box(&network)))
+    });
+}
+
+fn coherent(c: &mut Criterion) {
+    let network = common::tc();
+    let steps = common::steps::<Afterstates<_>>(&network);
+    update(c, "tc", &network, &common::afters(&steps));
+}
+
+fn update<W: Weight>(c: &mut Criterion, rule: &str, network: &Tables<W>, afters: &[common::After]) {
+    let mut at = Indices::default();
+    common::check_update(common::update(network, afters, &mut at), afters);
+    group(c, "update", afters.len() as u64).bench_function(rule, |b| {
+        b.iter(|| common::update(network, black_box(afters), &mut at))
+    });
+}
+
+fn of_states(c: &mut Criterion) {
+    let (game, network) = (Classic::new(), common::of_states());
+    let states = common::states(&common::steps::<States<_>>(&network));
+    let fast = common::choose(&game, &network, &states);
+    let slow = common::slow_choose(&game, &network, &states);
+    common::check_choices(&fast, &slow);
+    let mut choice = group(c, "choice by V(state)", states.len() as u64);
+    choice.bench_function("expecting", |b| {
+        b.iter(|| common::choose(&game, &network, black_box(&states)))
+    });
+    choice.bench_function("every new tile", |b| {
+        b.iter(|| common::slow_choose(&game, &network, black_box(&states)))
+    });
+}
+
+/// Short: the whole takes well under three minutes, most of it training.
+fn short() -> Criterion {
+    Criterion::default()
+        .sample_size(30)
+        .warm_up_time(Duration::from_secs(1))
+        .measurement_time(Duration::from_secs(3))
+}
+
+criterion_group!(
+    name = benches;
+    config = short();
+    targets = afterstates, coherent, of_states
+);
+criterion_main!(benches);

@@ -1,0 +1,103 @@
+//! Rows, slices and stopping, on networks that are small or barely trained.
+
+use super::*;
+
+fn plan<'a>(networks: &'a [String], seen: &'a (dyn Fn(Stage) + Sync)) -> Plan<'a> {
+    Plan {
+        time: Duration::from_millis(120),
+        games: None,
+        networks,
+        threads: 2,
+        seen,
+        stop: &|| false,
+    }
+}
+
+#[test]
+fn every_network_can_be_made_and_every_name_is_its_own() {
+    let names = || SUBJECTS.iter().flat_map(|subject| subject.rows);
+    for subject in &SUBJECTS {
+        Trained::new(subject).unwrap();
+    }
+    for (name, _) in names() {
+        assert_eq!(names().filter(|(other, _)| other == name).count(), 1);
+    }
+}
+
+#[test]
+fn rows_are_chosen_by_name_or_first_word() {
+    let rows = |names: &[&str]| -> Vec<&str> {
+        let names: Vec<String> = names.iter().map(|&name| name.into()).collect();
+        let chosen = chosen(&names).unwrap();
+        chosen
+            .iter()
+            .flat_map(|(_, rows)| rows)
+            .map(|row| row.0)
+            .collect()
+    };
+    assert_eq!(rows(&["4x6"]), ["4x6 play", "4x6 td", "4x6 tc"]);
+    assert_eq!(rows(&["8x4 td", "4x6 play", "8x4"]), ["4x6 play", "8x4 td"]);
+    assert_eq!(
+        rows(&[]),
+        ["4x6 play", "4x6 td", "4x6 tc", "8x6 td", "state-6"]
+    );
+    let error = chosen(&["4x".into()]).err().unwrap().to_string();
+    assert!(
+        error.contains("`4x`") && error.contains("5x6 td"),
+        "{error}"
+    );
+}
+
+#[test]
+fn slices_of_both_kinds_and_their_median() {
+    let stages = Mutex::new(Vec::new());
+    let seen = |stage| stages.lock().unwrap().push(stage);
+    let report = bench(&plan(&["8x4".into()], &seen)).unwrap();
+    let kinds: Vec<usize> = report.rows.iter().map(|row| row.threads).collect();
+    assert_eq!(kinds, [1, 2]);
+    for row in &report.rows {
+        assert_eq!(
+            (row.network, row.mode, row.rule),
+            ("8x4 td", Mode::Train, Rule::Td)
+        );
+        assert_eq!(row.memory_mib, 2.0);
+        assert_eq!(row.slices.len() as u32, MIN_SLICES);
+        let mut sorted = row.slices.clone();
+        sorted.sort_unstable();
+        assert_eq!(row.moves_per_second, sorted[1] as f64);
+        assert!(sorted[0] > 1000 && row.games_before > 0, "{row:?}");
+    }
+    let stages = stages.into_inner().unwrap();
+    assert!(stages.iter().all(|stage| (0.0..=1.0).contains(&stage.done)));
+    assert!(!stages[0].measured && stages.last().unwrap().measured);
+}
+
+#[test]
+fn the_games_that_were_asked_for_and_one_kind_for_one_thread() {
+    let networks = ["8x4".into()];
+    let report = bench(&Plan {
+        games: Some(37),
+        threads: 1,
+        ..plan(&networks, &|_| ())
+    });
+    let rows = report.unwrap().rows;
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].games_before, rows[0].threads), (37, 1));
+}
+
+#[test]
+fn stopping_keeps_finished_rows_only() {
+    let networks = ["8x4".into(), "5x6".into()];
+    let stop = AtomicBool::new(false);
+    let report = bench(&Plan {
+        stop: &|| stop.load(Ordering::Relaxed),
+        ..plan(&networks, &|stage| {
+            stop.store(
+                stage.network == "8x4 td" && stage.measured,
+                Ordering::Relaxed,
+            )
+        })
+    });
+    let rows = report.unwrap().rows;
+    assert!(!rows.is_empty() && rows.iter().all(|row| row.network == "5x6 td"));
+}
