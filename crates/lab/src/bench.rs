@@ -5,9 +5,10 @@
 //!
 //! `train with all threads -> slices, one thread and all in turn -> median slice, slowest, fastest`
 //!
-//! Machines are noisy, and may be slow for seconds: slices in turn let that fall on both kinds. Training goes on while it is measured; play, which leaves the network as it is, comes first
-//! where a network is measured both ways. The recipes are the built-in ones, and the games are played
-//! by the same [`Session`] as everywhere.
+//! Machines are noisy, and may be slow for seconds: slices in turn let that fall on both kinds.
+//! Training goes on while it is measured; play, which leaves the network as it is, comes first where
+//! a network is measured both ways. The recipes are the built-in ones, and the games are played by the
+//! same [`Session`] as everywhere.
 
 #[cfg(test)]
 mod tests;
