@@ -5,10 +5,10 @@
 //!
 //! `train with all threads -> slices, one thread and all in turn -> median slice, slowest, fastest`
 //!
-//! Machines are noisy, and the noise comes in waves of seconds: slices in turn let it fall on both
-//! sides. Training goes on while it is measured; play, which leaves the network as it is, comes first
-//! where a network is measured both ways. The recipes are the built-in ones, and the games are played
-//! by the same [`Session`] as everywhere.
+//! Machines are noisy, and may be slow for seconds: slices in turn let that fall on both kinds.
+//! Training goes on while it is measured; play, which leaves the network as it is, comes first where
+//! a network is measured both ways. The recipes are the built-in ones, and the games are played by the
+//! same [`Session`] as everywhere.
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +34,7 @@ use crate::statistics::median;
 const MIN_SLICES: u32 = 3;
 /// The most, so that long measurements have longer slices.
 const MAX_SLICES: u32 = 25;
-/// What a slice lasts where the time allows: hundreds of games, however long they have become.
+/// What a slice lasts where the time allows: long beside a game, which takes milliseconds.
 const SLICE: Duration = Duration::from_secs(1);
 
 /// What is measured.
@@ -393,8 +393,8 @@ impl Bench<'_> {
     /// Plays for a while; the moves a second of all threads together.
     ///
     /// A slice ends with whole games, so threads end at different times. Each is charged for its own
-    /// time alone: the wait for the last one, some milliseconds, is no part of a longer training, and
-    /// would cost a slice of half a second up to one in a hundred. What [`Session::refresh`] takes
+    /// time alone: the wait for the last one is no part of a longer training, and would make short
+    /// slices with many threads look slow. What [`Session::refresh`] takes
     /// between the rounds of a training on states is not counted either.
     fn slice(
         &self,
