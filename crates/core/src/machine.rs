@@ -15,6 +15,7 @@ use std::sync::LazyLock;
 
 pub use indices::Indices;
 pub(crate) use indices::{Gather, Gathers, Member, ROTATION, Shift};
+pub use indices::Spot;
 pub(crate) use memory::{Slab, Zeroed};
 pub use number::Number;
 

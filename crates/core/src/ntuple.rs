@@ -76,7 +76,7 @@ pub trait Network: Send + Sync {
     #[inline(always)]
     fn value_at(&self, at: &Indices, lane: usize) -> Value {
         sum(self.tables().cells.lane(at, lane), |sum, cell| {
-            cell.weight().added_to(sum)
+            <Self::Weight as Weight>::Cell::added_to(cell, sum)
         })
     }
 
@@ -235,7 +235,7 @@ impl<W: Weight> Network for Tables<W> {
             .zip(sums)
             .map(|([a, b, c, d], [e, f, g, h])| [(a, e), (b, f), (c, g), (d, h)]);
         let value = sum((fours, cells_left.zip(sums_left)), |sum, (cell, sums)| {
-            sum + W::adjust(cell.weight(), sums, delta, step).1
+            sum + W::adjust(cell.get().weight(), sums.get(), delta, step).1
         });
         Updated { value, delta }
     }

@@ -4,7 +4,7 @@
 //! be a third of the instructions that this takes. So [`Indices`] knows a bound that none of them reaches,
 //! and a [`Slab`] compares its length with the bound, once for 32 weights.
 
-use super::{Cpu, Slab, Zeroed, lanes};
+use super::{Cpu, Number, Slab, Zeroed, lanes};
 use crate::Value;
 
 /// The places of the weights of four positions in all tables, worked out once for several uses.
@@ -41,12 +41,6 @@ impl Indices {
         self.at.resize(gathers.lookups, [0; 4]);
         lanes::find_four(cpu, gathers, boards, &mut self.at);
         self.bound = gathers.bound;
-    }
-
-    /// The indices of one position.
-    #[inline(always)]
-    pub(super) fn lane(&self, lane: usize) -> impl Iterator<Item = usize> {
-        self.at.iter().map(move |i| i[lane])
     }
 
     /// The index of one lookup of one position.
@@ -157,8 +151,60 @@ impl Gather {
     }
 }
 
-/// A position's values, four at a time, and the few that are left over.
-pub(crate) type Lane<F, R> = (F, R);
+/// One value of a slab, named by the slab and the index: the two together are an operand to the
+/// processor, where a reference would have to be worked out first.
+#[derive(Debug)]
+pub struct Spot<'s, T> {
+    all: &'s [T],
+    /// Below the length of `all`.
+    i: usize,
+}
+
+impl<T> Clone for Spot<'_, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Spot<'_, T> {}
+
+impl<'s, T> Spot<'s, T> {
+    /// The value.
+    #[inline(always)]
+    pub fn get(self) -> &'s T {
+        // SAFETY: `i` is below the length, as the only maker of spots, `Slab::lane`, makes sure.
+        unsafe { self.all.get_unchecked(self.i) }
+    }
+}
+
+impl Spot<'_, Number> {
+    /// The sum of `value` and the number, in one instruction. Atomics are whole numbers to the compiler,
+    /// so from [`Number::get`] it makes a load, a move to another register and an addition.
+    #[inline(always)]
+    pub(crate) fn added_to(self, value: Value) -> Value {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let mut sum = value;
+            // SAFETY: reads the four aligned bytes of a number of the slab, in one access as an atomic
+            // load would; SSE is part of x86-64.
+            unsafe {
+                std::arch::asm!(
+                    "addss {sum}, dword ptr [{all} + 4*{i}]",
+                    all = in(reg) self.all.as_ptr(),
+                    i = in(reg) self.i,
+                    sum = inout(xmm_reg) sum,
+                    options(pure, readonly, nostack, preserves_flags),
+                );
+            }
+            sum
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            value + self.get().get()
+        }
+    }
+}
 
 impl<T: Zeroed> Slab<T> {
     /// The values at the indices of one position, four at a time, and those left over.
@@ -170,23 +216,77 @@ impl<T: Zeroed> Slab<T> {
         &'s self,
         indices: &'s Indices,
         lane: usize,
-    ) -> Lane<impl Iterator<Item = [&'s T; 4]>, impl Iterator<Item = &'s T>> {
+    ) -> (
+        impl Iterator<Item = [Spot<'s, T>; 4]>,
+        impl Iterator<Item = Spot<'s, T>>,
+    ) {
         let all: &[T] = self;
+        // Every index is below `indices.bound`: `fill` has compared each, and `fill_packed` has none
+        // beyond what `Gather::bound` allows, since an index is `start` plus bits under its masks. The
+        // fields are private to this file.
         assert!(indices.bound <= all.len() && lane < 4);
-        // SAFETY: every index is below `indices.bound`: `fill` has compared each, and `fill_packed` has
-        // none beyond what `Gather::bound` allows, since an index is `start` plus bits under its masks.
-        // The fields are private to this file. The bound is within the slab, as just asserted.
-        let get = move |i: &[usize; 4]| unsafe { all.get_unchecked(i[lane]) };
+        let spot = move |i: &[usize; 4]| Spot { all, i: i[lane] };
         let (fours, rest) = indices.at.as_chunks::<4>();
-        let four = move |[a, b, c, d]: &'s [[usize; 4]; 4]| [get(a), get(b), get(c), get(d)];
-        (fours.iter().map(four), rest.iter().map(get))
+        let four = move |[a, b, c, d]: &'s [[usize; 4]; 4]| [spot(a), spot(b), spot(c), spot(d)];
+        (fours.iter().map(four), rest.iter().map(spot))
+    }
+
+    /// Asks the processor for the values of one position, to be read soon. A hint: it changes no result.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, indices: &Indices, lane: usize) {
+        let (fours, rest) = self.lane(indices, lane);
+        fours.for_each(|four| four.into_iter().for_each(Spot::prefetch));
+        rest.for_each(Spot::prefetch);
+    }
+
+    /// The same for values to be written: their lines are taken away from the other threads at once,
+    /// and not when the first write has to wait for it.
+    #[inline(always)]
+    pub(crate) fn prefetch_to_write(&self, indices: &Indices, lane: usize) {
+        let (fours, rest) = self.lane(indices, lane);
+        fours.for_each(|four| four.into_iter().for_each(Spot::prefetch_to_write));
+        rest.for_each(Spot::prefetch_to_write);
+    }
+}
+
+impl<T> Spot<'_, T> {
+    #[inline(always)]
+    fn prefetch(self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch reads nothing into the program and cannot fault; SSE is part of x86-64.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(self.all.as_ptr().wrapping_add(self.i).cast());
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_to_write(self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above; a 64-bit processor without this instruction does nothing instead.
+        unsafe {
+            let (all, i) = (self.all.as_ptr(), self.i);
+            match size_of::<T>() {
+                0 => (),
+                4 => std::arch::asm!(
+                    "prefetchw [{all} + 4*{i}]",
+                    all = in(reg) all,
+                    i = in(reg) i,
+                    options(readonly, nostack, preserves_flags),
+                ),
+                _ => std::arch::asm!(
+                    "prefetchw [{at}]",
+                    at = in(reg) all.wrapping_add(i),
+                    options(readonly, nostack, preserves_flags),
+                ),
+            }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Number;
 
     fn shift(mask: u64) -> Shift {
         Shift {
@@ -221,6 +321,28 @@ mod tests {
             assert_eq!(indices.bound, 1000 + 0xF0F + 1);
             let largest = indices.all().as_flattened().iter().max();
             assert_eq!(largest, Some(&(indices.bound - 1)), "{cpu}");
+        }
+    }
+
+    /// Any two numbers, NaN and infinities among them; and hints change nothing.
+    #[test]
+    fn adding_in_memory_is_adding() {
+        let mut rng = crate::random::game_rng(1, 1);
+        let slab: Slab<Number> = Slab::zeroed(1000).unwrap();
+        let mut indices = Indices::default();
+        for _ in 0..10_000 {
+            let (bits, i) = (rng.bits(), rng.below(1000) as usize);
+            slab[i].set(Value::from_bits(bits as u32));
+            let value = Value::from_bits((bits >> 32) as u32);
+            indices.fill(1, 1000, |_| [0, 0, i, 0]);
+            slab.prefetch(&indices, 2);
+            slab.prefetch_to_write(&indices, 2);
+            let (_, mut rest) = slab.lane(&indices, 2);
+            let (fast, slow) = (
+                rest.next().unwrap().added_to(value),
+                value + slab[i].get(),
+            );
+            assert!(fast.to_bits() == slow.to_bits() || (fast.is_nan() && slow.is_nan()));
         }
     }
 

@@ -11,7 +11,7 @@ use std::ops::Deref;
 
 use memmap2::{MmapMut, MmapRaw};
 
-use super::{Indices, Number};
+use super::Number;
 
 /// Types that may be read from zeroed memory and changed through a shared reference.
 ///
@@ -53,50 +53,6 @@ impl<T: Zeroed> Slab<T> {
     }
 }
 
-impl<T: Zeroed> Slab<T> {
-    /// Asks the processor for the values of one position, to be read soon. A hint: it changes no result.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, indices: &Indices, lane: usize) {
-        #[cfg(target_arch = "x86_64")]
-        for i in indices.lane(lane) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a prefetch reads nothing into the program and cannot fault, whatever the
-            // address; SSE is part of x86-64.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.address(i).cast()) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (indices, lane);
-    }
-
-    /// The same for values to be written: their lines are taken away from the other threads at once,
-    /// and not when the first write has to wait for it.
-    #[inline(always)]
-    pub(crate) fn prefetch_to_write(&self, indices: &Indices, lane: usize) {
-        #[cfg(target_arch = "x86_64")]
-        if size_of::<T>() > 0 {
-            for i in indices.lane(lane) {
-                // SAFETY: as above; a 64-bit processor without this instruction does nothing instead.
-                unsafe {
-                    std::arch::asm!(
-                        "prefetchw [{at}]",
-                        at = in(reg) self.address(i),
-                        options(readonly, nostack, preserves_flags),
-                    );
-                }
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = (indices, lane);
-    }
-
-    /// Where a value would be, if there is one.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn address(&self, i: usize) -> *const T {
-        self.map.as_ptr().cast::<T>().wrapping_add(i)
-    }
-}
-
 impl<T: Zeroed> Deref for Slab<T> {
     type Target = [T];
 
@@ -123,21 +79,6 @@ mod tests {
         assert!(slab.iter().flatten().all(|number| number.get() == 0.0));
         slab[99_999][1].set(7.0);
         assert_eq!(slab[99_999][1].get(), 7.0);
-    }
-
-    #[test]
-    fn prefetching_changes_nothing_and_never_faults() {
-        let slab: Slab<Number> = Slab::zeroed(100).unwrap();
-        slab[3].set(1.5);
-        let mut beyond = Indices::default();
-        beyond.fill(9, usize::MAX, |k| {
-            [k, 1 << k, 1 << (7 * k), usize::MAX - 9 + k]
-        });
-        for lane in 0..4 {
-            slab.prefetch(&beyond, lane);
-            slab.prefetch_to_write(&beyond, lane);
-        }
-        assert_eq!(slab.iter().map(Number::get).sum::<f32>(), 1.5);
     }
 
     #[test]

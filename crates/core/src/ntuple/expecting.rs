@@ -63,10 +63,8 @@ impl<W: Weight<Cell = Number>> Expecting<W> {
     #[inline(always)]
     pub fn expectation_at(&self, at: &Indices, lane: usize, empty: u32) -> Value {
         let cells = &self.tables.cells;
-        let value = sum(cells.lane(at, lane), |sum, [weight, _]| {
-            weight.added_to(sum)
-        });
-        let ahead = sum(cells.lane(at, lane), |sum, [_, ahead]| ahead.added_to(sum));
+        let value = sum(cells.lane(at, lane), |sum, cell| sum + cell.get()[0].get());
+        let ahead = sum(cells.lane(at, lane), |sum, cell| sum + cell.get()[1].get());
         value + ahead / empty as Value
     }
 

@@ -13,18 +13,29 @@
 //! reads of an update, waited for the other two thirds.
 
 use crate::Value;
-use crate::machine::{Number, Zeroed};
+use crate::machine::{Number, Spot, Zeroed};
 
 /// What choosing a move reads of a weight.
 pub trait Cell: Zeroed + Send + Sync + 'static {
     /// The weight itself.
     fn weight(&self) -> &Number;
+
+    /// The sum of `value` and the weight.
+    #[inline(always)]
+    fn added_to(spot: Spot<'_, Self>, value: Value) -> Value {
+        value + spot.get().weight().get()
+    }
 }
 
 impl Cell for Number {
     #[inline(always)]
     fn weight(&self) -> &Number {
         self
+    }
+
+    #[inline(always)]
+    fn added_to(spot: Spot<'_, Self>, value: Value) -> Value {
+        spot.added_to(value)
     }
 }
 
