@@ -1,8 +1,12 @@
 //! A file appears whole or not at all: written aside, synced, renamed, and the folder synced.
 //!
-//! That is done in two halves. Writing a [`Part`] ends in the system's cache and takes as long as a
-//! copy in memory; several threads may write at once. [`Part::appear`] takes as long as the disk
-//! does, and needs nothing but the part, so that other work can go on meanwhile.
+//! That is done in two halves. Writing a [`Part`] ends in the system's cache; several threads may write
+//! at once. [`Part::appear`] takes as long as the disk does, and needs nothing but the part, so that
+//! other work can go on meanwhile.
+//!
+//! The same bytes may be written again, with other content. That is a copy in memory and nothing else,
+//! where the first time the system has to find room: 768 MiB took 0.12 s instead of 1.3 to 7 s, on a
+//! virtual machine that has to ask its host for memory.
 //!
 //! Tables are mostly zeros, above all after a short training, so pages of zeros are left out as
 //! holes: a model takes less of the disk and of the time, and every program reads the zeros back.
@@ -12,6 +16,8 @@ mod shared;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use shared::Shared;
 
@@ -21,7 +27,6 @@ const PAGE: usize = 4096;
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let part = Part::create(path)?;
     part.write_at(content, 0)?;
-    part.set_len(content.len() as u64)?;
     part.appear()
 }
 
@@ -30,6 +35,8 @@ pub struct Part {
     file: Shared,
     aside: Aside,
     path: PathBuf,
+    /// The pages that are no holes, if there may be any: a page of zeros is left out only if it is one.
+    full: OnceLock<Box<[AtomicBool]>>,
 }
 
 impl Part {
@@ -41,19 +48,28 @@ impl Part {
             file: Shared::new(File::create(&aside.0)?),
             aside,
             path: path.to_owned(),
+            full: OnceLock::new(),
         })
     }
 
-    /// Writes bytes to where nothing has been written yet, except for pages of zeros.
+    /// Writes the beginning of a file of this length that may have holes.
+    pub(crate) fn begin(&self, bytes: &[u8], length: u64) -> io::Result<()> {
+        let pages = || (0..length.div_ceil(PAGE as u64)).map(|_| AtomicBool::new(false));
+        self.full.get_or_init(|| pages().collect());
+        self.write_at(bytes, 0)?;
+        self.file.set_len(length)
+    }
+
+    /// Writes bytes, or writes them anew.
     pub(crate) fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
         let mut start = 0;
         while start < bytes.len() {
-            let empty = is_empty(page(bytes, at, start));
+            let hole = self.is_hole(page(bytes, at, start), at + start as u64);
             let mut end = start;
-            while end < bytes.len() && is_empty(page(bytes, at, end)) == empty {
+            while end < bytes.len() && self.is_hole(page(bytes, at, end), at + end as u64) == hole {
                 end += page(bytes, at, end).len();
             }
-            if !empty {
+            if !hole {
                 self.file.write_at(&bytes[start..end], at + start as u64)?;
             }
             start = end;
@@ -61,14 +77,25 @@ impl Part {
         Ok(())
     }
 
-    /// Sets the length, which holes at the end would otherwise be missing from.
-    pub(crate) fn set_len(&self, length: u64) -> io::Result<()> {
-        self.file.set_len(length)
+    /// Whether a page can be left out. One that cannot is full from now on.
+    fn is_hole(&self, page: &[u8], at: u64) -> bool {
+        let number = (at / PAGE as u64) as usize;
+        let Some(full) = self.full.get().and_then(|full| full.get(number)) else {
+            return false;
+        };
+        // Of two threads that share a page, each writes its own bytes whenever they are not zeros.
+        let hole = !full.load(Ordering::Relaxed) && is_empty(page);
+        if !hole {
+            full.store(true, Ordering::Relaxed);
+        }
+        hole
     }
 
     /// Waits for the disk, and gives the file its name.
     pub(crate) fn appear(self) -> io::Result<()> {
-        let Self { aside, path, file } = self;
+        let Self {
+            aside, path, file, ..
+        } = self;
         file.into_file().sync_all()?;
         fs::rename(&aside.0, &path)?;
         sync_folder(path.parent())
@@ -117,6 +144,7 @@ mod tests {
         fn what_is_written_is_read(
             chunks in proptest::collection::vec((any::<bool>(), 1usize..20_000), 0..60),
             backwards: bool,
+            draft in 0usize..300_000,
         ) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("file");
@@ -131,10 +159,15 @@ mod tests {
                 places.reverse();
             }
             let part = Part::create(&path).unwrap();
+            // First something else, some of it where zeros will be.
+            part.begin(&[], draft as u64).unwrap();
+            for at in (0..draft).step_by(9000) {
+                part.write_at(&[9; 3000][..3000.min(draft - at)], at as u64).unwrap();
+            }
+            part.begin(&[], expected.len() as u64).unwrap();
             for (at, bytes) in &places {
                 part.write_at(bytes, *at as u64).unwrap();
             }
-            part.set_len(expected.len() as u64).unwrap();
             part.appear().unwrap();
             prop_assert_eq!(fs::read(&path).unwrap(), expected);
         }

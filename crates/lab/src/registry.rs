@@ -137,11 +137,17 @@ pub trait Session: Send + Sync {
     /// Mends what threads may have lost; to be called between lessons.
     fn refresh(&self);
 
-    /// Writes the tables; the file has still to appear.
+    /// Writes the tables on so many threads; the file has still to appear.
     ///
     /// # Errors
     /// When writing fails or a weight is not finite.
-    fn write(&self, metadata: &Metadata, keep: Keep, part: &Part) -> Result<(), NativeError>;
+    fn write(
+        &self,
+        metadata: &Metadata,
+        keep: Keep,
+        part: &Part,
+        threads: usize,
+    ) -> Result<(), NativeError>;
 
     /// Fills new tables.
     ///
@@ -344,8 +350,14 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
         self.network.refresh();
     }
 
-    fn write(&self, metadata: &Metadata, keep: Keep, part: &Part) -> Result<(), NativeError> {
-        tables::write(self.network.tables(), metadata, keep, part)
+    fn write(
+        &self,
+        metadata: &Metadata,
+        keep: Keep,
+        part: &Part,
+        threads: usize,
+    ) -> Result<(), NativeError> {
+        tables::write(self.network.tables(), metadata, keep, part, threads)
     }
 
     fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {

@@ -9,15 +9,17 @@
 //!
 //! Saving has two halves. What is saved is first written to the system's cache, for which the training
 //! rests. It reaches the disk and gets its name while the training goes on: first the logs, then the
-//! file, so that no checkpoint tells of lines that are not there.
+//! file, so that no checkpoint tells of lines that are not there. To make the rest short, a draft is
+//! written beforehand, from a network that changes meanwhile: it is worth nothing, but it takes its room.
 
 mod log;
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use afterstate::format::native::{self, Keep, Metadata};
+use afterstate::format::native::{self, Keep, Metadata, NativeError};
 use afterstate::tally::{Outcome, Tally};
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +28,7 @@ use crate::disk::{Part, replace, sync_folder};
 use crate::plot::{self, Curve, Point};
 use crate::recipe::Recipe;
 use crate::registry::Session;
-use crate::share::Background;
+use crate::share::{Background, threads};
 use crate::tables::Saved;
 use log::Log;
 
@@ -57,6 +59,8 @@ pub struct Progress {
 pub struct Run {
     /// The second half of the last save. Above the lock, and so ended before that is let go.
     saving: Background<LabError>,
+    /// The next checkpoint, before the training rests for it.
+    draft: Option<Arc<Part>>,
     folder: PathBuf,
     blocks: Log,
     scores: Option<Log>,
@@ -137,6 +141,7 @@ impl Run {
         let scores = recipe.scores.then(|| Log::open(folder.join(SCORES)));
         Ok(Self {
             saving: Background::idle(),
+            draft: None,
             folder: folder.to_owned(),
             blocks: Log::open(folder.join(BLOCKS))?,
             scores: scores.transpose()?,
@@ -236,7 +241,39 @@ impl Run {
         let text = serde_json::to_string(&progress).map_err(io::Error::other);
         let text = text.map_err(LabError::file("write", &self.folder.join(CHECKPOINT)))?;
         metadata.insert(PROGRESS.to_owned(), text);
-        self.save(CHECKPOINT, session, &metadata, Keep::Everything)
+        self.saved()?;
+        let part = match self.draft.take().and_then(Arc::into_inner) {
+            Some(part) => part,
+            None => self.part(CHECKPOINT)?,
+        };
+        self.save(part, CHECKPOINT, session, &metadata, Keep::Everything)
+    }
+
+    /// Begins with a draft of a checkpoint; the network may change while it is written.
+    ///
+    /// # Errors
+    /// When there can be no such file. Also when the save before this one failed.
+    pub fn draft_checkpoint(
+        &mut self,
+        session: Arc<dyn Session>,
+        metadata: Metadata,
+    ) -> Result<(), LabError> {
+        self.saved()?;
+        let path = self.folder.join(CHECKPOINT);
+        let part = Arc::new(self.part(CHECKPOINT)?);
+        self.draft = Some(Arc::clone(&part));
+        self.saving.begin(move || {
+            match session.write(&metadata, Keep::Everything, &part, 1) {
+                // Found again, and told, when the training rests.
+                Err(NativeError::NotFinite { .. }) => Ok(()),
+                drafted => drafted.map_err(LabError::model("write", &path)),
+            }
+        })
+    }
+
+    /// Whether there is a draft of the next checkpoint.
+    pub fn has_draft(&self) -> bool {
+        self.draft.is_some()
     }
 
     /// Saves what playing needs, in the same way.
@@ -248,21 +285,27 @@ impl Run {
         session: &dyn Session,
         metadata: &Metadata,
     ) -> Result<(), LabError> {
-        self.save(MODEL, session, metadata, Keep::Weights)
+        self.saved()?;
+        let part = self.part(MODEL)?;
+        self.save(part, MODEL, session, metadata, Keep::Weights)
+    }
+
+    /// A new file. The last one may have been written aside in the same place, so that has to be saved.
+    fn part(&self, name: &str) -> Result<Part, LabError> {
+        let path = self.folder.join(name);
+        Part::create(&path).map_err(LabError::file("write", &path))
     }
 
     fn save(
         &mut self,
+        part: Part,
         name: &str,
         session: &dyn Session,
         metadata: &Metadata,
         keep: Keep,
     ) -> Result<(), LabError> {
-        // The last one may have been written aside in the same place.
-        self.saved()?;
         let path = self.folder.join(name);
-        let part = Part::create(&path).map_err(LabError::file("write", &path))?;
-        let written = session.write(metadata, keep, &part);
+        let written = session.write(metadata, keep, &part, threads(0));
         written.map_err(LabError::model("write", &path))?;
         let logs = [Some(&self.blocks), self.scores.as_ref()];
         let logs = logs.into_iter().flatten().map(Log::twin);

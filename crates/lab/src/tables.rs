@@ -14,6 +14,7 @@ use crate::disk::{Part, Shared};
 use crate::share::{threads, try_share};
 
 /// Writes the first half of a file: it has all its bytes, but no name and no place on the disk yet.
+/// A part that was written before is written anew.
 ///
 /// # Errors
 /// When it cannot be written, or at the first weight that is not finite.
@@ -22,11 +23,11 @@ pub(crate) fn write<W: Weight>(
     metadata: &Metadata,
     keep: Keep,
     part: &Part,
+    threads: usize,
 ) -> Result<(), NativeError> {
     let (header, layout) = native::lay_out(tables, metadata, keep);
-    part.write_at(&header, 0)?;
-    part.set_len(layout.end())?;
-    carry(&layout, |piece, buffer| {
+    part.begin(&header, layout.end())?;
+    carry(&layout, threads, |piece, buffer| {
         Ok(part.write_at(piece.export(tables, buffer)?, piece.at())?)
     })
 }
@@ -66,7 +67,7 @@ impl Saved {
         keep: Keep,
     ) -> Result<(), NativeError> {
         let layout = self.header.layout(tables, keep)?;
-        carry(&layout, |piece, buffer| {
+        carry(&layout, threads(0), |piece, buffer| {
             let fill = |bytes: &mut [u8]| self.file.read_at(bytes, piece.at());
             piece.import(tables, buffer, fill)
         })
@@ -85,10 +86,11 @@ fn open(path: &Path) -> io::Result<(File, u64)> {
 
 fn carry(
     layout: &Layout,
+    threads: usize,
     one: impl Fn(&Piece<'_>, &mut Buffer) -> Result<(), NativeError> + Sync,
 ) -> Result<(), NativeError> {
     let pieces = layout.pieces();
-    try_share(threads(0), pieces.len(), || {
+    try_share(threads, pieces.len(), || {
         let mut buffer = Buffer::default();
         let (one, pieces) = (&one, &pieces);
         move |number| one(&pieces[number], &mut buffer)
@@ -128,7 +130,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         let part = Part::create(&path).unwrap();
-        write(&network(), &about(), Keep::Everything, &part).unwrap();
+        write(&network(), &about(), Keep::Everything, &part, 3).unwrap();
         part.appear().unwrap();
         assert!(fs::read(&path).unwrap() == bytes(&network()));
 
@@ -140,6 +142,32 @@ mod tests {
     }
 
     #[test]
+    fn nothing_of_a_draft_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let other: Tables<Coherent> = Tables::new(network().tuples(), 3.5).unwrap();
+        for length in [0, 5000, 50_000] {
+            // Also one whose header is longer by pages.
+            let mut metadata = about();
+            metadata.insert("long".to_owned(), "x".repeat(length));
+            let part = Part::create(&path).unwrap();
+            write(&other, &metadata, Keep::Everything, &part, 1).unwrap();
+            write(&network(), &about(), Keep::Everything, &part, 3).unwrap();
+            part.appear().unwrap();
+            assert!(fs::read(&path).unwrap() == bytes(&network()));
+
+            // Or shorter.
+            let part = Part::create(&path).unwrap();
+            write(&network(), &about(), Keep::Everything, &part, 1).unwrap();
+            write(&other, &metadata, Keep::Everything, &part, 3).unwrap();
+            part.appear().unwrap();
+            let mut expected = Vec::new();
+            native::write(&other, &metadata, Keep::Everything, &mut expected).unwrap();
+            assert!(fs::read(&path).unwrap() == expected);
+        }
+    }
+
+    #[test]
     fn of_several_that_are_no_numbers_the_first_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
@@ -148,7 +176,7 @@ mod tests {
         network.import(1, 2, 7, &[f32::INFINITY]);
         network.import(2, 0, 7, &[f32::NAN]);
         let part = Part::create(&path).unwrap();
-        let broken = write(&network, &about(), Keep::Everything, &part).unwrap_err();
+        let broken = write(&network, &about(), Keep::Everything, &part, 3).unwrap_err();
         assert!(
             matches!(broken, NativeError::NotFinite { table, index: 300_000, .. } if table == "01234.e")
         );

@@ -3,9 +3,11 @@
 //! A round ends with a full block, when a checkpoint is due, or when someone wants to stop; all threads
 //! then rest, so what is saved is one consistent moment: the network after exactly the games
 //! 0..n, each with its own random stream. Resting costs the tail of one game a round, and for a
-//! checkpoint as long as the tables take to copy: the disk is waited for by another thread.
+//! checkpoint as long as the tables take to copy: another thread makes room for the copy before, and
+//! waits for the disk afterwards.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -42,7 +44,7 @@ pub enum Ending {
 pub struct Trainer {
     recipe: Recipe,
     player: Player,
-    session: Box<dyn Session>,
+    session: Arc<dyn Session>,
     run: Run,
     progress: Progress,
     faces: Vec<u64>,
@@ -138,9 +140,12 @@ impl Trainer {
                 continue;
             }
             self.run.saved()?;
-            if Instant::now() >= due {
+            if self.run.has_draft() {
                 self.save()?;
                 due = Instant::now() + between;
+            } else if Instant::now() >= due {
+                let (session, metadata) = (Arc::clone(&self.session), self.metadata());
+                self.run.draft_checkpoint(session, metadata)?;
             }
         }
         self.save()?;
@@ -250,10 +255,10 @@ impl Trainer {
     }
 }
 
-fn network(recipe: &Recipe, initial: f32) -> Result<(Player, Box<dyn Session>), LabError> {
+fn network(recipe: &Recipe, initial: f32) -> Result<(Player, Arc<dyn Session>), LabError> {
     let player = Player::of(recipe)?;
     let session = registry::session(&player, recipe.learner.rule, initial)?;
-    Ok((player, session))
+    Ok((player, session.into()))
 }
 
 #[cfg(test)]
