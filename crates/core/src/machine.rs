@@ -14,8 +14,8 @@ use std::fmt;
 use std::sync::LazyLock;
 
 pub use indices::Indices;
-pub(crate) use indices::{Gather, Gathers, Member, ROTATION, Shift};
 pub use indices::Spot;
+pub(crate) use indices::{Gather, Gathers, Member, ROTATION, Shift};
 pub(crate) use memory::{Slab, Zeroed};
 pub use number::Number;
 

@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::{CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Shape};
 use afterstate::learn::{Backward, Credit, Forward};
-use afterstate::ntuple::{Coherent, Expecting, Indices, Network, Number, Plain, Tables, TupleSet, Weight};
+use afterstate::ntuple::{
+    Coherent, Expecting, Indices, Network, Number, Plain, Tables, TupleSet, Weight,
+};
 use afterstate::play::{
     self, Afterstates, Greedy, Learner, Policy, States, Viewpoint, Watch, play,
 };

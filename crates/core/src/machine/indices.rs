@@ -338,10 +338,7 @@ mod tests {
             slab.prefetch(&indices, 2);
             slab.prefetch_to_write(&indices, 2);
             let (_, mut rest) = slab.lane(&indices, 2);
-            let (fast, slow) = (
-                rest.next().unwrap().added_to(value),
-                value + slab[i].get(),
-            );
+            let (fast, slow) = (rest.next().unwrap().added_to(value), value + slab[i].get());
             assert!(fast.to_bits() == slow.to_bits() || (fast.is_nan() && slow.is_nan()));
         }
     }
