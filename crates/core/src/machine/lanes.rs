@@ -52,7 +52,7 @@ mod avx2 {
 
     use bytemuck::must_cast;
 
-    use crate::machine::indices::{Gathers, ROTATION, Shift};
+    use crate::machine::indices::{Gathers, Member, ROTATION, Shift};
 
     /// Four lanes of 64 bits.
     type Four = __m256i;
@@ -67,8 +67,7 @@ mod avx2 {
         }
     }
 
-    /// The indices of `N` images. What two tuples share is worked out once, and up to three shifts are
-    /// counted here, so that they make one loop over the images.
+    /// The indices of `N` images. What two tuples share is worked out once.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn find_images<const N: usize>(
@@ -82,50 +81,75 @@ mod avx2 {
         }
         for gather in gathers.each() {
             let images = &both[usize::from(gather.rotated)];
-            let shared = match &gather.shared[..] {
-                [] => [_mm256_setzero_si256(); N],
-                [a] => shifted(images, [a]),
-                [a, b] => shifted(images, [a, b]),
-                [a, b, c] => shifted(images, [a, b, c]),
-                [a, b, c, more @ ..] => {
-                    let mut sums = shifted(images, [a, b, c]);
-                    for shift in more {
-                        let shifted = shifted(images, [shift]);
-                        for (sum, shifted) in sums.iter_mut().zip(shifted) {
-                            *sum = _mm256_or_si256(*sum, shifted);
-                        }
-                    }
-                    sums
-                }
-            };
-            for member in &gather.members {
-                let start = must_cast(member.start);
-                let own = shifted(images, [&member.own]);
-                // A loop, not `map`: a closure would lose the instructions of this function.
-                for (n, found) in found[member.tuple].iter_mut().enumerate() {
-                    let index = _mm256_or_si256(shared[n], own[n]);
-                    *found = must_cast(_mm256_add_epi64(index, start));
-                }
+            match (&gather.shared[..], &gather.members[..]) {
+                ([a], [first, second]) => pair(images, [a], [first, second], found),
+                ([a, b], [first, second]) => pair(images, [a, b], [first, second], found),
+                ([a, b, c], [first, second]) => pair(images, [a, b, c], [first, second], found),
+                (shared, members) => any(images, shared, members, found),
             }
         }
     }
 
-    /// Some cells of each image, at their places in an index.
+    /// The indices of two woven tuples, as most of the work is: image by image, with all that the two
+    /// need in registers.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn shifted<const N: usize, const SHIFTS: usize>(
+    fn pair<const N: usize, const SHARED: usize>(
         images: &[Four; N],
-        shifts: [&Shift; SHIFTS],
-    ) -> [Four; N] {
-        let mut sums = [_mm256_setzero_si256(); N];
-        for (sum, &image) in sums.iter_mut().zip(images) {
-            for shift in shifts {
-                let moved = _mm256_srlv_epi64(image, must_cast(shift.by));
-                let bits = _mm256_and_si256(moved, must_cast(shift.mask));
-                *sum = _mm256_or_si256(*sum, bits);
+        shared: [&Shift; SHARED],
+        members: [&Member; 2],
+        found: &mut [[[usize; 4]; N]],
+    ) {
+        let [first, second] = members;
+        let rows = found.get_disjoint_mut([first.tuple, second.tuple]);
+        let [first_row, second_row] = rows.expect("two tuples of the set");
+        for (n, &image) in images.iter().enumerate() {
+            let mut key = _mm256_setzero_si256();
+            for shift in shared {
+                key = _mm256_or_si256(key, shifted(image, shift));
+            }
+            first_row[n] = index(image, key, first);
+            second_row[n] = index(image, key, second);
+        }
+    }
+
+    /// The same for any number of shifts and members.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn any<const N: usize>(
+        images: &[Four; N],
+        shared: &[Shift],
+        members: &[Member],
+        found: &mut [[[usize; 4]; N]],
+    ) {
+        let mut keys = [_mm256_setzero_si256(); N];
+        for shift in shared {
+            for (key, &image) in keys.iter_mut().zip(images) {
+                *key = _mm256_or_si256(*key, shifted(image, shift));
             }
         }
-        sums
+        for member in members {
+            let row = &mut found[member.tuple];
+            for n in 0..N {
+                row[n] = index(images[n], keys[n], member);
+            }
+        }
+    }
+
+    /// The index of a member, of which `key` is what it shares.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn index(image: Four, key: Four, member: &Member) -> [usize; 4] {
+        let digits = _mm256_or_si256(key, shifted(image, &member.own));
+        must_cast(_mm256_add_epi64(digits, must_cast(member.start)))
+    }
+
+    /// Some cells of an image, at their places in an index.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn shifted(image: Four, shift: &Shift) -> Four {
+        let moved = _mm256_srlv_epi64(image, must_cast(shift.by));
+        _mm256_and_si256(moved, must_cast(shift.mask))
     }
 
     /// Each image rotated to the left by two cells, which is a byte.
