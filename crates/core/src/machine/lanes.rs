@@ -85,6 +85,10 @@ mod avx2 {
                 ([a], [first, second]) => pair(images, [a], [first, second], found),
                 ([a, b], [first, second]) => pair(images, [a, b], [first, second], found),
                 ([a, b, c], [first, second]) => pair(images, [a, b, c], [first, second], found),
+                ([a], [one]) => alone(images, [a], one, found),
+                ([a, b], [one]) => alone(images, [a, b], one, found),
+                ([a, b, c], [one]) => alone(images, [a, b, c], one, found),
+                ([a, b, c, d], [one]) => alone(images, [a, b, c, d], one, found),
                 (shared, members) => any(images, shared, members, found),
             }
         }
@@ -104,13 +108,36 @@ mod avx2 {
         let rows = found.get_disjoint_mut([first.tuple, second.tuple]);
         let [first_row, second_row] = rows.expect("two tuples of the set");
         for (n, &image) in images.iter().enumerate() {
-            let mut key = _mm256_setzero_si256();
-            for shift in shared {
-                key = _mm256_or_si256(key, shifted(image, shift));
-            }
+            let key = key(image, shared);
             first_row[n] = index(image, key, first);
             second_row[n] = index(image, key, second);
         }
+    }
+
+    /// The indices of a tuple without a partner.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn alone<const N: usize, const SHARED: usize>(
+        images: &[Four; N],
+        shared: [&Shift; SHARED],
+        member: &Member,
+        found: &mut [[[usize; 4]; N]],
+    ) {
+        let row = &mut found[member.tuple];
+        for (n, &image) in images.iter().enumerate() {
+            row[n] = index(image, key(image, shared), member);
+        }
+    }
+
+    /// All that is shared, at its places in an index.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn key<const SHARED: usize>(image: Four, shared: [&Shift; SHARED]) -> Four {
+        let mut key = _mm256_setzero_si256();
+        for shift in shared {
+            key = _mm256_or_si256(key, shifted(image, shift));
+        }
+        key
     }
 
     /// The same for any number of shifts and members.
