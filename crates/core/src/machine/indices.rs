@@ -20,12 +20,17 @@ pub struct Indices {
     pub(crate) change: Vec<Value>,
 }
 
+/// The bound of indices that are being written: no tables are large enough for it, so that nobody reads by
+/// them if the writing should panic.
+const UNKNOWN: usize = usize::MAX;
+
 impl Indices {
     /// Writes `count` lookups by any rule.
     ///
     /// # Panics
     /// When an index is not below `bound`.
     pub(crate) fn fill(&mut self, count: usize, bound: usize, rule: impl Fn(usize) -> [usize; 4]) {
+        self.bound = UNKNOWN;
         self.at.clear();
         self.at.extend((0..count).map(rule));
         assert!(self.at.as_flattened().iter().all(|&i| i < bound));
@@ -35,9 +40,9 @@ impl Indices {
     /// Writes the lookups of four packed boards.
     #[inline(always)]
     pub(crate) fn fill_packed(&mut self, cpu: Cpu, gathers: &Gathers, boards: [u64; 4]) {
-        // What is already there may be larger than the new bound, but all of it is written over:
-        // every tuple has its lookups, or the writing panics and leaves a bound of 0.
-        self.bound = 0;
+        // What is already there may be larger than the new bound, but all of it is written over: every
+        // tuple has its lookups.
+        self.bound = UNKNOWN;
         self.at.resize(gathers.lookups, [0; 4]);
         lanes::find_four(cpu, gathers, boards, &mut self.at);
         self.bound = gathers.bound;
@@ -350,6 +355,17 @@ mod tests {
         let mut indices = Indices::default();
         indices.fill(4, 11, |_| [3; 4]);
         let _ = slab.lane(&indices, 0);
+    }
+
+    #[test]
+    fn indices_that_were_never_finished_are_not_read() {
+        let slab: Slab<Number> = Slab::zeroed(10).unwrap();
+        let mut indices = Indices::default();
+        indices.fill(4, 10, |_| [3; 4]);
+        let filling = std::panic::AssertUnwindSafe(|| indices.fill(4, 10, |_| [1 << 40; 4]));
+        assert!(std::panic::catch_unwind(filling).is_err());
+        let reading = || slab.lane(&indices, 0).0.count();
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(reading)).is_err());
     }
 
     #[test]

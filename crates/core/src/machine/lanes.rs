@@ -35,9 +35,12 @@ mod plain {
                 for gather in gathers.each() {
                     let image = if gather.rotated { rotated } else { image };
                     let moved = |shift: &Shift| image >> shift.by[lane] & shift.mask[lane];
-                    let shared = gather.shared.iter().map(moved).sum::<u64>();
+                    let shared = gather
+                        .shared
+                        .iter()
+                        .fold(0, |all, shift| all | moved(shift));
                     for member in &gather.members {
-                        let index = member.start[lane] + shared + moved(&member.own);
+                        let index = member.start[lane] + (shared | moved(&member.own));
                         found[member.tuple * symmetries + s][lane] = index as usize;
                     }
                 }
