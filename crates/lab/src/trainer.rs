@@ -77,24 +77,17 @@ impl Trainer {
     /// When there is nothing to resume, or it is damaged.
     pub fn resume(folder: &Path, overrides: &[String]) -> Result<Self, LabError> {
         let recipe = run::recipe_of(folder, overrides)?;
-        if !run::has_checkpoint(folder) {
-            let (player, session) = network(&recipe, recipe.network.initial as f32)?;
-            let faces = session.faces();
-            let run = Run::restart(folder, &recipe, &faces)?;
-            let progress = Progress::default();
-            return Ok(Self {
-                recipe,
-                player,
-                session,
-                run,
-                progress,
-                faces,
-            });
-        }
-        // The checkpoint has every weight that is not 0, whatever they all began with.
-        let (player, session) = network(&recipe, 0.0)?;
-        let (run, progress) = Run::resume(folder, &recipe, session.as_ref())?;
+        let saved = run::has_checkpoint(folder);
+        // A checkpoint has every weight that is not 0, whatever they all began with.
+        let initial = if saved { 0.0 } else { recipe.network.initial };
+        let (player, session) = network(&recipe, initial as f32)?;
         let faces = session.faces();
+        let (run, progress) = if saved {
+            Run::resume(folder, &recipe, session.as_ref())?
+        } else {
+            let run = Run::restart(folder, &recipe, &faces)?;
+            (run, Progress::default())
+        };
         Ok(Self {
             recipe,
             player,
