@@ -233,7 +233,7 @@ impl Spawns {
     #[inline(always)]
     fn draw(&self, rng: &mut Rng) -> (usize, u8) {
         let bits = rng.bits();
-        let cell = nth_bit(self.cells, scale(bits as u32, self.cells.count_ones()));
+        let cell = random_bit(self.cells, bits as u32);
         let mut chance = (bits >> 32) as f64 / 4_294_967_296.0;
         let mut tile = self.tiles[0].0;
         for &(candidate, p) in self.tiles {
@@ -247,19 +247,43 @@ impl Spawns {
     }
 }
 
-/// The place of the set bit with `n` set bits below it, in five steps that always take the same way: to
-/// clear the lowest bit n times would end in a jump that no processor foresees.
+/// The place of a set bit, each with the same chance: `random` below 2^32 picks the one with so many set
+/// bits below it. Every move waits for this, so it takes one way through for every mask, without jumps:
+/// first the byte, then the bit from a table.
 #[inline(always)]
-fn nth_bit(mask: u32, mut n: u32) -> usize {
-    let mut place = 0;
-    for width in [16, 8, 4, 2, 1] {
-        let below = (mask >> place & ((1 << width) - 1)).count_ones();
-        let beyond = u32::from(n >= below);
-        n -= beyond * below;
-        place += beyond * width;
-    }
-    place as usize
+fn random_bit(mask: u32, random: u32) -> usize {
+    const EACH_BYTE: u32 = 0x0101_0101;
+    let twos = mask - (mask >> 1 & 0x5555_5555);
+    let fours = (twos & 0x3333_3333) + (twos >> 2 & 0x3333_3333);
+    let counts = fours + (fours >> 4) & 0x0F0F_0F0F;
+    // In each byte, how many bits are set up to its end.
+    let up_to = counts.wrapping_mul(EACH_BYTE);
+    let n = scale(random, up_to >> 24);
+    // The highest bit of each byte whose bits are all among the first n, pushed together and counted.
+    let passed = ((n * EACH_BYTE | 0x80 * EACH_BYTE) - up_to) >> 7 & EACH_BYTE;
+    let byte = passed.wrapping_mul(EACH_BYTE) >> 24 << 3;
+    let below = up_to.wrapping_shl(8) >> byte & 0xFF;
+    let places = &NTH_BIT[(mask >> byte & 0xFF) as usize];
+    byte as usize + usize::from(places[(n - below) as usize & 7])
 }
+
+/// For each byte the places of its set bits, from the lowest.
+static NTH_BIT: [[u8; 8]; 256] = {
+    let mut places = [[0; 8]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut place, mut n) = (0, 0);
+        while place < 8 {
+            if byte >> place & 1 == 1 {
+                places[byte][n] = place;
+                n += 1;
+            }
+            place += 1;
+        }
+        byte += 1;
+    }
+    places
+};
 
 /// The rules of a game. A game is a small value that is copied freely; it holds no position.
 pub trait Game: Copy + Send + Sync + 'static {
@@ -340,16 +364,23 @@ mod tests {
         }
     }
 
+    /// Every bit of many masks, by the lowest and the highest number that leads to it.
     #[test]
-    fn the_nth_bit_is_found() {
+    fn each_bit_has_its_share_of_the_numbers() {
         let mut rng = crate::random::game_rng(1, 1);
-        for _ in 0..1000 {
-            let mask = rng.bits() as u32 & rng.bits() as u32;
+        for thinner in 0..1000 {
+            let mask =
+                rng.bits() as u32 & (rng.bits() as u32 | (thinner % 2)) | 1 << (thinner % 32);
             let places: Vec<usize> = (0..32).filter(|place| mask >> place & 1 == 1).collect();
+            let share = (1u64 << 32) as f64 / places.len() as f64;
             for (n, &place) in places.iter().enumerate() {
-                assert_eq!(nth_bit(mask, n as u32), place, "{mask:032b}");
+                let first = (share * n as f64).ceil() as u32;
+                let last = ((share * (n + 1) as f64).ceil() - 1.0) as u32;
+                assert_eq!(random_bit(mask, first), place, "{mask:032b}");
+                assert_eq!(random_bit(mask, last), place, "{mask:032b}");
             }
         }
+        assert_eq!(random_bit(u32::MAX, u32::MAX), 31);
     }
 
     #[test]

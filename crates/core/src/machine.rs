@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 pub use indices::Indices;
 pub use indices::Spot;
-pub(crate) use indices::{Gather, Gathers, Member, ROTATION, Shift};
+pub(crate) use indices::{Gather, Gathers, Member, Shift};
 pub(crate) use memory::{Slab, Zeroed};
 pub use number::Number;
 

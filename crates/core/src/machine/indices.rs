@@ -76,9 +76,8 @@ pub(crate) struct Gathers {
 /// shifts and masks instead of six; and what two tuples share is worked out once.
 #[derive(Clone, Debug)]
 pub(crate) struct Gather {
-    /// Whether the board is first rotated to the left by [`ROTATION`], so that all shifts are to the
-    /// right.
-    pub(crate) rotated: bool,
+    /// Whether the cells are cut out of the board turned by half a turn: [`HALF_TURN`].
+    pub(crate) turned: bool,
     /// The cells that all members have, or all but the lowest digit.
     pub(crate) shared: Vec<Shift>,
     /// One tuple, or two.
@@ -106,8 +105,8 @@ pub(crate) struct Shift {
     pub(crate) mask: [u64; 4],
 }
 
-/// By how much a board is rotated to the left: two cells.
-pub(crate) const ROTATION: u32 = 8;
+/// The number of an image with these bits changed is the number of the same image after half a turn.
+pub(crate) const HALF_TURN: usize = 3;
 
 impl Gathers {
     /// Gathers for boards that are turned by so many symmetries.
@@ -315,7 +314,7 @@ mod tests {
             },
         ];
         let gather = Gather {
-            rotated: false,
+            turned: false,
             shared: vec![shift(0xF00)],
             members,
         };

@@ -18,22 +18,26 @@ pub(super) fn find_four(cpu: Cpu, gathers: &Gathers, boards: [u64; 4], found: &m
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the function is safe where AVX2 is there, and this value is only made by
         // `Cpu::detect` after it has been found.
-        Instructions::Avx2 => unsafe { avx2::find(gathers, boards, found) },
+        Instructions::Avx2 => unsafe {
+            let [a, b, c, d] = boards;
+            avx2::find(gathers, a, b, c, d, found)
+        },
     }
 }
 
 mod plain {
     use crate::game::images;
-    use crate::machine::indices::{Gathers, ROTATION, Shift};
+    use crate::machine::indices::{Gathers, HALF_TURN, Shift};
 
     /// One board after the other, one image after the other.
     pub(super) fn find(gathers: &Gathers, boards: [u64; 4], found: &mut [[usize; 4]]) {
         let symmetries = gathers.symmetries();
         for (lane, board) in boards.into_iter().enumerate() {
-            for (s, image) in images(board).into_iter().take(symmetries).enumerate() {
-                let rotated = image.rotate_left(ROTATION);
+            let images = images(board);
+            for s in 0..symmetries {
+                let (straight, turned) = (images[s], images[s ^ HALF_TURN]);
                 for gather in gathers.each() {
-                    let image = if gather.rotated { rotated } else { image };
+                    let image = if gather.turned { turned } else { straight };
                     let moved = |shift: &Shift| image >> shift.by[lane] & shift.mask[lane];
                     let shared = gather
                         .shared
@@ -55,35 +59,49 @@ mod avx2 {
 
     use bytemuck::must_cast;
 
-    use crate::machine::indices::{Gathers, Member, ROTATION, Shift};
+    use crate::machine::indices::{Gathers, HALF_TURN, Member, Shift};
 
     /// Four lanes of 64 bits.
     type Four = __m256i;
 
+    /// The boards come one by one, in registers: an array would be written in four pieces and read in one,
+    /// and such a read has to wait until the writes have reached the cache.
     #[target_feature(enable = "avx2")]
-    pub(super) fn find(gathers: &Gathers, boards: [u64; 4], found: &mut [[usize; 4]]) {
-        let boards = must_cast(boards);
+    pub(super) fn find(
+        gathers: &Gathers,
+        a: u64,
+        b: u64,
+        c: u64,
+        d: u64,
+        found: &mut [[usize; 4]],
+    ) {
+        let boards = _mm256_set_epi64x(d as i64, c as i64, b as i64, a as i64);
+        let images = images(boards);
         if gathers.symmetries() == 8 {
-            find_images(gathers, &images(boards), found.as_chunks_mut().0);
+            let mut turned = images;
+            for n in 0..8 {
+                turned[n] = images[n ^ HALF_TURN];
+            }
+            find_images(gathers, [&images, &turned], found.as_chunks_mut().0);
         } else {
-            find_images(gathers, &[boards], found.as_chunks_mut().0);
+            find_images(
+                gathers,
+                [&[images[0]], &[images[HALF_TURN]]],
+                found.as_chunks_mut().0,
+            );
         }
     }
 
-    /// The indices of `N` images. What two tuples share is worked out once.
+    /// The indices of `N` images, each as it is and turned. What two tuples share is worked out once.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn find_images<const N: usize>(
         gathers: &Gathers,
-        images: &[Four; N],
+        images: [&[Four; N]; 2],
         found: &mut [[[usize; 4]; N]],
     ) {
-        let mut both = [*images; 2];
-        for image in &mut both[1] {
-            *image = rotate(*image);
-        }
         for gather in gathers.each() {
-            let images = &both[usize::from(gather.rotated)];
+            let images = images[usize::from(gather.turned)];
             match (&gather.shared[..], &gather.members[..]) {
                 ([a], [first, second]) => pair(images, [a], [first, second], found),
                 ([a, b], [first, second]) => pair(images, [a, b], [first, second], found),
@@ -180,15 +198,6 @@ mod avx2 {
     fn shifted(image: Four, shift: &Shift) -> Four {
         let moved = _mm256_srlv_epi64(image, must_cast(shift.by));
         _mm256_and_si256(moved, must_cast(shift.mask))
-    }
-
-    /// Each image rotated to the left by two cells, which is a byte.
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn rotate(x: Four) -> Four {
-        const { assert!(ROTATION == 8) }
-        let bytes: [u8; 32] = std::array::from_fn(|i| (i & 8 | (i + 7) & 7) as u8);
-        _mm256_shuffle_epi8(x, must_cast(bytes))
     }
 
     /// The images of four boards, in the order of [`images`](crate::game::images).

@@ -8,7 +8,7 @@
 use super::layout::{Table, lay_out, source};
 use super::pattern::{Pattern, TILES_BITS, TupleSet};
 use crate::game::Shape;
-use crate::machine::{Cpu, Gather, Gathers, Indices, Member, ROTATION, Shift};
+use crate::machine::{Cpu, Gather, Gathers, Indices, Member, Shift};
 
 const LARGEST_DIGIT: u8 = (1 << TILES_BITS) - 1;
 
@@ -33,9 +33,8 @@ impl Lookup {
 
 /// The gather of one tuple, or of two whose tables are woven together.
 fn gather(tables: &[Table], group: &[usize]) -> Gather {
-    let rotated = group.iter().all(|&n| tables[n].falls(ROTATION));
-    let source = |cell| source(cell, if rotated { ROTATION } else { 0 });
-    let shift = |(cell, place): (u8, u32)| (source(cell) - place, 0xF << place);
+    let turned = tables[group[0]].turned();
+    let shift = |(cell, place): (u8, u32)| (source(cell, turned) - place, 0xF << place);
     let wide = |(by, mask): (u32, u64)| Shift {
         by: [by.into(); 4],
         mask: [mask; 4],
@@ -53,7 +52,7 @@ fn gather(tables: &[Table], group: &[usize]) -> Gather {
         own: wide(shift(tables[tuple].lowest())),
     };
     Gather {
-        rotated,
+        turned,
         shared: shared.into_iter().map(wide).collect(),
         members: group.iter().map(member).collect(),
     }
