@@ -13,8 +13,7 @@ mod number;
 use std::fmt;
 use std::sync::LazyLock;
 
-pub use indices::Indices;
-pub use indices::Spot;
+pub use indices::{Found, Indices, Spot};
 pub(crate) use indices::{Gather, Gathers, Member, Shift};
 pub(crate) use memory::{Slab, Zeroed};
 pub use number::Number;

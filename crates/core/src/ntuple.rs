@@ -22,13 +22,14 @@ pub use weight::{Ahead, Cell, Coherent, Plain, Weight};
 use crate::Value;
 use crate::game::Position;
 use crate::machine::{Cpu, Slab};
-pub use crate::machine::{Indices, Number};
+pub use crate::machine::{Found, Indices, Number};
 
 /// Values of positions, and how they are moved.
 ///
 /// The work is in two steps, so that the first is done once and the second can wait for its memory:
-/// [`Network::find`] turns a position into indices, [`Network::prefetch`] asks for the weights there,
-/// and the others use them.
+/// [`Network::find`] turns positions into indices, and the others use the weights there. With all four
+/// afterstates [prefetched](Found::prefetch) before the first is summed, their cache misses are waited
+/// for together.
 pub trait Network: Send + Sync {
     /// What its tables are made of.
     type Weight: Weight;
@@ -57,52 +58,60 @@ pub trait Network: Send + Sync {
         P::indices(positions, &self.tables().plan, found);
     }
 
-    /// Asks the processor for weights that will be read soon. With all four afterstates asked for
-    /// before the first is summed, their cache misses are waited for together.
+    /// The weights at these places.
     #[inline(always)]
-    fn prefetch(&self, at: &Indices, lane: usize) {
-        self.tables().cells.prefetch(at, lane);
+    fn cells<'n>(&'n self, at: &'n Indices) -> Cells<'n, Self> {
+        self.tables().cells.at(at)
     }
 
     /// Asks the processor for everything that an update will change soon.
     #[inline(always)]
     fn prefetch_update(&self, at: &Indices, lane: usize) {
         let Tables { cells, sums, .. } = self.tables();
-        cells.prefetch_to_write(at, lane);
-        sums.prefetch_to_write(at, lane);
-    }
-
-    /// The value of the position in this lane.
-    #[inline(always)]
-    fn value_at(&self, at: &Indices, lane: usize) -> Value {
-        sum(self.tables().cells.lane(at, lane), |sum, cell| {
-            <Self::Weight as Weight>::Cell::added_to(cell, sum)
-        })
+        cells.at(at).prefetch_to_write(lane);
+        sums.at(at).prefetch_to_write(lane);
     }
 
     /// The value of a position.
     fn value<P: Position>(&self, position: P) -> Value {
         let mut at = Indices::default();
         self.find([position; 4], &mut at);
-        self.value_at(&at, 0)
+        value(self.cells(&at), 0)
     }
 }
 
+/// The weights of four positions in a network.
+pub type Cells<'n, N> = Found<'n, <<N as Network>::Weight as Weight>::Cell>;
+
+/// The value of the position in this lane.
+#[inline(always)]
+pub fn value<C: Cell>(cells: Found<'_, C>, lane: usize) -> Value {
+    sum(cells.lane(lane), |sum, cell| C::added_to(cell, sum))
+}
+
 /// Adds up in four sums side by side: an addition waits for the one before it, and 32 in a row would
-/// take longer than the weights do to arrive.
+/// take longer than the weights do to arrive. What is left over after fours has a sum of its own.
 #[inline(always)]
 fn sum<T>(
-    (fours, rest): (impl Iterator<Item = [T; 4]>, impl Iterator<Item = T>),
+    (eights, rest): (
+        impl Iterator<Item = [T; 8]>,
+        impl ExactSizeIterator<Item = T>,
+    ),
     mut add: impl FnMut(Value, T) -> Value,
 ) -> Value {
     let mut sums = [0.0; 4];
-    for four in fours {
-        for (sum, one) in sums.iter_mut().zip(four) {
-            *sum = add(*sum, one);
+    for eight in eights {
+        for (k, one) in eight.into_iter().enumerate() {
+            sums[k % 4] = add(sums[k % 4], one);
         }
     }
-    let rest = rest.fold(0.0, add);
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+    let mut last = 0.0;
+    let fours = rest.len() & !3;
+    for (k, one) in rest.enumerate() {
+        let sum = if k < fours { &mut sums[k] } else { &mut last };
+        *sum = add(*sum, one);
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + last
 }
 
 /// Tables of weights with the plan that finds them.
@@ -227,14 +236,10 @@ impl<W: Weight> Network for Tables<W> {
         target: Value,
         rate: Value,
     ) -> Updated {
-        let delta = target - self.value_at(at, lane);
+        let (cells, sums) = (self.cells(at), self.sums.at(at));
+        let delta = target - value(cells, lane);
         let step = rate / self.active() as Value;
-        let (cells, cells_left) = self.cells.lane(at, lane);
-        let (sums, sums_left) = self.sums.lane(at, lane);
-        let fours = cells
-            .zip(sums)
-            .map(|([a, b, c, d], [e, f, g, h])| [(a, e), (b, f), (c, g), (d, h)]);
-        let value = sum((fours, cells_left.zip(sums_left)), |sum, (cell, sums)| {
+        let value = sum(cells.lane_with(sums, lane), |sum, (cell, sums)| {
             sum + W::adjust(cell.get().weight(), sums.get(), delta, step).1
         });
         Updated { value, delta }

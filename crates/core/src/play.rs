@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use crate::Value;
 use crate::game::{Direction, Game, Position};
 use crate::learn::Surprise;
-use crate::ntuple::{Expecting, Indices, Network, Number, Tables, Weight};
+use crate::ntuple::{Cells, Expecting, Indices, Network, Number, Tables, Weight, value};
 use crate::random::Rng;
 use crate::tally::Outcome;
 
@@ -84,14 +84,8 @@ pub trait Viewpoint<G: Game>: Send + Sync + 'static {
     /// The kind of network that values it.
     type Network: Network;
 
-    /// The value of what follows a slide, whose weights are in a lane of `at`.
-    fn worth(
-        network: &Self::Network,
-        game: &G,
-        after: G::After,
-        at: &Indices,
-        lane: usize,
-    ) -> Value;
+    /// The value of what follows a slide, whose weights are in a lane of `cells`.
+    fn worth(game: &G, after: G::After, cells: Cells<'_, Self::Network>, lane: usize) -> Value;
 
     /// The position that a step visits.
     fn visited(step: &Step<G>) -> Visit<Self::Position>;
@@ -120,8 +114,8 @@ impl<G: Game, W: Weight> Viewpoint<G> for Afterstates<W> {
     type Network = Tables<W>;
 
     #[inline(always)]
-    fn worth(network: &Tables<W>, _: &G, _: G::After, at: &Indices, lane: usize) -> Value {
-        network.value_at(at, lane)
+    fn worth(_: &G, _: G::After, cells: Cells<'_, Tables<W>>, lane: usize) -> Value {
+        value(cells, lane)
     }
 
     #[inline(always)]
@@ -148,14 +142,8 @@ impl<G: Game, W: Weight<Cell = Number>> Viewpoint<G> for States<W> {
     type Network = Expecting<W>;
 
     #[inline(always)]
-    fn worth(
-        network: &Expecting<W>,
-        game: &G,
-        after: G::After,
-        at: &Indices,
-        lane: usize,
-    ) -> Value {
-        network.expectation_at(at, lane, game.spawns(after).cells.count_ones())
+    fn worth(game: &G, after: G::After, cells: Cells<'_, Expecting<W>>, lane: usize) -> Value {
+        Expecting::<W>::expectation(cells, lane, game.spawns(after).cells.count_ones())
     }
 
     #[inline(always)]
@@ -170,7 +158,7 @@ impl<G: Game, W: Weight<Cell = Number>> Viewpoint<G> for States<W> {
     #[inline(always)]
     fn value(network: &Expecting<W>, step: &Step<G>, room: &mut Indices) -> Value {
         network.find([step.state; 4], room);
-        network.value_at(room, 0)
+        value(network.cells(room), 0)
     }
 }
 
@@ -210,11 +198,12 @@ impl<G: Game, V: Viewpoint<G>> Policy<G> for Greedy<'_, G, V> {
         let mut equals = 1;
         let slides = game.slides(state);
         self.network.find(slides.afters(), &mut self.at);
+        let cells = self.network.cells(&self.at);
         for (direction, ..) in slides.legal() {
-            self.network.prefetch(&self.at, direction as usize);
+            cells.prefetch(direction as usize);
         }
         for (direction, after, reward) in slides.legal() {
-            let value = V::worth(self.network, game, after, &self.at, direction as usize);
+            let value = V::worth(game, after, cells, direction as usize);
             let total = reward as Value + value;
             let wins = if best.is_none() {
                 true

@@ -142,7 +142,7 @@ fn slow(state: State) -> <Grid as Game>::State {
 pub fn value<N: Network, P: Position>(network: &N, positions: &[P], at: &mut Indices) -> f64 {
     let of = |&position: &P| {
         network.find([position; 4], at);
-        f64::from(network.value_at(at, 0))
+        f64::from(ntuple::value(network.cells(at), 0))
     };
     positions.iter().map(of).sum()
 }
@@ -221,7 +221,7 @@ pub fn slow_choose(game: &Classic, network: &Expecting<Plain>, states: &[State])
             let mut total = reward as Value;
             game.for_each_spawn(after, |state, chance| {
                 network.find([state; 4], &mut at);
-                total += chance as Value * network.value_at(&at, 0);
+                total += chance as Value * ntuple::value(network.cells(&at), 0);
             });
             if best.is_none_or(|(_, most)| total > most) {
                 best = Some((direction, total));

@@ -177,7 +177,7 @@ impl<'s, T> Spot<'s, T> {
     /// The value.
     #[inline(always)]
     pub fn get(self) -> &'s T {
-        // SAFETY: `i` is below the length, as the only maker of spots, `Slab::lane`, makes sure.
+        // SAFETY: `i` is below the length, as the only maker of spots, `Found::lane`, makes sure.
         unsafe { self.all.get_unchecked(self.i) }
     }
 }
@@ -210,45 +210,110 @@ impl Spot<'_, Number> {
     }
 }
 
+/// The values of a slab at the indices of four positions: compared with its length once, read many times.
+#[derive(Debug)]
+pub struct Found<'s, T> {
+    all: &'s [T],
+    /// Below the length of `all`, each of them.
+    at: &'s [[usize; 4]],
+}
+
+impl<T> Clone for Found<'_, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Found<'_, T> {}
+
 impl<T: Zeroed> Slab<T> {
-    /// The values at the indices of one position, four at a time, and those left over.
+    /// The values at these indices.
     ///
     /// # Panics
     /// When these are the indices of larger tables.
     #[inline(always)]
-    pub(crate) fn lane<'s>(
-        &'s self,
-        indices: &'s Indices,
-        lane: usize,
-    ) -> (
-        impl Iterator<Item = [Spot<'s, T>; 4]>,
-        impl Iterator<Item = Spot<'s, T>>,
-    ) {
-        let all: &[T] = self;
+    pub(crate) fn at<'s>(&'s self, indices: &'s Indices) -> Found<'s, T> {
         // Every index is below `indices.bound`: `fill` has compared each, and `fill_packed` has none
         // beyond what `Gather::bound` allows, since an index is `start` plus bits under its masks. The
         // fields are private to this file.
-        assert!(indices.bound <= all.len() && lane < 4);
+        assert!(indices.bound <= self.len());
+        Found {
+            all: self,
+            at: &indices.at,
+        }
+    }
+}
+
+impl<'s, T> Found<'s, T> {
+    /// The values of one position, eight at a time, and those left over.
+    #[inline(always)]
+    pub(crate) fn lane(
+        self,
+        lane: usize,
+    ) -> (
+        impl Iterator<Item = [Spot<'s, T>; 8]>,
+        impl ExactSizeIterator<Item = Spot<'s, T>>,
+    ) {
+        assert!(lane < 4);
+        let all = self.all;
         let spot = move |i: &[usize; 4]| Spot { all, i: i[lane] };
-        let (fours, rest) = indices.at.as_chunks::<4>();
-        let four = move |[a, b, c, d]: &'s [[usize; 4]; 4]| [spot(a), spot(b), spot(c), spot(d)];
-        (fours.iter().map(four), rest.iter().map(spot))
+        let (eights, rest) = self.at.as_chunks::<8>();
+        let eight = move |[a, b, c, d, e, f, g, h]: &'s [[usize; 4]; 8]| {
+            [
+                spot(a),
+                spot(b),
+                spot(c),
+                spot(d),
+                spot(e),
+                spot(f),
+                spot(g),
+                spot(h),
+            ]
+        };
+        (eights.iter().map(eight), rest.iter().map(spot))
+    }
+
+    /// The same with the values of a second slab beside them.
+    #[inline(always)]
+    pub(crate) fn lane_with<U>(
+        self,
+        other: Found<'s, U>,
+        lane: usize,
+    ) -> (
+        impl Iterator<Item = [(Spot<'s, T>, Spot<'s, U>); 8]>,
+        impl ExactSizeIterator<Item = (Spot<'s, T>, Spot<'s, U>)>,
+    ) {
+        let ((eights, rest), (others, others_left)) = (self.lane(lane), other.lane(lane));
+        let pairs = |([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]): ([_; 8], [_; 8])| {
+            [
+                (a, i),
+                (b, j),
+                (c, k),
+                (d, l),
+                (e, m),
+                (f, n),
+                (g, o),
+                (h, p),
+            ]
+        };
+        (eights.zip(others).map(pairs), rest.zip(others_left))
     }
 
     /// Asks the processor for the values of one position, to be read soon. A hint: it changes no result.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, indices: &Indices, lane: usize) {
-        let (fours, rest) = self.lane(indices, lane);
-        fours.for_each(|four| four.into_iter().for_each(Spot::prefetch));
+    pub fn prefetch(self, lane: usize) {
+        let (eights, rest) = self.lane(lane);
+        eights.for_each(|eight| eight.into_iter().for_each(Spot::prefetch));
         rest.for_each(Spot::prefetch);
     }
 
     /// The same for values to be written: their lines are taken away from the other threads at once,
     /// and not when the first write has to wait for it.
     #[inline(always)]
-    pub(crate) fn prefetch_to_write(&self, indices: &Indices, lane: usize) {
-        let (fours, rest) = self.lane(indices, lane);
-        fours.for_each(|four| four.into_iter().for_each(Spot::prefetch_to_write));
+    pub(crate) fn prefetch_to_write(self, lane: usize) {
+        let (eights, rest) = self.lane(lane);
+        eights.for_each(|eight| eight.into_iter().for_each(Spot::prefetch_to_write));
         rest.for_each(Spot::prefetch_to_write);
     }
 }
@@ -339,9 +404,10 @@ mod tests {
             slab[i].set(Value::from_bits(bits as u32));
             let value = Value::from_bits((bits >> 32) as u32);
             indices.fill(1, 1000, |_| [0, 0, i, 0]);
-            slab.prefetch(&indices, 2);
-            slab.prefetch_to_write(&indices, 2);
-            let (_, mut rest) = slab.lane(&indices, 2);
+            let found = slab.at(&indices);
+            found.prefetch(2);
+            found.prefetch_to_write(2);
+            let (_, mut rest) = found.lane(2);
             let (fast, slow) = (rest.next().unwrap().added_to(value), value + slab[i].get());
             assert!(fast.to_bits() == slow.to_bits() || (fast.is_nan() && slow.is_nan()));
         }
@@ -353,7 +419,7 @@ mod tests {
         let slab: Slab<Number> = Slab::zeroed(10).unwrap();
         let mut indices = Indices::default();
         indices.fill(4, 11, |_| [3; 4]);
-        let _ = slab.lane(&indices, 0);
+        let _ = slab.at(&indices);
     }
 
     #[test]
@@ -363,7 +429,7 @@ mod tests {
         indices.fill(4, 10, |_| [3; 4]);
         let filling = std::panic::AssertUnwindSafe(|| indices.fill(4, 10, |_| [1 << 40; 4]));
         assert!(std::panic::catch_unwind(filling).is_err());
-        let reading = || slab.lane(&indices, 0).0.count();
+        let reading = || slab.at(&indices).lane(0).1.count();
         assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(reading)).is_err());
     }
 

@@ -20,7 +20,7 @@
 
 use std::io;
 
-use super::{Indices, Network, Tables, TupleSet, Updated, Weight, sum};
+use super::{Cells, Indices, Network, Tables, TupleSet, Updated, Weight, sum, value};
 use crate::Value;
 use crate::game::Position;
 use crate::machine::Cpu;
@@ -61,10 +61,9 @@ impl<W: Weight<Cell = Number>> Expecting<W> {
     /// The expected value of the position in this lane after the next new tile, which may enter any of
     /// `empty` cells.
     #[inline(always)]
-    pub fn expectation_at(&self, at: &Indices, lane: usize, empty: u32) -> Value {
-        let cells = &self.tables.cells;
-        let value = sum(cells.lane(at, lane), |sum, cell| sum + cell.get()[0].get());
-        let ahead = sum(cells.lane(at, lane), |sum, cell| sum + cell.get()[1].get());
+    pub fn expectation(cells: Cells<'_, Self>, lane: usize, empty: u32) -> Value {
+        let value = sum(cells.lane(lane), |sum, cell| sum + cell.get()[0].get());
+        let ahead = sum(cells.lane(lane), |sum, cell| sum + cell.get()[1].get());
         value + ahead / empty as Value
     }
 
@@ -145,7 +144,7 @@ impl<W: Weight<Cell = Number>> Network for Expecting<W> {
         target: Value,
         rate: Value,
     ) -> Updated {
-        let delta = target - self.value_at(at, lane);
+        let delta = target - value(self.cells(at), lane);
         let value = self.adjust(at, lane, delta, rate);
         self.spread(position, at, lane);
         Updated { value, delta }
@@ -211,7 +210,11 @@ mod tests {
             let board = random_board(number);
             let slow = slow_expectation(network, After(board));
             network.find([After(board); 4], &mut at);
-            let fast = f64::from(network.expectation_at(&at, 1, board.empty_cells().count_ones()));
+            let fast = f64::from(Expecting::<W>::expectation(
+                network.cells(&at),
+                1,
+                board.empty_cells().count_ones(),
+            ));
             assert!(
                 (fast - slow).abs() < 1e-3 + 1e-5 * slow.abs(),
                 "{fast} and {slow} for {board:?}"
