@@ -16,7 +16,7 @@ use afterstate::game::Classic;
 use afterstate::ntuple::{Coherent, Expecting, Indices, Plain, Tables};
 use afterstate::play::{Afterstates, States, Step};
 use afterstate::tally::Outcome;
-use common::{After, Choice, State};
+use common::{After, Choice, EveryNewTile, State};
 use gungraun::{library_benchmark, library_benchmark_group, main};
 
 /// A trained network with positions from its games, and room for indices.
@@ -53,6 +53,11 @@ fn tc() -> Ready<Tables<Coherent>> {
 
 fn of_states() -> Ready<Expecting<Plain>> {
     Ready::new(common::of_states(), common::steps::<States<_>>)
+}
+
+fn every_new_tile() -> Ready<Tables<Plain>> {
+    let Ready { network, steps, .. } = of_states();
+    Ready::new(common::every_new_tile(&network), |_| steps.clone())
 }
 
 /// What a function was given, and what it made of it.
@@ -101,14 +106,14 @@ fn check_update<N>((ready, sum): Done<N, f64>) {
 #[library_benchmark]
 #[bench::playing(args = (td()), teardown = check_episode)]
 fn playing(ready: Ready<Tables<Plain>>) -> Done<Tables<Plain>, Outcome> {
-    let outcome = common::playing(&ready.game, black_box(&ready.network));
+    let outcome = common::playing::<_, Afterstates<_>>(&ready.game, black_box(&ready.network));
     (ready, outcome)
 }
 
 #[library_benchmark]
 #[bench::learning(args = (td()), teardown = check_episode)]
 fn learning(ready: Ready<Tables<Plain>>) -> Done<Tables<Plain>, Outcome> {
-    let outcome = common::learning(&ready.game, black_box(&ready.network));
+    let outcome = common::learning::<Afterstates<_>>(&ready.game, black_box(&ready.network));
     (ready, outcome)
 }
 
@@ -119,20 +124,41 @@ fn check_episode((ready, outcome): Done<Tables<Plain>, Outcome>) {
 #[library_benchmark]
 #[bench::expecting(args = (of_states()), teardown = check_choices)]
 fn choose(ready: Ready<Expecting<Plain>>) -> Done<Expecting<Plain>, Vec<Choice>> {
-    let choices = common::choose(&ready.game, &ready.network, black_box(&ready.states));
-    (ready, choices)
-}
-
-#[library_benchmark]
-#[bench::every_new_tile(args = (of_states()), teardown = check_choices)]
-fn slow_choose(ready: Ready<Expecting<Plain>>) -> Done<Expecting<Plain>, Vec<Choice>> {
-    let choices = common::slow_choose(&ready.game, &ready.network, black_box(&ready.states));
+    let choices =
+        common::choose::<States<_>>(&ready.game, &ready.network, black_box(&ready.states));
     (ready, choices)
 }
 
 fn check_choices((ready, choices): Done<Expecting<Plain>, Vec<Choice>>) {
-    let slow = common::slow_choose(&ready.game, &ready.network, &ready.states);
+    let plain = common::every_new_tile(&ready.network);
+    let slow = common::choose::<EveryNewTile<1>>(&ready.game, &plain, &ready.states);
     common::check_choices(&choices, &slow);
+}
+
+#[library_benchmark]
+#[bench::every_new_tile(args = (every_new_tile()), teardown = check_slow_choices)]
+fn slow_choose(ready: Ready<Tables<Plain>>) -> Done<Tables<Plain>, Vec<Choice>> {
+    let choices =
+        common::choose::<EveryNewTile<1>>(&ready.game, &ready.network, black_box(&ready.states));
+    (ready, choices)
+}
+
+fn check_slow_choices((ready, choices): Done<Tables<Plain>, Vec<Choice>>) {
+    let fast = common::of_states();
+    let fast = common::choose::<States<_>>(&ready.game, &fast, &ready.states);
+    common::check_choices(&fast, &choices);
+}
+
+#[library_benchmark]
+#[bench::expecting(args = (of_states()), teardown = check_learning_of_states)]
+fn learning_of_states(ready: Ready<Expecting<Plain>>) -> Done<Expecting<Plain>, Outcome> {
+    let outcome = common::learning::<States<_>>(&ready.game, black_box(&ready.network));
+    (ready, outcome)
+}
+
+fn check_learning_of_states((ready, outcome): Done<Expecting<Plain>, Outcome>) {
+    let played = common::playing::<_, States<_>>(&ready.game, &ready.network);
+    assert_eq!(outcome, played);
 }
 
 library_benchmark_group!(
@@ -140,5 +166,8 @@ library_benchmark_group!(
     benchmarks = [slide, value, update_td, update_tc]
 );
 library_benchmark_group!(name = episode, benchmarks = [playing, learning]);
-library_benchmark_group!(name = choice, benchmarks = [choose, slow_choose]);
+library_benchmark_group!(
+    name = choice,
+    benchmarks = [choose, slow_choose, learning_of_states]
+);
 main!(library_benchmark_groups = [parts, episode, choice]);

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use afterstate::game::Classic;
 use afterstate::ntuple::{Indices, Tables, Weight};
-use afterstate::play::{Afterstates, States};
+use afterstate::play::{Afterstates, States, Viewpoint};
+use common::EveryNewTile;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -44,14 +45,16 @@ fn afterstates(c: &mut Criterion) {
     update(c, "td", &network, &afters);
 
     let outcome = common::slow_playing(&network);
-    assert_eq!(common::playing(&game, &network), outcome);
-    assert_eq!(common::learning(&game, &network), outcome);
+    let playing = common::playing::<_, Afterstates<_>>;
+    let learning = common::learning::<Afterstates<_>>;
+    assert_eq!(playing(&game, &network), outcome);
+    assert_eq!(learning(&game, &network), outcome);
     let mut episode = group(c, "episode", outcome.moves);
     episode.bench_function("playing", |b| {
-        b.iter(|| common::playing(&game, black_box(&network)))
+        b.iter(|| playing(&game, black_box(&network)))
     });
     episode.bench_function("learning", |b| {
-        b.iter(|| common::learning(&game, black_box(&network)))
+        b.iter(|| learning(&game, black_box(&network)))
     });
 }
 
@@ -71,16 +74,35 @@ fn update<W: Weight>(c: &mut Criterion, rule: &str, network: &Tables<W>, afters:
 
 fn of_states(c: &mut Criterion) {
     let (game, network) = (Classic::new(), common::of_states());
+    let plain = common::every_new_tile(&network);
     let states = common::states(&common::steps::<States<_>>(&network));
-    let fast = common::choose(&game, &network, &states);
-    let slow = common::slow_choose(&game, &network, &states);
-    common::check_choices(&fast, &slow);
+    let fast = common::choose::<States<_>>;
+    let slow = common::choose::<EveryNewTile<1>>;
+    common::check_choices(
+        &fast(&game, &network, &states),
+        &slow(&game, &plain, &states),
+    );
     let mut choice = group(c, "choice by V(state)", states.len() as u64);
     choice.bench_function("expecting", |b| {
-        b.iter(|| common::choose(&game, &network, black_box(&states)))
+        b.iter(|| fast(&game, &network, black_box(&states)))
     });
     choice.bench_function("every new tile", |b| {
-        b.iter(|| common::slow_choose(&game, &network, black_box(&states)))
+        b.iter(|| slow(&game, &plain, black_box(&states)))
+    });
+    drop(choice);
+    learning_of_states::<States<_>>(c, "expecting", &network);
+    learning_of_states::<EveryNewTile<1>>(c, "every new tile", &plain);
+    learning_of_states::<EveryNewTile<4>>(c, "every new tile, by fours", &plain);
+}
+
+/// Whole games with learning. Two ways to add up the same numbers may part at a tie, so that each has
+/// games of its own; an element is a move.
+fn learning_of_states<V: Viewpoint<Classic>>(c: &mut Criterion, name: &str, network: &V::Network) {
+    let game = Classic::new();
+    let outcome = common::playing::<_, V>(&game, network);
+    assert_eq!(common::learning::<V>(&game, network), outcome);
+    group(c, "episode of V(state)", outcome.moves).bench_function(name, |b| {
+        b.iter(|| common::learning::<V>(&game, black_box(network)))
     });
 }
 

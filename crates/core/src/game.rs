@@ -255,12 +255,12 @@ fn random_bit(mask: u32, random: u32) -> usize {
     const EACH_BYTE: u32 = 0x0101_0101;
     let twos = mask - (mask >> 1 & 0x5555_5555);
     let fours = (twos & 0x3333_3333) + (twos >> 2 & 0x3333_3333);
-    let counts = fours + (fours >> 4) & 0x0F0F_0F0F;
+    let counts = (fours + (fours >> 4)) & 0x0F0F_0F0F;
     // In each byte, how many bits are set up to its end.
     let up_to = counts.wrapping_mul(EACH_BYTE);
     let n = scale(random, up_to >> 24);
     // The highest bit of each byte whose bits are all among the first n, pushed together and counted.
-    let passed = ((n * EACH_BYTE | 0x80 * EACH_BYTE) - up_to) >> 7 & EACH_BYTE;
+    let passed = ((n + 0x80) * EACH_BYTE - up_to) >> 7 & EACH_BYTE;
     let byte = passed.wrapping_mul(EACH_BYTE) >> 24 << 3;
     let below = up_to.wrapping_shl(8) >> byte & 0xFF;
     let places = &NTH_BIT[(mask >> byte & 0xFF) as usize];

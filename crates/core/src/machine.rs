@@ -5,6 +5,7 @@
 //! same bits.
 #![allow(unsafe_code)]
 
+mod both;
 mod indices;
 mod lanes;
 mod memory;
@@ -13,6 +14,7 @@ mod number;
 use std::fmt;
 use std::sync::LazyLock;
 
+pub(crate) use both::Both;
 pub use indices::{Found, Indices, Spot};
 pub(crate) use indices::{Gather, Gathers, Member, Shift};
 pub(crate) use memory::{Slab, Zeroed};

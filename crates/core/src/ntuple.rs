@@ -13,6 +13,7 @@ mod plan;
 mod weight;
 
 use std::io;
+use std::ops::Add;
 
 pub use expecting::Expecting;
 pub use pattern::{NAMED_SETS, Pattern, TupleSet, TupleSetError};
@@ -92,20 +93,20 @@ pub fn value<C: Cell>(cells: Found<'_, C>, lane: usize) -> Value {
 /// Adds up in four sums side by side: an addition waits for the one before it, and 32 in a row would
 /// take longer than the weights do to arrive. What is left over after fours has a sum of its own.
 #[inline(always)]
-fn sum<T>(
+fn sum<S: Copy + Default + Add<Output = S>, T>(
     (eights, rest): (
         impl Iterator<Item = [T; 8]>,
         impl ExactSizeIterator<Item = T>,
     ),
-    mut add: impl FnMut(Value, T) -> Value,
-) -> Value {
-    let mut sums = [0.0; 4];
+    mut add: impl FnMut(S, T) -> S,
+) -> S {
+    let mut sums = [S::default(); 4];
     for eight in eights {
         for (k, one) in eight.into_iter().enumerate() {
             sums[k % 4] = add(sums[k % 4], one);
         }
     }
-    let mut last = 0.0;
+    let mut last = S::default();
     let fours = rest.len() & !3;
     for (k, one) in rest.enumerate() {
         let sum = if k < fours { &mut sums[k] } else { &mut last };
@@ -209,12 +210,6 @@ impl<W: Weight> Tables<W> {
     #[inline(always)]
     fn part(&self, at: usize, part: usize) -> &Number {
         W::part(&self.cells[at], &self.sums[at], part)
-    }
-
-    /// Moves the weight at an index, as its kind does.
-    #[inline(always)]
-    fn adjust(&self, i: usize, delta: Value, step: Value) -> (Value, Value) {
-        W::adjust(self.cells[i].weight(), &self.sums[i], delta, step)
     }
 }
 

@@ -85,7 +85,13 @@ pub trait Viewpoint<G: Game>: Send + Sync + 'static {
     type Network: Network;
 
     /// The value of what follows a slide, whose weights are in a lane of `cells`.
-    fn worth(game: &G, after: G::After, cells: Cells<'_, Self::Network>, lane: usize) -> Value;
+    fn worth(
+        network: &Self::Network,
+        game: &G,
+        after: G::After,
+        cells: Cells<'_, Self::Network>,
+        lane: usize,
+    ) -> Value;
 
     /// The position that a step visits.
     fn visited(step: &Step<G>) -> Visit<Self::Position>;
@@ -114,7 +120,7 @@ impl<G: Game, W: Weight> Viewpoint<G> for Afterstates<W> {
     type Network = Tables<W>;
 
     #[inline(always)]
-    fn worth(_: &G, _: G::After, cells: Cells<'_, Tables<W>>, lane: usize) -> Value {
+    fn worth(_: &Tables<W>, _: &G, _: G::After, cells: Cells<'_, Tables<W>>, lane: usize) -> Value {
         value(cells, lane)
     }
 
@@ -142,8 +148,14 @@ impl<G: Game, W: Weight<Cell = Number>> Viewpoint<G> for States<W> {
     type Network = Expecting<W>;
 
     #[inline(always)]
-    fn worth(game: &G, after: G::After, cells: Cells<'_, Expecting<W>>, lane: usize) -> Value {
-        Expecting::<W>::expectation(cells, lane, game.spawns(after).cells.count_ones())
+    fn worth(
+        network: &Expecting<W>,
+        game: &G,
+        after: G::After,
+        cells: Cells<'_, Expecting<W>>,
+        lane: usize,
+    ) -> Value {
+        network.expectation(cells, lane, game.spawns(after).cells.count_ones())
     }
 
     #[inline(always)]
@@ -203,7 +215,7 @@ impl<G: Game, V: Viewpoint<G>> Policy<G> for Greedy<'_, G, V> {
             cells.prefetch(direction as usize);
         }
         for (direction, after, reward) in slides.legal() {
-            let value = V::worth(game, after, cells, direction as usize);
+            let value = V::worth(self.network, game, after, cells, direction as usize);
             let total = reward as Value + value;
             let wins = if best.is_none() {
                 true

@@ -322,7 +322,7 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
         let worth = |(direction, after, reward)| {
             let mut at = Indices::default();
             self.network.find([after; 4], &mut at);
-            let value = V::worth(&self.game, after, self.network.cells(&at), 0);
+            let value = V::worth(&self.network, &self.game, after, self.network.cells(&at), 0);
             Worth {
                 direction,
                 reward,

@@ -51,6 +51,20 @@ fn printed(stdout: &str) -> Vec<Printed> {
     blocks
 }
 
+/// Checks a block's printed rows of tiles against how many of its games ended at each tile.
+fn tiles_agree(tiles: &[(u64, f64, f64)], ended: &[(u64, f64)], games: f64) {
+    assert_eq!(ended.iter().map(|(_, count)| count).sum::<f64>(), games);
+    let kept: Vec<_> = ended.iter().filter(|(_, count)| *count > 0.0).collect();
+    assert_eq!(kept.len(), tiles.len(), "a row for each largest tile");
+    let mut left = games;
+    for (&&(face, count), &(tile, reach, end)) in kept.iter().zip(tiles) {
+        assert_eq!(tile, face);
+        assert!((reach - 100.0 * left / games).abs() < 0.01, "{reach}");
+        assert!((end - 100.0 * count / games).abs() < 0.01, "{end}");
+        left -= count;
+    }
+}
+
 #[test]
 fn a_run_leaves_a_complete_folder_whose_files_agree() {
     let lab = Lab::new();
@@ -101,19 +115,7 @@ fn a_run_leaves_a_complete_folder_whose_files_agree() {
         assert_eq!(block.games as f64, blocks.column("games")[n]);
         assert_eq!(block.ops, blocks.column("moves_per_second")[n]);
         assert!(blocks.column("moves")[n] > 50.0 * scores.len() as f64);
-
-        let ended = &blocks.ended()[n];
-        let games = scores.len() as f64;
-        assert_eq!(ended.iter().map(|(_, count)| count).sum::<f64>(), games);
-        let kept: Vec<_> = ended.iter().filter(|(_, count)| *count > 0.0).collect();
-        assert_eq!(kept.len(), block.tiles.len(), "a row for each largest tile");
-        let mut left = games;
-        for (&&(face, count), &(tile, reach, end)) in kept.iter().zip(&block.tiles) {
-            assert_eq!(tile, face);
-            assert!((reach - 100.0 * left / games).abs() < 0.01, "{reach}");
-            assert!((end - 100.0 * count / games).abs() < 0.01, "{end}");
-            left -= count;
-        }
+        tiles_agree(&block.tiles, &blocks.ended()[n], scores.len() as f64);
     }
 }
 

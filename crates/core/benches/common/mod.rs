@@ -5,16 +5,18 @@
 //! and leaves the weights as they are, so every repetition is the same one. The rate is hidden from the
 //! compiler, which could make something of it.
 
+use std::cell::RefCell;
 use std::hint::black_box;
 
 use afterstate::Value;
 use afterstate::game::{CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Position, Shape, Slides};
 use afterstate::learn::{Backward, Credit};
 use afterstate::ntuple::{
-    Coherent, Expecting, Indices, Network, Plain, Tables, TupleSet, Updated, Weight,
+    Cells, Coherent, Expecting, Indices, Network, Plain, Tables, TupleSet, Updated, Weight,
+    value as sum,
 };
 use afterstate::play::{
-    Afterstates, Greedy, Learner, Policy, States, Step, Ties, Viewpoint, Watch, play,
+    Afterstates, Greedy, Learner, Policy, States, Step, Ties, Viewpoint, Visit, Watch, play,
 };
 use afterstate::random::game_rng;
 use afterstate::tally::Outcome;
@@ -142,7 +144,7 @@ fn slow(state: State) -> <Grid as Game>::State {
 pub fn value<N: Network, P: Position>(network: &N, positions: &[P], at: &mut Indices) -> f64 {
     let of = |&position: &P| {
         network.find([position; 4], at);
-        f64::from(ntuple::value(network.cells(at), 0))
+        f64::from(sum(network.cells(at), 0))
     };
     positions.iter().map(of).sum()
 }
@@ -176,30 +178,53 @@ pub fn check_update(sum: f64, afters: &[After]) {
     assert!((sum / expected - 1.0).abs() < 1e-5, "{sum} and {expected}");
 }
 
-/// One game without learning.
+/// Games of an episode benchmark: one alone may be short.
+const GAMES: u64 = 5;
+
+/// A few games without learning: their moves, points and largest tile.
 #[inline(always)]
-pub fn playing<G: Game>(game: &G, network: &Tables<Plain>) -> Outcome {
-    let mut policy = Greedy::<G, Afterstates<Plain>>::new(network, Ties::Order);
-    play(game, &mut policy, &mut Watch, &mut game_rng(SEED, 0))
+pub fn playing<G: Game, V: Viewpoint<G>>(game: &G, network: &V::Network) -> Outcome {
+    let mut policy = Greedy::<G, V>::new(network, Ties::Order);
+    few_games(game, &mut policy, &mut Watch)
 }
 
-/// The same game, with an update for each of its moves at a rate of 0.
+/// The same games, with an update for each of their moves at a rate of 0.
 #[inline(always)]
-pub fn learning(game: &Classic, network: &Tables<Plain>) -> Outcome {
-    let mut policy = Greedy::<Classic, Afterstates<Plain>>::new(network, Ties::Order);
-    let mut learner = learner::<Afterstates<Plain>>(network, black_box(0.0));
-    play(game, &mut policy, &mut learner, &mut game_rng(SEED, 0))
+pub fn learning<V: Viewpoint<Classic>>(game: &Classic, network: &V::Network) -> Outcome {
+    let mut policy = Greedy::<Classic, V>::new(network, Ties::Order);
+    let mut learner = learner::<V>(network, black_box(0.0));
+    few_games(game, &mut policy, &mut learner)
 }
 
-/// The game as the slow game plays it.
+#[inline(always)]
+fn few_games<G: Game>(
+    game: &G,
+    policy: &mut impl Policy<G>,
+    learner: &mut impl Learner<G>,
+) -> Outcome {
+    let mut all = Outcome::default();
+    for number in 0..GAMES {
+        let outcome = play(game, policy, learner, &mut game_rng(SEED, number));
+        all.score += outcome.score;
+        all.moves += outcome.moves;
+        all.largest = all.largest.max(outcome.largest);
+    }
+    all
+}
+
+/// The games as the slow game plays them.
 pub fn slow_playing(network: &Tables<Plain>) -> Outcome {
-    playing(&Grid::new(Shape::FOUR), network)
+    playing::<_, Afterstates<Plain>>(&Grid::new(Shape::FOUR), network)
 }
 
-/// The moves that V(state) chooses by the expectations kept beside the weights.
+/// The moves that a viewpoint chooses.
 #[inline(always)]
-pub fn choose(game: &Classic, network: &Expecting<Plain>, states: &[State]) -> Vec<Choice> {
-    let mut policy = Greedy::<Classic, States<Plain>>::new(network, Ties::Order);
+pub fn choose<V: Viewpoint<Classic>>(
+    game: &Classic,
+    network: &V::Network,
+    states: &[State],
+) -> Vec<Choice> {
+    let mut policy = Greedy::<Classic, V>::new(network, Ties::Order);
     let mut rng = game_rng(SEED, 0);
     let of = |&state: &State| {
         let step = policy.choose(game, state, &mut rng)?;
@@ -211,25 +236,60 @@ pub fn choose(game: &Classic, network: &Expecting<Plain>, states: &[State]) -> V
 /// A move, and what it is worth; none where the game is over.
 pub type Choice = Option<(Direction, Value)>;
 
-/// The same by the definition: the mean of V over every new tile.
-#[inline(always)]
-pub fn slow_choose(game: &Classic, network: &Expecting<Plain>, states: &[State]) -> Vec<Choice> {
-    let mut at = Indices::default();
-    let mut best = |&state: &State| {
-        let mut best: Choice = None;
-        for (direction, after, reward) in game.slides(state).legal() {
-            let mut total = reward as Value;
-            game.for_each_spawn(after, |state, chance| {
-                network.find([state; 4], &mut at);
-                total += chance as Value * ntuple::value(network.cells(&at), 0);
-            });
-            if best.is_none_or(|(_, most)| total > most) {
-                best = Some((direction, total));
-            }
+/// V(state) by its definition: a move is worth r and the mean of V over every new tile, with the states
+/// looked up `TOGETHER` at a time: one, as one would write it down, or four, which is what a lookup can do.
+pub struct EveryNewTile<const TOGETHER: usize>;
+
+impl<const TOGETHER: usize> Viewpoint<Classic> for EveryNewTile<TOGETHER> {
+    type Position = State;
+    type Network = Tables<Plain>;
+
+    #[inline(always)]
+    fn worth(
+        network: &Tables<Plain>,
+        game: &Classic,
+        after: After,
+        _: Cells<'_, Tables<Plain>>,
+        _: usize,
+    ) -> Value {
+        thread_local! {
+            static ROOM: RefCell<(Vec<(State, f64)>, Indices)> = RefCell::default();
         }
-        best
-    };
-    states.iter().map(&mut best).collect()
+        ROOM.with_borrow_mut(|(states, at)| {
+            states.clear();
+            game.for_each_spawn(after, |state, chance| states.push((state, chance)));
+            let mut mean = 0.0;
+            for some in states.chunks(TOGETHER) {
+                let last = some.len() - 1;
+                network.find(std::array::from_fn(|lane| some[lane.min(last)].0), at);
+                for (lane, &(_, chance)) in some.iter().enumerate() {
+                    mean += chance as Value * sum(network.cells(at), lane);
+                }
+            }
+            mean
+        })
+    }
+
+    #[inline(always)]
+    fn visited(step: &Step<Classic>) -> Visit<State> {
+        <States<Plain> as Viewpoint<Classic>>::visited(step)
+    }
+
+    fn value(network: &Tables<Plain>, step: &Step<Classic>, _: &mut Indices) -> Value {
+        network.value(step.state)
+    }
+}
+
+/// A network by that definition with the weights of another.
+pub fn every_new_tile(of: &Expecting<Plain>) -> Tables<Plain> {
+    let of = of.tables();
+    let network = Tables::new(of.tuples(), 0.0).expect("memory");
+    for (n, pattern) in of.tuples().patterns().iter().enumerate() {
+        let mut weights = vec![0.0; pattern.weights()];
+        of.export(n, 0, 0, &mut weights);
+        network.import(n, 0, 0, &weights);
+    }
+    network
 }
 
 /// Both must choose the same, or what is worth the same but for rounding.

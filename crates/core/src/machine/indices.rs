@@ -48,14 +48,8 @@ impl Indices {
         self.bound = gathers.bound;
     }
 
-    /// The index of one lookup of one position.
-    #[inline(always)]
-    pub(crate) fn get(&self, lookup: usize, lane: usize) -> usize {
-        self.at[lookup][lane]
-    }
-
     /// All indices, by lookup.
-    #[inline(always)]
+    #[cfg(test)]
     pub(crate) fn all(&self) -> &[[usize; 4]] {
         &self.at
     }
@@ -177,8 +171,28 @@ impl<'s, T> Spot<'s, T> {
     /// The value.
     #[inline(always)]
     pub fn get(self) -> &'s T {
-        // SAFETY: `i` is below the length, as the only maker of spots, `Found::lane`, makes sure.
+        // SAFETY: `i` is below the length: spots are made by `Found` of indices that are, or from those by
+        // `before`, which lead to lower ones.
         unsafe { self.all.get_unchecked(self.i) }
+    }
+
+    /// Slab and index as a processor takes them: the index is below the length.
+    #[inline(always)]
+    pub(super) fn operand(self) -> (*const T, usize) {
+        (self.all.as_ptr(), self.i)
+    }
+
+    /// Where it is in the slab.
+    #[inline(always)]
+    pub(crate) fn place(self) -> usize {
+        self.i
+    }
+
+    /// The value so many places before it.
+    #[inline(always)]
+    pub(crate) fn before(self, places: usize) -> Self {
+        let i = self.i.saturating_sub(places);
+        Self { i, ..self }
     }
 }
 
@@ -217,6 +231,9 @@ pub struct Found<'s, T> {
     /// Below the length of `all`, each of them.
     at: &'s [[usize; 4]],
 }
+
+/// Values of two slabs at the same index.
+type Pair<'s, T, U> = (Spot<'s, T>, Spot<'s, U>);
 
 impl<T> Clone for Found<'_, T> {
     #[inline(always)]
@@ -274,6 +291,21 @@ impl<'s, T> Found<'s, T> {
         (eights.iter().map(eight), rest.iter().map(spot))
     }
 
+    /// The same one by one, for loops with too much in them to have eight side by side.
+    #[inline(always)]
+    pub(crate) fn each(self, lane: usize) -> impl ExactSizeIterator<Item = Spot<'s, T>> {
+        assert!(lane < 4);
+        let all = self.all;
+        self.at.iter().map(move |i| Spot { all, i: i[lane] })
+    }
+
+    /// One of them.
+    #[inline(always)]
+    pub(crate) fn spot(self, lookup: usize, lane: usize) -> Spot<'s, T> {
+        let i = self.at[lookup][lane];
+        Spot { all: self.all, i }
+    }
+
     /// The same with the values of a second slab beside them.
     #[inline(always)]
     pub(crate) fn lane_with<U>(
@@ -281,8 +313,8 @@ impl<'s, T> Found<'s, T> {
         other: Found<'s, U>,
         lane: usize,
     ) -> (
-        impl Iterator<Item = [(Spot<'s, T>, Spot<'s, U>); 8]>,
-        impl ExactSizeIterator<Item = (Spot<'s, T>, Spot<'s, U>)>,
+        impl Iterator<Item = [Pair<'s, T, U>; 8]>,
+        impl ExactSizeIterator<Item = Pair<'s, T, U>>,
     ) {
         let ((eights, rest), (others, others_left)) = (self.lane(lane), other.lane(lane));
         let pairs = |([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]): ([_; 8], [_; 8])| {

@@ -23,7 +23,7 @@ use std::io;
 use super::{Cells, Indices, Network, Tables, TupleSet, Updated, Weight, sum, value};
 use crate::Value;
 use crate::game::Position;
-use crate::machine::Cpu;
+use crate::machine::{Both, Cpu};
 use crate::ntuple::{Ahead, Number};
 
 /// A network of states that knows the expectation over new tiles.
@@ -61,56 +61,64 @@ impl<W: Weight<Cell = Number>> Expecting<W> {
     /// The expected value of the position in this lane after the next new tile, which may enter any of
     /// `empty` cells.
     #[inline(always)]
-    pub fn expectation(cells: Cells<'_, Self>, lane: usize, empty: u32) -> Value {
-        let value = sum(cells.lane(lane), |sum, cell| sum + cell.get()[0].get());
-        let ahead = sum(cells.lane(lane), |sum, cell| sum + cell.get()[1].get());
+    pub fn expectation(&self, cells: Cells<'_, Self>, lane: usize, empty: u32) -> Value {
+        let [value, ahead] = sum(cells.lane(lane), |sum: Both, cell| sum + cell.both()).parts();
         value + ahead / empty as Value
-    }
-
-    #[inline(always)]
-    fn add_ahead(&self, i: usize, change: Value) {
-        let [_, ahead] = &self.tables.cells[i];
-        ahead.set(ahead.get() + change);
     }
 
     /// Adjusts every weight, with the part of its own `ahead` that falls by it, and notes the changes.
     #[inline(always)]
-    fn adjust(&self, at: &mut Indices, lane: usize, delta: Value, rate: Value) -> Value {
-        let mut change = std::mem::take(&mut at.change);
-        let plan = &self.tables.plan;
-        let step = rate / self.tables.active() as Value;
+    fn adjust(
+        &self,
+        at: &Indices,
+        lane: usize,
+        delta: Value,
+        rate: Value,
+        change: &mut Vec<Value>,
+    ) -> Value {
+        let tables = &self.tables;
+        let step = rate / tables.active() as Value;
+        let cells = self.cells(at).each(lane).zip(tables.sums.at(at).each(lane));
         let mut value = 0.0;
         change.clear();
-        for (table, found) in plan.tables().iter().zip(at.all().chunks(plan.symmetries())) {
-            for i in found {
-                let i = i[lane];
-                let (before, after) = self.tables.adjust(i, delta, step);
-                value += after;
-                change.push(after - before);
-                let empty = count(digits_equal(table.tiles(i), 0, table.ones()));
-                self.add_ahead(i, (before - after) * empty);
-            }
-        }
-        at.change = change;
+        change.extend(
+            cells
+                .zip(tables.plan.numberings())
+                .map(|((cell, sums), numbering)| {
+                    let [weight, ahead] = cell.get();
+                    let (before, after) = W::adjust(weight, sums.get(), delta, step);
+                    value += after;
+                    let tiles = numbering.tiles(cell.place());
+                    let empty = count(digits_equal(tiles, 0, numbering.ones()));
+                    add(ahead, (before - after) * empty);
+                    after - before
+                }),
+        );
         value
     }
 
     /// Tells all that look ahead to these weights that they have changed: where the position shows
     /// a new tile, it was expected by the positions with an empty cell there.
     #[inline(always)]
-    fn spread<P: Position>(&self, position: P, at: &Indices, lane: usize) {
-        let plan = &self.tables.plan;
+    fn spread<P: Position>(&self, position: P, at: &Indices, lane: usize, change: &[Value]) {
+        let (plan, cells) = (&self.tables.plan, self.cells(at));
         for cell in 0..plan.cells() {
             let shown = position.cell(cell);
             for &(_, chance) in self.tiles.iter().filter(|(tile, _)| *tile == shown) {
                 for touched in plan.at_cell(cell) {
                     let lookup = touched.lookup as usize;
-                    let expected = at.get(lookup, lane) - (usize::from(shown) << touched.shift);
-                    self.add_ahead(expected, at.change[lookup] * chance as Value);
+                    let changed = cells.spot(lookup, lane);
+                    let [_, ahead] = changed.before(usize::from(shown) << touched.shift).get();
+                    add(ahead, change[lookup] * chance as Value);
                 }
             }
         }
     }
+}
+
+#[inline(always)]
+fn add(number: &Number, change: Value) {
+    number.set(number.get() + change);
 }
 
 /// The lowest bit of every digit that equals `tile`.
@@ -144,9 +152,11 @@ impl<W: Weight<Cell = Number>> Network for Expecting<W> {
         target: Value,
         rate: Value,
     ) -> Updated {
+        let mut change = std::mem::take(&mut at.change);
         let delta = target - value(self.cells(at), lane);
-        let value = self.adjust(at, lane, delta, rate);
-        self.spread(position, at, lane);
+        let value = self.adjust(at, lane, delta, rate, &mut change);
+        self.spread(position, at, lane, &change);
+        at.change = change;
         Updated { value, delta }
     }
 
@@ -156,20 +166,22 @@ impl<W: Weight<Cell = Number>> Network for Expecting<W> {
                 ahead.set(0.0);
             }
         }
+        let ahead = |place: usize| &self.tables.cells[place][1];
         for table in self.tables.plan.tables() {
-            for i in table.places() {
-                let weight = self.tables.cells[i][0].get();
+            let numbering = table.numbering();
+            for place in table.places() {
+                let weight = self.tables.cells[place][0].get();
                 if weight == 0.0 {
                     continue;
                 }
-                let (digits, ones) = (table.tiles(i), table.ones());
-                self.add_ahead(i, -weight * count(digits_equal(digits, 0, ones)));
+                let (tiles, ones) = (numbering.tiles(place), numbering.ones());
+                add(ahead(place), -weight * count(digits_equal(tiles, 0, ones)));
                 for &(tile, chance) in self.tiles {
-                    let mut found = digits_equal(digits, tile, ones);
+                    let mut found = digits_equal(tiles, tile, ones);
                     while found != 0 {
                         let lowest = found & found.wrapping_neg();
-                        let expected = table.place(digits - usize::from(tile) * lowest);
-                        self.add_ahead(expected, weight * chance as Value);
+                        let expected = numbering.place(tiles - usize::from(tile) * lowest);
+                        add(ahead(expected), weight * chance as Value);
                         found ^= lowest;
                     }
                 }
@@ -210,7 +222,7 @@ mod tests {
             let board = random_board(number);
             let slow = slow_expectation(network, After(board));
             network.find([After(board); 4], &mut at);
-            let fast = f64::from(Expecting::<W>::expectation(
+            let fast = f64::from(network.expectation(
                 network.cells(&at),
                 1,
                 board.empty_cells().count_ones(),

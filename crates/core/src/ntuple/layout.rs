@@ -23,15 +23,41 @@
 use super::pattern::{Pattern, TILES_BITS, TupleSet};
 use crate::game::Shape;
 
-/// The place of one tuple's weights.
-#[derive(Clone, Debug)]
-pub(super) struct Table {
+/// How a table writes the tiles of a weight into the weight's place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbering {
     /// Where its first weight is.
     start: usize,
     /// A pair's weights take turns, so each index is shifted by this: 1 in a pair, else 0.
     woven: u32,
     /// A one in every digit.
     ones: usize,
+}
+
+impl Numbering {
+    /// A one in every digit.
+    #[inline(always)]
+    pub(super) fn ones(self) -> usize {
+        self.ones
+    }
+
+    /// The tiles of the weight at a place, as digits.
+    #[inline(always)]
+    pub(super) fn tiles(self, place: usize) -> usize {
+        (place - self.start) >> self.woven
+    }
+
+    /// The place of the weight with these tiles.
+    #[inline(always)]
+    pub(super) fn place(self, tiles: usize) -> usize {
+        self.start + (tiles << self.woven)
+    }
+}
+
+/// The place of one tuple's weights.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    numbering: Numbering,
     /// The cells, lowest digit first.
     cells: Vec<u8>,
     /// Whether they follow each other from the last of the board to the first.
@@ -47,10 +73,13 @@ impl Table {
             let digit = cells.iter().position(|c| c == cell).unwrap_or_default();
             (digit * TILES_BITS) as u32 + woven
         };
-        Self {
+        let numbering = Numbering {
             start,
             woven,
             ones: 0x1111_1111 & ((1 << (TILES_BITS * cells.len())) - 1),
+        };
+        Self {
+            numbering,
             shifts: pattern.cells().iter().map(shift).collect(),
             cells,
             turned,
@@ -58,14 +87,18 @@ impl Table {
     }
 
     /// Where its first weight is.
-    #[inline(always)]
     pub(super) fn start(&self) -> usize {
-        self.start
+        self.numbering.start
+    }
+
+    /// How tiles are written into places.
+    pub(super) fn numbering(&self) -> Numbering {
+        self.numbering
     }
 
     /// The cells with the place of each one's digit in an index.
     pub(super) fn digits(&self) -> impl Iterator<Item = (u8, u32)> {
-        let woven = self.woven;
+        let woven = self.numbering.woven;
         self.cells
             .iter()
             .zip(0..)
@@ -74,7 +107,7 @@ impl Table {
 
     /// The lowest digit: its cell and its place.
     pub(super) fn lowest(&self) -> (u8, u32) {
-        (self.cells[0], self.woven)
+        (self.cells[0], self.numbering.woven)
     }
 
     /// Whether its cells are cut out of the board after half a turn.
@@ -90,30 +123,13 @@ impl Table {
 
     /// How many weights it has.
     pub(super) fn weights(&self) -> usize {
-        15 * self.ones + 1
-    }
-
-    /// A one in every digit.
-    #[inline(always)]
-    pub(super) fn ones(&self) -> usize {
-        self.ones
-    }
-
-    /// The tiles of the weight at a place, as digits.
-    #[inline(always)]
-    pub(super) fn tiles(&self, place: usize) -> usize {
-        (place - self.start) >> self.woven
-    }
-
-    /// The place of the weight with these tiles.
-    #[inline(always)]
-    pub(super) fn place(&self, tiles: usize) -> usize {
-        self.start + (tiles << self.woven)
+        15 * self.numbering.ones + 1
     }
 
     /// The places of all its weights.
     pub(super) fn places(&self) -> impl Iterator<Item = usize> {
-        (0..=15 * self.ones).map(|tiles| self.place(tiles))
+        let numbering = self.numbering;
+        (0..self.weights()).map(move |tiles| numbering.place(tiles))
     }
 
     /// Visits the places of `count` weights in the order of files, from the one whose tiles, read
@@ -134,7 +150,7 @@ impl Table {
     pub(super) fn at(&self, file: usize) -> usize {
         let digit = |k: usize| file >> (TILES_BITS * k) & 15;
         let moved = |(k, &shift): (usize, &u32)| digit(k) << shift;
-        self.start + self.shifts.iter().enumerate().map(moved).sum::<usize>()
+        self.start() + self.shifts.iter().enumerate().map(moved).sum::<usize>()
     }
 }
 

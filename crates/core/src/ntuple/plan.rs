@@ -5,7 +5,7 @@
 //! that always agree: a [`Lookup`] reads a tuple's cells one by one, on any board; a `Gather` cuts them out of a 4x4
 //! board in one number.
 
-use super::layout::{Table, lay_out, source};
+use super::layout::{Numbering, Table, lay_out, source};
 use super::pattern::{Pattern, TILES_BITS, TupleSet};
 use crate::game::Shape;
 use crate::machine::{Cpu, Gather, Gathers, Indices, Member, Shift};
@@ -75,6 +75,8 @@ pub struct Plan {
     /// For 4x4 boards.
     gathers: Option<Gathers>,
     at_cell: Vec<Vec<Touched>>,
+    /// For each lookup, that of its table.
+    numberings: Vec<Numbering>,
 }
 
 impl Plan {
@@ -88,6 +90,7 @@ impl Plan {
         let (tables, groups) = lay_out(tuples);
 
         let mut lookups = Vec::new();
+        let mut numberings = Vec::new();
         let mut at_cell = vec![Vec::new(); shape.cells()];
         for table in &tables {
             for symmetry in &symmetries {
@@ -100,6 +103,7 @@ impl Plan {
                     at_cell[source].push(Touched { lookup, shift });
                     len += 1;
                 }
+                numberings.push(table.numbering());
                 lookups.push(Lookup {
                     start: table.start(),
                     cells,
@@ -118,6 +122,7 @@ impl Plan {
             lookups,
             gathers,
             at_cell,
+            numberings,
         }
     }
 
@@ -157,6 +162,12 @@ impl Plan {
     /// The place of each tuple's weights.
     pub(super) fn tables(&self) -> &[Table] {
         &self.tables
+    }
+
+    /// How the tiles of each lookup are written into its place.
+    #[inline(always)]
+    pub(super) fn numberings(&self) -> &[Numbering] {
+        &self.numberings
     }
 
     /// The lookups that change when the tile in this cell does.

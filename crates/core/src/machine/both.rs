@@ -1,0 +1,107 @@
+//! Two numbers in one register, added as one.
+//!
+//! A network of states reads two numbers of every weight, side by side in memory. One load and one
+//! addition serve both.
+
+use std::ops::Add;
+
+use super::{Number, Spot};
+use crate::Value;
+
+/// Two numbers, or two sums.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Both(Register);
+
+#[cfg(target_arch = "x86_64")]
+type Register = std::arch::x86_64::__m128;
+#[cfg(not(target_arch = "x86_64"))]
+type Register = [Value; 2];
+
+impl Both {
+    /// The first and the second.
+    #[inline(always)]
+    pub(crate) fn parts(self) -> [Value; 2] {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let [first, second, _, _] = bytemuck::must_cast(self.0);
+            [first, second]
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        self.0
+    }
+}
+
+impl Default for Both {
+    #[inline(always)]
+    fn default() -> Self {
+        Self(bytemuck::Zeroable::zeroed())
+    }
+}
+
+impl Add for Both {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: SSE is part of x86-64.
+        unsafe {
+            Self(std::arch::x86_64::_mm_add_ps(self.0, other.0))
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        Self([self.0[0] + other.0[0], self.0[1] + other.0[1]])
+    }
+}
+
+impl Spot<'_, [Number; 2]> {
+    /// Both numbers of the cell.
+    #[inline(always)]
+    pub(crate) fn both(self) -> Both {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let (all, i) = self.operand();
+            let both: Register;
+            // SAFETY: reads the eight aligned bytes of a cell of the slab, in one access as an atomic load
+            // would; SSE2 is part of x86-64.
+            unsafe {
+                std::arch::asm!(
+                    "movsd {both}, qword ptr [{all} + 8*{i}]",
+                    all = in(reg) all,
+                    i = in(reg) i,
+                    both = lateout(xmm_reg) both,
+                    options(pure, readonly, nostack, preserves_flags),
+                );
+            }
+            Both(both)
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let [first, second] = self.get();
+            Both([first.get(), second.get()])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Indices, Slab};
+
+    #[test]
+    fn both_numbers_are_read_and_added() {
+        let slab: Slab<[Number; 2]> = Slab::zeroed(10).unwrap();
+        for (i, [first, second]) in slab.iter().enumerate() {
+            first.set(i as Value);
+            second.set(-0.5 * i as Value);
+        }
+        let mut indices = Indices::default();
+        indices.fill(2, 10, |k| [0, 3 + k, 9, 9]);
+        let found = slab.at(&indices);
+        let spots = [found.spot(0, 1), found.spot(1, 1), found.spot(1, 3)];
+        assert_eq!(spots[2].both().parts(), [9.0, -4.5]);
+        let sum = spots
+            .into_iter()
+            .fold(Both::default(), |sum, spot| sum + spot.both());
+        assert_eq!(sum.parts(), [3.0 + 4.0 + 9.0, -8.0]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Reading a run's `blocks.csv` back: its learning curve, and the pictures of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use afterstate::tally::Tally;
+
+use super::{BLOCKS, ENDED};
+use crate::LabError;
+use crate::plot::{self, Curve, Point};
+use crate::recipe::Recipe;
+
+const PLOTS: &str = "plots";
+
+/// The learning curve of a run, from its `blocks.csv`.
+///
+/// # Errors
+/// When the file is missing or damaged.
+pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
+    let path = folder.join(BLOCKS);
+    if !path.exists() {
+        return Err(LabError::NoRun {
+            folder: folder.to_owned(),
+            missing: BLOCKS,
+        });
+    }
+    let damaged = |found: String| LabError::Inconsistent {
+        path: path.clone(),
+        found,
+    };
+    let text = fs::read_to_string(&path).map_err(LabError::file("read", &path))?;
+    // A crash may have torn the last row.
+    let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+    let mut reader = csv::Reader::from_reader(whole.as_bytes());
+    let header = reader
+        .headers()
+        .map_err(|error| damaged(error.to_string()))?
+        .clone();
+    let mut points = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(|error| damaged(error.to_string()))?;
+        let line = points.len() + 2;
+        points.push(
+            point(&header, &row).ok_or_else(|| damaged(format!("line {line} is not a block")))?,
+        );
+    }
+    let label = folder.file_name().map_or_else(
+        || folder.display().to_string(),
+        |n| n.to_string_lossy().into_owned(),
+    );
+    Ok(Curve { label, points })
+}
+
+fn point(header: &csv::StringRecord, row: &csv::StringRecord) -> Option<Point> {
+    let number = |name: &str| {
+        let text = row.get(header.iter().position(|column| column == name)?)?;
+        text.parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite() && *number >= 0.0)
+    };
+    let games = number("block_games")?;
+    let ended = header
+        .iter()
+        .filter_map(|column| column.strip_prefix(ENDED))
+        .map(|face| {
+            let count = number(&format!("{ENDED}{face}"))?;
+            Some((face.parse().ok()?, count as u64))
+        });
+    let tally = Tally {
+        games: games as u64,
+        score: (number("mean")? * games).round() as u64,
+        max: number("max")? as u64,
+        moves: number("moves")? as u64,
+        seconds: number("seconds")?,
+        ended: ended
+            .collect::<Option<Vec<_>>>()?
+            .into_iter()
+            .filter(|&(_, count)| count > 0)
+            .collect(),
+    };
+    Some(Point {
+        games: number("games")? as u64,
+        tally,
+    })
+}
+
+/// What a picture of this run alone is headed by.
+pub fn title(recipe: &Recipe) -> String {
+    format!("{}: {} on {}", recipe.name, recipe.game, recipe.board)
+}
+
+/// Draws the three pictures of a run into its `plots/`; nothing while no block is full.
+///
+/// # Errors
+/// When they cannot be drawn or written.
+pub fn draw(folder: &Path, title: &str) -> Result<Vec<PathBuf>, LabError> {
+    let curve = curve_of(folder)?;
+    if curve.points.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(plot::draw(&[curve], title, &folder.join(PLOTS))?)
+}
