@@ -16,6 +16,7 @@ use std::io;
 use std::ops::Add;
 
 pub use expecting::Expecting;
+pub(crate) use layout::Tiling;
 pub use pattern::{NAMED_SETS, Pattern, TupleSet, TupleSetError};
 pub use plan::{Lookup, Plan};
 pub use weight::{Ahead, Cell, Coherent, Plain, Weight};
@@ -203,6 +204,42 @@ impl<W: Weight> Tables<W> {
         table.each_at(from, values.len(), |k, at| {
             if values[k] != 0.0 {
                 self.part(at, part).set(values[k]);
+            }
+        });
+    }
+
+    /// How the table of a tuple is cut into tiles.
+    pub(crate) fn tiling(&self, tuple: usize) -> &Tiling {
+        self.plan.tables()[tuple].tiling()
+    }
+
+    /// Copies numbers of a tile out of the table of a tuple; run n begins at `n * stride` of `out`.
+    pub(crate) fn export_tile(
+        &self,
+        (tuple, tile): (usize, usize),
+        part: usize,
+        out: &mut [Value],
+        stride: usize,
+    ) {
+        let (cells, sums) = (&self.cells[..], &self.sums[..]);
+        self.plan.tables()[tuple].each_in_tile(tile, |run, k, place| {
+            out[run * stride + k] = W::part(&cells[place], &sums[place], part).get();
+        });
+    }
+
+    /// The opposite, which skips zeros as [`Tables::import`] does.
+    pub(crate) fn import_tile(
+        &self,
+        (tuple, tile): (usize, usize),
+        part: usize,
+        values: &[Value],
+        stride: usize,
+    ) {
+        let (cells, sums) = (&self.cells[..], &self.sums[..]);
+        self.plan.tables()[tuple].each_in_tile(tile, |run, k, place| {
+            let value = values[run * stride + k];
+            if value != 0.0 {
+                W::part(&cells[place], &sums[place], part).set(value);
             }
         });
     }

@@ -4,9 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use afterstate::format::native::{
-    self, Buffer, Header, Keep, Layout, Metadata, NativeError, Piece,
-};
+use afterstate::format::native::{self, Buffer, Header, Keep, Metadata, NativeError, Piece};
 use afterstate::ntuple::{Tables, Weight};
 
 use crate::LabError;
@@ -27,8 +25,8 @@ pub(crate) fn write<W: Weight>(
 ) -> Result<(), NativeError> {
     let (header, layout) = native::lay_out(tables, metadata, keep);
     part.begin(&header, layout.end())?;
-    carry(&layout, threads, |piece, buffer| {
-        Ok(part.write_at(piece.export(tables, buffer)?, piece.at())?)
+    carry(&layout.pieces(tables), threads, |piece, buffer| {
+        piece.export(tables, buffer, |bytes, at| part.write_at(bytes, at))
     })
 }
 
@@ -67,9 +65,8 @@ impl Saved {
         keep: Keep,
     ) -> Result<(), NativeError> {
         let layout = self.header.layout(tables, keep)?;
-        carry(&layout, threads(0), |piece, buffer| {
-            let fill = |bytes: &mut [u8]| self.file.read_at(bytes, piece.at());
-            piece.import(tables, buffer, fill)
+        carry(&layout.pieces(tables), threads(0), |piece, buffer| {
+            piece.import(tables, buffer, |bytes, at| self.file.read_at(bytes, at))
         })
     }
 }
@@ -85,14 +82,13 @@ fn open(path: &Path) -> io::Result<(File, u64)> {
 }
 
 fn carry(
-    layout: &Layout,
+    pieces: &[Piece<'_>],
     threads: usize,
     one: impl Fn(&Piece<'_>, &mut Buffer) -> Result<(), NativeError> + Sync,
 ) -> Result<(), NativeError> {
-    let pieces = layout.pieces();
     try_share(threads, pieces.len(), || {
         let mut buffer = Buffer::default();
-        let (one, pieces) = (&one, &pieces);
+        let one = &one;
         move |number| one(&pieces[number], &mut buffer)
     })
 }

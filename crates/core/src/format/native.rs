@@ -22,8 +22,8 @@ use serde_json::{Value as Json, json};
 use thiserror::Error;
 
 use crate::ntuple::{Tables, TupleSet, Weight};
-use layout::Tensor;
 pub use layout::{Buffer, Layout, Piece};
+use layout::{Tensor, to_bytes};
 
 /// The longest header that the format allows.
 const LONGEST_HEADER: u64 = 100_000_000;
@@ -154,9 +154,18 @@ pub fn write<W: Weight>(
 ) -> Result<(), NativeError> {
     let (header, layout) = lay_out(network, metadata, keep);
     out.write_all(&header)?;
-    let mut buffer = Buffer::default();
-    for piece in layout.pieces() {
-        out.write_all(piece.export(network, &mut buffer)?)?;
+    // A writer that cannot go back wants all numbers in order.
+    const SOME: usize = 1 << 16;
+    let (mut values, mut bytes) = (vec![0.0; SOME], vec![0; 4 * SOME]);
+    for tensor in &layout.tensors {
+        for from in (0..tensor.numbers).step_by(SOME) {
+            let count = SOME.min(tensor.numbers - from);
+            let (values, bytes) = (&mut values[..count], &mut bytes[..4 * count]);
+            network.export(tensor.tuple, tensor.part, from, values);
+            tensor.check(from, values)?;
+            to_bytes(values, bytes);
+            out.write_all(bytes)?;
+        }
     }
     Ok(())
 }
@@ -288,10 +297,10 @@ pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
 pub fn read<W: Weight>(bytes: &[u8], network: &Tables<W>, keep: Keep) -> Result<(), NativeError> {
     let header = Header::read(&mut &bytes[..], bytes.len() as u64)?;
     let mut buffer = Buffer::default();
-    for piece in header.layout(network, keep)?.pieces() {
+    for piece in header.layout(network, keep)?.pieces(network) {
         // The header was checked against these bytes, so all of its places are within them.
-        let mut from = &bytes[piece.at() as usize..];
-        piece.import(network, &mut buffer, |bytes| from.read_exact(bytes))?;
+        let fill = |run: &mut [u8], at: u64| (&bytes[at as usize..]).read_exact(run);
+        piece.import(network, &mut buffer, fill)?;
     }
     Ok(())
 }

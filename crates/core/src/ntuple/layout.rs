@@ -64,6 +64,78 @@ pub(super) struct Table {
     turned: bool,
     /// For each cell of the pattern as written, where its digit stands in an index.
     shifts: Vec<u32>,
+    tiling: Tiling,
+}
+
+/// How a table is cut into tiles: parts whose weights are near each other both here and in files. A
+/// tile is a number of runs, and a run stands in one piece in a file.
+///
+/// What is low in a file may be high here. To read a table in the order of files would then take a cache
+/// line, and often a page, for every weight.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tiling {
+    /// Weights in a run.
+    run: usize,
+    /// Where the runs of a tile begin in a file, from the tile's first weight.
+    runs: Vec<usize>,
+    /// The places of their first weights, from that of the tile.
+    near: Vec<usize>,
+    /// Where the tiles begin in a file.
+    tiles: Vec<usize>,
+}
+
+impl Tiling {
+    /// Digits that vary within a run: 16 KiB of a file.
+    const RUN: usize = 3;
+    /// Further digits that vary within a tile, the lowest ones here: half a page, or a whole one of a pair.
+    const NEAR: usize = 2;
+
+    fn new(table: &Table) -> Self {
+        let digits = table.shifts.len();
+        let run = Self::RUN.min(digits);
+        let mut rest: Vec<usize> = (run..digits).collect();
+        rest.sort_by_key(|&digit| table.shifts[digit]);
+        let (near, far) = rest.split_at(Self::NEAR.min(rest.len()));
+        let runs = all_of(near);
+        Self {
+            run: 1 << (TILES_BITS * run),
+            near: runs
+                .iter()
+                .map(|&file| table.at(file) - table.start())
+                .collect(),
+            runs,
+            tiles: all_of(far),
+        }
+    }
+
+    /// The number of tiles.
+    pub(crate) fn tiles(&self) -> usize {
+        self.tiles.len()
+    }
+
+    /// Where each run of a tile begins in a file, in order.
+    pub(crate) fn runs(&self, tile: usize) -> impl ExactSizeIterator<Item = usize> {
+        self.runs.iter().map(move |run| self.tiles[tile] + run)
+    }
+
+    /// Weights in a run.
+    pub(crate) fn run(&self) -> usize {
+        self.run
+    }
+}
+
+/// The file indices in which all digits but these are 0, in order.
+fn all_of(digits: &[usize]) -> Vec<usize> {
+    let mut digits = digits.to_vec();
+    digits.sort_unstable();
+    let mut all = vec![0];
+    for digit in digits {
+        let with = |value: usize| move |file: &usize| file + (value << (TILES_BITS * digit));
+        all = (0..16)
+            .flat_map(|value| all.iter().map(with(value)).collect::<Vec<_>>())
+            .collect();
+    }
+    all
 }
 
 impl Table {
@@ -78,11 +150,33 @@ impl Table {
             woven,
             ones: 0x1111_1111 & ((1 << (TILES_BITS * cells.len())) - 1),
         };
-        Self {
+        let mut table = Self {
             numbering,
             shifts: pattern.cells().iter().map(shift).collect(),
             cells,
             turned,
+            tiling: Tiling::default(),
+        };
+        table.tiling = Tiling::new(&table);
+        table
+    }
+
+    /// How it is cut into tiles.
+    pub(super) fn tiling(&self) -> &Tiling {
+        &self.tiling
+    }
+
+    /// Visits the places of the weights of a tile, each with the number of its run and its number in it.
+    #[inline(always)]
+    pub(super) fn each_in_tile(&self, tile: usize, mut visit: impl FnMut(usize, usize, usize)) {
+        let Tiling {
+            run, near, tiles, ..
+        } = &self.tiling;
+        for k in 0..*run {
+            let first = self.at(tiles[tile] + k);
+            for (number, near) in near.iter().enumerate() {
+                visit(number, k, first + near);
+            }
         }
     }
 
@@ -284,6 +378,7 @@ mod tests {
             "3210 3215 0",
             "01 12 23 30",
             "0ef 1ef 0e 0f",
+            "654210 654213 02468a",
         ] {
             let tuples = TupleSet::parse(set, Shape::FOUR, true).unwrap();
             let mut seen = vec![false; tuples.weights() as usize];
@@ -297,6 +392,13 @@ mod tests {
                 table.each_at(3, pattern.weights() - 3, |k, place| {
                     assert_eq!(place, places[k + 3])
                 });
+                let tiling = table.tiling();
+                let mut tiled = vec![0; places.len()];
+                for tile in 0..tiling.tiles() {
+                    let runs: Vec<usize> = tiling.runs(tile).collect();
+                    table.each_in_tile(tile, |run, k, place| tiled[runs[run] + k] = place);
+                }
+                assert_eq!(tiled, places, "{set}");
                 places.sort_unstable();
                 assert!(table.places().eq(places));
             }
