@@ -175,9 +175,9 @@ pub struct RecipesArgs {
 #[command(after_help = "Examples:
   afterstate bench                                     half a minute, the main networks
   afterstate bench --network 8x6 --network \"4x6 tc\"
-  afterstate bench --seconds 120 --games 20000 --json  as our published figures are made
+  afterstate bench --seconds 120 --games 20000 --json  after as many games as our published figures
 
-A network slows down as it learns, so every figure says after how many games it was measured.
+A network may slow down as it learns, so every figure says after how many games it was measured.
 Ctrl-C ends with the rows that are finished.")]
 pub struct BenchArgs {
     /// Time for all rows together: half of it trains the networks, half is measured

@@ -8,6 +8,7 @@ mod progress;
 
 use std::process::ExitCode;
 
+use afterstate::machine::Cpu;
 use afterstate_lab::LabError;
 use clap::Parser;
 
@@ -21,16 +22,7 @@ const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
-    let done = match Args::parse().command {
-        Command::Train(args) => commands::train::run(&args),
-        Command::Eval(args) => commands::eval::run(&args),
-        Command::Compare(args) => commands::compare::run(&args),
-        Command::Analyze(args) => commands::analyze::run(&args),
-        Command::Plot(args) => commands::plot::run(&args),
-        Command::Recipes(args) => commands::recipes::run(&args),
-        Command::Bench(args) => commands::bench::run(&args),
-    };
-    match done {
+    match run(Args::parse().command) {
         Ok(()) if interrupt::asked() => ExitCode::from(INTERRUPTED),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -39,5 +31,18 @@ fn main() -> ExitCode {
             let broken = matches!(error.downcast_ref(), Some(LabError::Broken { .. }));
             ExitCode::from(if broken { FAILED } else { BAD_INPUT })
         }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    Cpu::asked().map_err(anyhow::Error::msg)?;
+    match command {
+        Command::Train(args) => commands::train::run(&args),
+        Command::Eval(args) => commands::eval::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
+        Command::Analyze(args) => commands::analyze::run(&args),
+        Command::Plot(args) => commands::plot::run(&args),
+        Command::Recipes(args) => commands::recipes::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
     }
 }

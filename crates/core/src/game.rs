@@ -249,7 +249,8 @@ impl Spawns {
 
 /// The place of a set bit, each with the same chance: `random` below 2^32 picks the one with so many set
 /// bits below it. Every move waits for this, so it takes one way through for every mask, without jumps:
-/// first the byte, then the bit from a table.
+/// first the byte, then the bit from a table: games are 5 to 10% faster than with a search in five steps.
+/// At least one bit is set.
 #[inline(always)]
 fn random_bit(mask: u32, random: u32) -> usize {
     const EACH_BYTE: u32 = 0x0101_0101;
@@ -262,7 +263,7 @@ fn random_bit(mask: u32, random: u32) -> usize {
     // The highest bit of each byte whose bits are all among the first n, pushed together and counted.
     let passed = ((n + 0x80) * EACH_BYTE - up_to) >> 7 & EACH_BYTE;
     let byte = passed.wrapping_mul(EACH_BYTE) >> 24 << 3;
-    let below = up_to.wrapping_shl(8) >> byte & 0xFF;
+    let below = (up_to << 8) >> byte & 0xFF;
     let places = &NTH_BIT[(mask >> byte & 0xFF) as usize];
     byte as usize + usize::from(places[(n - below) as usize & 7])
 }
@@ -364,23 +365,23 @@ mod tests {
         }
     }
 
-    /// Every bit of many masks, by the lowest and the highest number that leads to it.
+    /// Every bit of every mask of 16 cells and of many masks of more, by the lowest and the highest number
+    /// that leads to it.
     #[test]
     fn each_bit_has_its_share_of_the_numbers() {
         let mut rng = crate::random::game_rng(1, 1);
-        for thinner in 0..1000 {
-            let mask =
-                rng.bits() as u32 & (rng.bits() as u32 | (thinner % 2)) | 1 << (thinner % 32);
-            let places: Vec<usize> = (0..32).filter(|place| mask >> place & 1 == 1).collect();
-            let share = (1u64 << 32) as f64 / places.len() as f64;
-            for (n, &place) in places.iter().enumerate() {
-                let first = (share * n as f64).ceil() as u32;
-                let last = ((share * (n + 1) as f64).ceil() - 1.0) as u32;
-                assert_eq!(random_bit(mask, first), place, "{mask:032b}");
-                assert_eq!(random_bit(mask, last), place, "{mask:032b}");
+        let larger = (0..1000).map(|n| rng.bits() as u32 & rng.bits() as u32 | 1 << (n % 32));
+        for cells in (1..=0xFFFF).chain(larger).chain([u32::MAX]) {
+            let tiles = &CLASSIC_SPAWNS;
+            let count = u64::from(cells.count_ones());
+            for (n, cell) in (0_u64..).zip(Spawns { cells, tiles }.each_cell()) {
+                // The numbers x with x count / 2^32 = n, rounded down.
+                let first = (n << 32).div_ceil(count);
+                let last = ((n + 1) << 32).div_ceil(count) - 1;
+                assert_eq!(random_bit(cells, first as u32), cell, "{cells:032b}");
+                assert_eq!(random_bit(cells, last as u32), cell, "{cells:032b}");
             }
         }
-        assert_eq!(random_bit(u32::MAX, u32::MAX), 31);
     }
 
     #[test]

@@ -37,11 +37,35 @@ impl Cpu {
 
     /// The fastest that this processor has, unless the environment says `AFTERSTATE_CPU=plain`.
     pub fn best() -> Self {
-        static BEST: LazyLock<Cpu> = LazyLock::new(|| {
-            let plain = std::env::var_os("AFTERSTATE_CPU").is_some_and(|cpu| cpu == "plain");
-            if plain { Cpu::PLAIN } else { Cpu::detect() }
-        });
+        static BEST: LazyLock<Cpu> =
+            LazyLock::new(|| Cpu::asked().ok().flatten().unwrap_or_else(Cpu::detect));
         *BEST
+    }
+
+    /// What the environment asks for by `AFTERSTATE_CPU`, if it does.
+    ///
+    /// # Errors
+    /// With a sentence, when this processor has nothing of that name.
+    pub fn asked() -> Result<Option<Self>, String> {
+        let Some(name) = std::env::var_os("AFTERSTATE_CPU") else {
+            return Ok(None);
+        };
+        let all = Self::all();
+        let found = all.iter().find(|cpu| name == cpu.to_string().as_str());
+        let names = || {
+            all.iter()
+                .map(Self::to_string)
+                .collect::<Vec<_>>()
+                .join(" or ")
+        };
+        let unknown = || {
+            let name = name.to_string_lossy();
+            format!(
+                "AFTERSTATE_CPU is `{name}`; expected {} on this processor",
+                names()
+            )
+        };
+        found.map(|&cpu| Some(cpu)).ok_or_else(unknown)
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -70,8 +70,10 @@ pub trait Network: Send + Sync {
     #[inline(always)]
     fn prefetch_update(&self, at: &Indices, lane: usize) {
         let Tables { cells, sums, .. } = self.tables();
-        cells.at(at).prefetch_to_write(lane);
-        sums.at(at).prefetch_to_write(lane);
+        cells.at(at).prefetch(lane);
+        if size_of::<<Self::Weight as Weight>::Sums>() > 0 {
+            sums.at(at).prefetch(lane);
+        }
     }
 
     /// The value of a position.
@@ -268,10 +270,10 @@ impl<W: Weight> Network for Tables<W> {
         target: Value,
         rate: Value,
     ) -> Updated {
-        let (cells, sums) = (self.cells(at), self.sums.at(at));
+        let cells = self.cells(at);
         let delta = target - value(cells, lane);
         let step = rate / self.active() as Value;
-        let value = sum(cells.lane_with(sums, lane), |sum, (cell, sums)| {
+        let value = sum(cells.lane_with(&self.sums, lane), |sum, (cell, sums)| {
             sum + W::adjust(cell.get().weight(), sums.get(), delta, step).1
         });
         Updated { value, delta }
@@ -302,27 +304,86 @@ mod tests {
         }))
     }
 
+    /// Any tiles, up to those that all look like 15 to a network.
+    fn wild_board(number: u64) -> Board {
+        let mut rng = game_rng(5, number);
+        Board::from_tiles(&std::array::from_fn(|_| match number {
+            0 => 15,
+            _ => rng.below(18) as u8,
+        }))
+    }
+
+    /// The sets make pairs and tuples alone of one shift to many.
     #[test]
     fn every_processor_and_the_slow_board_look_up_the_same() {
-        for (set, symmetry) in [
-            ("4x6", true),
-            ("8x6", true),
-            ("8x4", false),
-            ("210 fed05a 9 048c1 43527816 43527806 cdef efba", true),
-            ("cdef 8cde 0123 f", false),
-            ("0ef 1ef 01ef 048e 1248cdef e 02468ace 02468acf", true),
+        for set in [
+            "4x6",
+            "8x6",
+            "8x4",
+            "210 fed05a 9 048c1 43527816 43527806 cdef efba",
+            "cdef 8cde 0123 f 1247 147c",
+            "0ef 1ef 01ef 048e 1248cdef e 02468ace 02468acf 4579bd 45789d",
         ] {
-            let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
-            for cpu in Cpu::all() {
-                let plan = Plan::new(&tuples, cpu);
-                for number in 0..200 {
-                    let boards = [0, 1, 2, 3].map(|lane| random_board(4 * number + lane));
-                    let (mut fast, mut slow) = (Indices::default(), Indices::default());
-                    Board::indices(boards, &plan, &mut fast);
-                    GridBoard::indices(boards.map(Board::to_grid), &plan, &mut slow);
-                    assert_eq!(fast.all(), slow.all(), "{cpu} {set} {boards:?}");
+            for symmetry in [true, false] {
+                let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
+                for cpu in Cpu::all() {
+                    let plan = Plan::new(&tuples, cpu);
+                    for number in 0..200 {
+                        let boards = [0, 1, 2, 3].map(|lane| wild_board(4 * number + lane));
+                        let (mut fast, mut slow) = (Indices::default(), Indices::default());
+                        Board::indices(boards, &plan, &mut fast);
+                        GridBoard::indices(boards.map(Board::to_grid), &plan, &mut slow);
+                        assert_eq!(fast.all(), slow.all(), "{cpu} {set} {boards:?}");
+                    }
                 }
             }
+        }
+    }
+
+    /// Against a sum as one would write it down, in the order that is promised: four side by side, and what
+    /// is left over.
+    #[test]
+    fn sums_of_any_number_of_weights() {
+        for count in 1..=17 {
+            let set: Vec<String> = (0..count).map(|n| format!("{:x}", n % 16)).collect();
+            let set = format!("{} 01", set[..count.min(16)].join(" "));
+            let set = if count > 16 {
+                set
+            } else {
+                set.trim_end_matches(" 01").to_owned()
+            };
+            let network = random_network(&set, false);
+            let board = wild_board(7);
+            let mut at = Indices::default();
+            network.find([random_board(1), board, board, board], &mut at);
+            let weights: Vec<Value> = at.all().iter().map(|i| network.cells[i[1]].get()).collect();
+            assert_eq!(weights.len(), count);
+            let mut sums = [0.0; 4];
+            for (k, weight) in weights.iter().enumerate().take(count & !3) {
+                sums[k % 4] += weight;
+            }
+            let left: Value = weights[count & !3..]
+                .iter()
+                .fold(0.0, |sum, weight| sum + weight);
+            let expected = (sums[0] + sums[1]) + (sums[2] + sums[3]) + left;
+            assert_eq!(
+                value(network.cells(&at), 1).to_bits(),
+                expected.to_bits(),
+                "{set}"
+            );
+
+            // An update moves each of them by its share, and finds what it has made.
+            let updated = network.update(board, &mut at, 1, expected + 8.0 * count as Value, 1.0);
+            assert_eq!(
+                updated.value.to_bits(),
+                value(network.cells(&at), 1).to_bits()
+            );
+            let moved = |(i, before): (&[usize; 4], &Value)| network.cells[i[1]].get() - before;
+            let moves: Vec<Value> = at.all().iter().zip(&weights).map(moved).collect();
+            assert!(
+                moves.iter().all(|moved| (moved - 8.0).abs() < 1e-3),
+                "{moves:?}"
+            );
         }
     }
 

@@ -1,6 +1,6 @@
 //! How fast this machine is: moves a second of the main networks, with one thread and with all.
 //!
-//! A network slows down as it learns, because its games get longer and touch more weights. So every
+//! A network may slow down as it learns: its games get longer and touch more weights. So every
 //! figure says after how many games of training it was measured:
 //!
 //! `train with all threads -> slices, one thread and all in turn -> median slice, slowest, fastest`

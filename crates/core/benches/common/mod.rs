@@ -2,7 +2,7 @@
 //!
 //! Networks are trained a little first, because a network of zeros ties all moves, plays short games
 //! and touches few weights. Learning is measured with a rate of 0: that is all the work of an update,
-//! and leaves the weights as they are, so every repetition is the same one. The rate is hidden from the
+//! and leaves the weights as they are, so every repetition is the same one (but for TC's sums, which grow). The rate is hidden from the
 //! compiler, which could make something of it.
 
 use std::cell::RefCell;

@@ -1,8 +1,8 @@
 //! Indices that are checked when they are found and not again when they are used.
 //!
-//! A move reads about a hundred weights, and to compare each index with the length of the tables would
-//! be a third of the instructions that this takes. So [`Indices`] knows a bound that none of them reaches,
-//! and a [`Slab`] compares its length with the bound, once for 32 weights.
+//! A move reads more than a hundred weights by indices that come from bits of a board. Instead of comparing
+//! each of them with the length of the tables, [`Indices`] knows a bound that none of them reaches, and a
+//! [`Slab`] compares its length with the bound, once for the weights of four positions.
 
 use super::{Cpu, Number, Slab, Zeroed, lanes};
 use crate::Value;
@@ -15,14 +15,11 @@ use crate::Value;
 pub struct Indices {
     /// For each lookup, the index of each position: all of them below `bound`.
     at: Vec<[usize; 4]>,
-    bound: usize,
+    /// None while they are being written, so that nobody reads by them if the writing should panic.
+    bound: Option<usize>,
     /// Room for what an update changes at each of them.
     pub(crate) change: Vec<Value>,
 }
-
-/// The bound of indices that are being written: no tables are large enough for it, so that nobody reads by
-/// them if the writing should panic.
-const UNKNOWN: usize = usize::MAX;
 
 impl Indices {
     /// Writes `count` lookups by any rule.
@@ -30,22 +27,22 @@ impl Indices {
     /// # Panics
     /// When an index is not below `bound`.
     pub(crate) fn fill(&mut self, count: usize, bound: usize, rule: impl Fn(usize) -> [usize; 4]) {
-        self.bound = UNKNOWN;
+        self.bound = None;
         self.at.clear();
         self.at.extend((0..count).map(rule));
         assert!(self.at.as_flattened().iter().all(|&i| i < bound));
-        self.bound = bound;
+        self.bound = Some(bound);
     }
 
     /// Writes the lookups of four packed boards.
     #[inline(always)]
     pub(crate) fn fill_packed(&mut self, cpu: Cpu, gathers: &Gathers, boards: [u64; 4]) {
         // What is already there may be larger than the new bound, but all of it is written over: every
-        // tuple has its lookups.
-        self.bound = UNKNOWN;
+        // tuple has its lookups, one for each symmetry, and there are 1 or 8 of those.
+        self.bound = None;
         self.at.resize(gathers.lookups, [0; 4]);
         lanes::find_four(cpu, gathers, boards, &mut self.at);
-        self.bound = gathers.bound;
+        self.bound = Some(gathers.bound);
     }
 
     /// All indices, by lookup.
@@ -82,21 +79,43 @@ pub(crate) struct Gather {
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
     /// Its number in the set.
-    pub(crate) tuple: usize,
+    pub(super) tuple: usize,
     /// Where its table starts, once for each lane.
-    pub(crate) start: [u64; 4],
+    pub(super) start: [u64; 4],
     /// The cell that its partner does not have; of a tuple without a partner, its lowest digit.
-    pub(crate) own: Shift,
+    pub(super) own: Shift,
 }
 
 /// Bits of a board that move by one distance on their way into an index, each number once for each
 /// lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shift {
-    /// How far they move to the right.
-    pub(crate) by: [u64; 4],
+    /// How far they move to the right: less than 64.
+    pub(super) by: [u64; 4],
     /// The bits of the index that they become.
-    pub(crate) mask: [u64; 4],
+    pub(super) mask: [u64; 4],
+}
+
+impl Member {
+    /// A tuple by its number.
+    pub(crate) fn new(tuple: usize, start: usize, own: Shift) -> Self {
+        let start = [start as u64; 4];
+        Self { tuple, start, own }
+    }
+}
+
+impl Shift {
+    /// Bits that become those of `mask` by a shift to the right.
+    ///
+    /// # Panics
+    /// When nothing would be left of a board.
+    pub(crate) fn new(by: u32, mask: u64) -> Self {
+        assert!(by < u64::BITS);
+        Self {
+            by: [by.into(); 4],
+            mask: [mask; 4],
+        }
+    }
 }
 
 /// The number of an image with these bits changed is the number of the same image after half a turn.
@@ -106,8 +125,9 @@ impl Gathers {
     /// Gathers for boards that are turned by so many symmetries.
     ///
     /// # Panics
-    /// When the tuples are not numbered 0, 1, 2, ... in some order.
+    /// When the tuples are not numbered 0, 1, 2, ... in some order, or the symmetries are not 1 or 8.
     pub(crate) fn new(each: Vec<Gather>, symmetries: usize) -> Self {
+        assert!(matches!(symmetries, 1 | 8));
         let mut tuples: Vec<usize> = each
             .iter()
             .flat_map(|gather| gather.members.iter().map(|member| member.tuple))
@@ -136,16 +156,25 @@ impl Gathers {
 
 impl Gather {
     /// One more than the largest index that any board leads to: all bits of all masks are set.
+    ///
+    /// # Panics
+    /// When that is no index.
     fn bound(&self) -> usize {
         let bits =
             |all: u64, shift: &Shift| all | shift.mask.iter().fold(0, |all, mask| all | mask);
         let shared = self.shared.iter().fold(0, bits);
-        let last = |member: &Member| {
+        let beyond = |member: &Member| {
             let start = member.start.into_iter().max().unwrap_or(0);
-            start + bits(shared, &member.own)
+            let beyond = start
+                .checked_add(bits(shared, &member.own))?
+                .checked_add(1)?;
+            usize::try_from(beyond).ok()
         };
-        let last = self.members.iter().map(last).max();
-        last.map_or(0, |last| last as usize + 1)
+        let all = self
+            .members
+            .iter()
+            .map(|member| beyond(member).expect("an index"));
+        all.max().unwrap_or(0)
     }
 }
 
@@ -177,6 +206,7 @@ impl<'s, T> Spot<'s, T> {
     }
 
     /// Slab and index as a processor takes them: the index is below the length.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn operand(self) -> (*const T, usize) {
         (self.all.as_ptr(), self.i)
@@ -203,16 +233,17 @@ impl Spot<'_, Number> {
     pub(crate) fn added_to(self, value: Value) -> Value {
         #[cfg(target_arch = "x86_64")]
         {
+            let (all, i) = self.operand();
             let mut sum = value;
             // SAFETY: reads the four aligned bytes of a number of the slab, in one access as an atomic
             // load would; SSE is part of x86-64.
             unsafe {
                 std::arch::asm!(
                     "addss {sum}, dword ptr [{all} + 4*{i}]",
-                    all = in(reg) self.all.as_ptr(),
-                    i = in(reg) self.i,
+                    all = in(reg) all,
+                    i = in(reg) i,
                     sum = inout(xmm_reg) sum,
-                    options(pure, readonly, nostack, preserves_flags),
+                    options(pure, readonly, nostack),
                 );
             }
             sum
@@ -254,7 +285,7 @@ impl<T: Zeroed> Slab<T> {
         // Every index is below `indices.bound`: `fill` has compared each, and `fill_packed` has none
         // beyond what `Gather::bound` allows, since an index is `start` plus bits under its masks. The
         // fields are private to this file.
-        assert!(indices.bound <= self.len());
+        assert!(indices.bound.is_some_and(|bound| bound <= self.len()));
         Found {
             all: self,
             at: &indices.at,
@@ -306,30 +337,33 @@ impl<'s, T> Found<'s, T> {
         Spot { all: self.all, i }
     }
 
-    /// The same with the values of a second slab beside them.
+    /// The values of one position, each with that of a second slab at the same index; eight at a time, and
+    /// those left over.
+    ///
+    /// # Panics
+    /// When the second slab is shorter.
     #[inline(always)]
-    pub(crate) fn lane_with<U>(
+    pub(crate) fn lane_with<U: Zeroed>(
         self,
-        other: Found<'s, U>,
+        second: &'s Slab<U>,
         lane: usize,
     ) -> (
         impl Iterator<Item = [Pair<'s, T, U>; 8]>,
         impl ExactSizeIterator<Item = Pair<'s, T, U>>,
     ) {
-        let ((eights, rest), (others, others_left)) = (self.lane(lane), other.lane(lane));
-        let pairs = |([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]): ([_; 8], [_; 8])| {
-            [
-                (a, i),
-                (b, j),
-                (c, k),
-                (d, l),
-                (e, m),
-                (f, n),
-                (g, o),
-                (h, p),
-            ]
+        assert!(second.len() >= self.all.len());
+        let second: &'s [U] = second;
+        let (eights, rest) = self.lane(lane);
+        let pair = move |one: Spot<'s, T>| {
+            (
+                one,
+                Spot {
+                    all: second,
+                    i: one.i,
+                },
+            )
         };
-        (eights.zip(others).map(pairs), rest.zip(others_left))
+        (eights.map(move |eight| eight.map(pair)), rest.map(pair))
     }
 
     /// Asks the processor for the values of one position, to be read soon. A hint: it changes no result.
@@ -338,15 +372,6 @@ impl<'s, T> Found<'s, T> {
         let (eights, rest) = self.lane(lane);
         eights.for_each(|eight| eight.into_iter().for_each(Spot::prefetch));
         rest.for_each(Spot::prefetch);
-    }
-
-    /// The same for values to be written: their lines are taken away from the other threads at once,
-    /// and not when the first write has to wait for it.
-    #[inline(always)]
-    pub(crate) fn prefetch_to_write(self, lane: usize) {
-        let (eights, rest) = self.lane(lane);
-        eights.for_each(|eight| eight.into_iter().for_each(Spot::prefetch_to_write));
-        rest.for_each(Spot::prefetch_to_write);
     }
 }
 
@@ -360,29 +385,6 @@ impl<T> Spot<'_, T> {
             _mm_prefetch::<_MM_HINT_T0>(self.all.as_ptr().wrapping_add(self.i).cast());
         }
     }
-
-    #[inline(always)]
-    fn prefetch_to_write(self) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above; a 64-bit processor without this instruction does nothing instead.
-        unsafe {
-            let (all, i) = (self.all.as_ptr(), self.i);
-            match size_of::<T>() {
-                0 => (),
-                4 => std::arch::asm!(
-                    "prefetchw [{all} + 4*{i}]",
-                    all = in(reg) all,
-                    i = in(reg) i,
-                    options(readonly, nostack, preserves_flags),
-                ),
-                _ => std::arch::asm!(
-                    "prefetchw [{at}]",
-                    at = in(reg) all.wrapping_add(i),
-                    options(readonly, nostack, preserves_flags),
-                ),
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -390,25 +392,14 @@ mod tests {
     use super::*;
 
     fn shift(mask: u64) -> Shift {
-        Shift {
-            by: [4; 4],
-            mask: [mask; 4],
-        }
+        Shift::new(4, mask)
     }
 
     #[test]
     fn no_board_leads_beyond_the_bound() {
         let members = vec![
-            Member {
-                tuple: 1,
-                start: [1000; 4],
-                own: shift(0xF),
-            },
-            Member {
-                tuple: 0,
-                start: [1001; 4],
-                own: shift(0),
-            },
+            Member::new(1, 1000, shift(0xF)),
+            Member::new(0, 1001, shift(0)),
         ];
         let gather = Gather {
             turned: false,
@@ -419,9 +410,9 @@ mod tests {
         let mut indices = Indices::default();
         for cpu in Cpu::all() {
             indices.fill_packed(cpu, &gathers, [0, u64::MAX, 0x1234_5678, 0xF0F0 << 20]);
-            assert_eq!(indices.bound, 1000 + 0xF0F + 1);
+            assert_eq!(indices.bound, Some(1000 + 0xF0F + 1));
             let largest = indices.all().as_flattened().iter().max();
-            assert_eq!(largest, Some(&(indices.bound - 1)), "{cpu}");
+            assert_eq!(largest, Some(&(1000 + 0xF0F)), "{cpu}");
         }
     }
 
@@ -438,7 +429,6 @@ mod tests {
             indices.fill(1, 1000, |_| [0, 0, i, 0]);
             let found = slab.at(&indices);
             found.prefetch(2);
-            found.prefetch_to_write(2);
             let (_, mut rest) = found.lane(2);
             let (fast, slow) = (rest.next().unwrap().added_to(value), value + slab[i].get());
             assert!(fast.to_bits() == slow.to_bits() || (fast.is_nan() && slow.is_nan()));

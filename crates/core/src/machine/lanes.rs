@@ -2,9 +2,9 @@
 //!
 //! A move asks for the indices of up to four afterstates, a backward update for those of four positions
 //! in a row. The work is the same for each, bit for bit (turn the board, cut out the tuples' cells, push
-//! them together), so one instruction does it for all four. A training of 100,000 games took
-//! 114 s so, and 251 s on the plain path (benchmarks/2026-11-16.md). Weights are
-//! still read one by one.
+//! them together), so one instruction does it for all four. A training of 100,000 games took 105 s so, and
+//! 143 s on the plain path, where one instruction does it for two (benchmarks/2026-11-16.md). Weights are still
+//! read one by one.
 
 use super::indices::Gathers;
 use super::{Cpu, Instructions};

@@ -35,10 +35,7 @@ impl Lookup {
 fn gather(tables: &[Table], group: &[usize]) -> Gather {
     let turned = tables[group[0]].turned();
     let shift = |(cell, place): (u8, u32)| (source(cell, turned) - place, 0xF << place);
-    let wide = |(by, mask): (u32, u64)| Shift {
-        by: [by.into(); 4],
-        mask: [mask; 4],
-    };
+    let wide = |(by, mask): (u32, u64)| Shift::new(by, mask);
     let mut shared: Vec<(u32, u64)> = Vec::new();
     for (by, mask) in tables[group[0]].digits().skip(1).map(shift) {
         match shared.iter_mut().find(|(found, _)| *found == by) {
@@ -46,10 +43,9 @@ fn gather(tables: &[Table], group: &[usize]) -> Gather {
             None => shared.push((by, mask)),
         }
     }
-    let member = |&tuple: &usize| Member {
-        tuple,
-        start: [tables[tuple].start() as u64; 4],
-        own: wide(shift(tables[tuple].lowest())),
+    let member = |&tuple: &usize| {
+        let table = &tables[tuple];
+        Member::new(tuple, table.start(), wide(shift(table.lowest())))
     };
     Gather {
         turned,
