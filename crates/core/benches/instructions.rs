@@ -13,7 +13,7 @@ mod common;
 use std::hint::black_box;
 
 use afterstate::game::Classic;
-use afterstate::ntuple::{Coherent, Expecting, Indices, Plain, Tables};
+use afterstate::ntuple::{Coherent, Expecting, Indices, Plain, Tables, Weight};
 use afterstate::play::{Afterstates, States, Step};
 use afterstate::tally::Outcome;
 use common::{After, Choice, EveryNewTile, State};
@@ -99,8 +99,8 @@ fn update_tc(mut ready: Ready<Tables<Coherent>>) -> Done<Tables<Coherent>, f64> 
     (ready, sum)
 }
 
-fn check_update<N>((ready, sum): Done<N, f64>) {
-    common::check_update(sum, &ready.afters);
+fn check_update<W: Weight>((ready, sum): Done<Tables<W>, f64>) {
+    common::check_update(sum, &ready.afters, &ready.network);
 }
 
 #[library_benchmark]

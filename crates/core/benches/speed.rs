@@ -66,7 +66,7 @@ fn coherent(c: &mut Criterion) {
 
 fn update<W: Weight>(c: &mut Criterion, rule: &str, network: &Tables<W>, afters: &[common::After]) {
     let mut at = Indices::default();
-    common::check_update(common::update(network, afters, &mut at), afters);
+    common::check_update(common::update(network, afters, &mut at), afters, network);
     group(c, "update", afters.len() as u64).bench_function(rule, |b| {
         b.iter(|| common::update(network, black_box(afters), &mut at))
     });

@@ -18,7 +18,7 @@ use std::ops::Add;
 pub use expecting::Expecting;
 pub(crate) use layout::Tiling;
 pub use pattern::{NAMED_SETS, Pattern, TupleSet, TupleSetError};
-pub use plan::{Lookup, Plan};
+pub use plan::Plan;
 pub use weight::{Ahead, Cell, Coherent, Plain, Weight};
 
 use crate::Value;
@@ -183,7 +183,7 @@ impl<W: Weight> Tables<W> {
 
     /// The number of lookups of one value.
     pub fn active(&self) -> usize {
-        self.plan.lookups().len()
+        self.plan.lookups()
     }
 
     /// Copies numbers out of the table of a tuple, in the order of files: from the one whose tiles,

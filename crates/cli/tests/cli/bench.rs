@@ -118,6 +118,20 @@ fn bad_input_is_refused() {
     lab.refuses("bench 4x6", &["4x6"]);
 }
 
+#[test]
+fn the_path_can_be_chosen_but_not_made_up() {
+    let lab = Lab::new();
+    let bench = "bench --seconds 0.2 --network 8x4 --threads 1 --json";
+    let with = |cpu: &str| {
+        let output = lab.command(bench).env("AFTERSTATE_CPU", cpu).output();
+        Done::of(bench, output.expect("the program runs"))
+    };
+    assert_eq!(with("plain").json()["path"], "plain");
+    for cpu in ["Plain", "sse", ""] {
+        with(cpu).refused(&["AFTERSTATE_CPU", &format!("`{cpu}`"), "plain"]);
+    }
+}
+
 /// Ctrl-C in the second network ends at once, with the rows of the first.
 #[test]
 fn ctrl_c_keeps_finished_rows() {

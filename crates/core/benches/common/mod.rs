@@ -172,10 +172,24 @@ pub fn update<W: Weight>(network: &Tables<W>, afters: &[After], at: &mut Indices
 
 const TARGET: Value = 1000.0;
 
-/// What that must be: the value stays, and it and what it lacks are the target, but for rounding.
-pub fn check_update(sum: f64, afters: &[After]) {
+/// What that must be: the value stays, and it and what it lacks are the target, but for rounding. And
+/// updates that do change weights are those of the slow board, bit by bit.
+pub fn check_update<W: Weight>(sum: f64, afters: &[After], network: &Tables<W>) {
     let expected = f64::from(TARGET) * afters.len() as f64;
     assert!((sum / expected - 1.0).abs() < 1e-5, "{sum} and {expected}");
+
+    let new = || Tables::<W>::new(network.tuples(), 0.0).expect("memory");
+    let (fast, slow, mut at) = (new(), new(), Indices::default());
+    let grid = Grid::new(Shape::FOUR);
+    for (n, after) in afters.iter().enumerate() {
+        let target = TARGET + n as Value;
+        fast.find([*after; 4], &mut at);
+        let quick = fast.update(*after, &mut at, 1, target, 0.5);
+        let tiles: [u8; 16] = std::array::from_fn(|i| after.cell(i));
+        let after = grid.state(&tiles).expect("a board");
+        slow.find([after; 4], &mut at);
+        assert_eq!(quick, slow.update(after, &mut at, 2, target, 0.5));
+    }
 }
 
 /// Games of an episode benchmark: one alone may be short.

@@ -7,6 +7,9 @@
 //! this is TD(0). `reward_twice` counts the move's reward in z once more; on states, z = g_t + V(x_t). That is how R1 and R2
 //! were published; the value learned comes to about twice the return, and a move chosen by
 //! r + E[V] weighs the future double.
+//!
+//! Positions are looked up four at a time, and the four before them are on their way from memory while these
+//! learn: without that, a training has 0.88 of the speed (benchmarks/2026-11-16.md).
 
 use super::{Credit, Surprise};
 use crate::Value;

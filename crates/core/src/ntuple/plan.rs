@@ -14,7 +14,7 @@ const LARGEST_DIGIT: u8 = (1 << TILES_BITS) - 1;
 
 /// One lookup of the general path: a tuple turned by one symmetry.
 #[derive(Clone, Debug)]
-pub struct Lookup {
+struct Lookup {
     start: usize,
     /// Cells, and where the digit of each one stands in the index.
     cells: [(u8, u8); Pattern::MAX_CELLS],
@@ -65,7 +65,6 @@ pub(super) struct Touched {
 #[derive(Clone, Debug)]
 pub struct Plan {
     cpu: Cpu,
-    symmetries: usize,
     tables: Vec<Table>,
     lookups: Vec<Lookup>,
     /// For 4x4 boards.
@@ -113,7 +112,6 @@ impl Plan {
         });
         Self {
             cpu,
-            symmetries: symmetries.len(),
             tables,
             lookups,
             gathers,
@@ -122,9 +120,9 @@ impl Plan {
         }
     }
 
-    /// All lookups of one value: the first tuple turned by every symmetry, the second, ...
-    pub fn lookups(&self) -> &[Lookup] {
-        &self.lookups
+    /// The number of lookups of one value: the first tuple turned by every symmetry, the second, ...
+    pub fn lookups(&self) -> usize {
+        self.lookups.len()
     }
 
     /// Finds the index of each lookup for each of four packed boards.
@@ -148,11 +146,6 @@ impl Plan {
         found.fill(self.lookups.len(), weights, |k| {
             four.map(|position| self.lookups[k].index(|cell| tile(position, cell)))
         });
-    }
-
-    /// The number of symmetries in use.
-    pub fn symmetries(&self) -> usize {
-        self.symmetries
     }
 
     /// The place of each tuple's weights.
