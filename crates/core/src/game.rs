@@ -325,6 +325,9 @@ pub trait Game: Copy + Send + Sync + 'static {
         self.place(after, cell, tile)
     }
 
+    /// Every state that a game may start with, with its chance; the same state may come several times.
+    fn for_each_start(&self, visit: &mut dyn FnMut(Self::State, f64));
+
     /// Every state that chance can make of an afterstate, with its chance.
     fn for_each_spawn(&self, after: Self::After, mut visit: impl FnMut(Self::State, f64)) {
         let spawns = self.spawns(after);

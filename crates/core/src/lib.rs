@@ -33,6 +33,7 @@ pub mod machine;
 pub mod ntuple;
 pub mod play;
 pub mod random;
+pub mod solve;
 pub mod tally;
 
 /// What a position is worth, and every step of learning towards it.

@@ -86,6 +86,12 @@ impl Game for Classic {
         17
     }
 
+    fn for_each_start(&self, visit: &mut dyn FnMut(Self::State, f64)) {
+        self.for_each_spawn(After(Board::EMPTY), |State(first), chance| {
+            self.for_each_spawn(After(first), |second, then| visit(second, chance * then));
+        });
+    }
+
     fn start(&self, rng: &mut Rng) -> Self::State {
         let State(first) = self.spawn(After(Board::EMPTY), rng);
         self.spawn(After(first), rng)

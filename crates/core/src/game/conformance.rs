@@ -10,9 +10,11 @@ use crate::random::{Rng, game_rng};
 /// # Panics
 /// When the game breaks a promise; the message says which.
 pub fn conformance<G: Game>(game: &G, games: u64) {
+    let starts = starts(game);
     for number in 0..games {
         let mut rng = game_rng(2048, number);
         let mut state = game.start(&mut rng);
+        assert!(starts.contains(&state), "a start that has no chance");
         for moves in 0..10_000 {
             check(game, state);
             let slides = game.slides(state);
@@ -25,6 +27,18 @@ pub fn conformance<G: Game>(game: &G, games: u64) {
             state = spawn_checked(game, after, &mut rng);
         }
     }
+}
+
+/// All states that a game may start with; their chances sum to 1.
+fn starts<G: Game>(game: &G) -> HashSet<G::State> {
+    let (mut starts, mut total) = (HashSet::new(), 0.0);
+    game.for_each_start(&mut |state, chance| {
+        assert!(chance > 0.0, "a start without a chance");
+        starts.insert(state);
+        total += chance;
+    });
+    assert!((total - 1.0).abs() < 1e-12, "starts sum to {total}");
+    starts
 }
 
 fn tiles<G: Game, P: Position>(game: &G, position: P) -> Vec<u8> {

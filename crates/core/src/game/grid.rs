@@ -146,6 +146,15 @@ impl Game for Grid {
         self.shape.cells() as u8 + 1
     }
 
+    fn for_each_start(&self, visit: &mut dyn FnMut(Self::State, f64)) {
+        self.for_each_spawn(
+            After(GridBoard::empty(self.shape)),
+            |State(first), chance| {
+                self.for_each_spawn(After(first), |second, then| visit(second, chance * then));
+            },
+        );
+    }
+
     fn start(&self, rng: &mut Rng) -> Self::State {
         let State(first) = self.spawn(After(GridBoard::empty(self.shape)), rng);
         self.spawn(After(first), rng)
