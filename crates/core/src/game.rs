@@ -18,7 +18,7 @@ use std::fmt;
 use std::hash::Hash;
 
 pub use board::Board;
-pub(crate) use board::images;
+pub(crate) use board::{HALF_TURN, images};
 pub use classic::{CLASSIC_SPAWNS, Classic};
 pub use grid::{Grid, GridBoard};
 
@@ -327,7 +327,7 @@ pub trait Game: Copy + Send + Sync + 'static {
     }
 
     /// Every state that a game may start with, with its chance; the same state may come several times.
-    fn for_each_start(&self, visit: &mut dyn FnMut(Self::State, f64));
+    fn for_each_start(&self, visit: impl FnMut(Self::State, f64));
 
     /// Every state that chance can make of an afterstate, with its chance.
     fn for_each_spawn(&self, after: Self::After, mut visit: impl FnMut(Self::State, f64)) {

@@ -344,14 +344,10 @@ mod tests {
     /// is left over.
     #[test]
     fn sums_of_any_number_of_weights() {
-        for count in 1..=17 {
-            let set: Vec<String> = (0..count).map(|n| format!("{:x}", n % 16)).collect();
-            let set = format!("{} 01", set[..count.min(16)].join(" "));
-            let set = if count > 16 {
-                set
-            } else {
-                set.trim_end_matches(" 01").to_owned()
-            };
+        let mut tuples: Vec<String> = (0..16).map(|cell| format!("{cell:x}")).collect();
+        tuples.push("01".to_owned());
+        for count in 1..=tuples.len() {
+            let set = tuples[..count].join(" ");
             let network = random_network(&set, false);
             let board = wild_board(7);
             let mut at = Indices::default();

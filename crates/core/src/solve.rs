@@ -86,8 +86,8 @@ where
     /// The states a game may start with, with their chances.
     pub fn starts(&self) -> Vec<(u64, f64)> {
         let mut starts = Vec::new();
-        let mut add = |state, chance| starts.push((self.code.of(state), chance));
-        self.game.for_each_start(&mut add);
+        self.game
+            .for_each_start(|state, chance| starts.push((self.code.of(state), chance)));
         starts
     }
 
@@ -111,7 +111,7 @@ where
     }
 
     /// The states that new tiles make of some afterstates of one sum: a layer for each new tile.
-    pub fn above(&self, sum: u64, afters: &[u64]) -> Vec<Layer> {
+    pub fn above(&self, afters: &[u64]) -> Vec<Layer> {
         let mut above: Vec<Layer> = Vec::new();
         for &after in afters {
             self.game
@@ -127,7 +127,6 @@ where
                     }
                 });
         }
-        debug_assert!(above.iter().all(|layer| layer.sum > sum));
         for layer in &mut above {
             layer.states = sorted(std::mem::take(&mut layer.states));
         }

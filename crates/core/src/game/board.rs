@@ -126,6 +126,9 @@ pub(crate) fn images(x: u64) -> [u64; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
+/// An image's number with these bits changed is the number of the same image after half a turn.
+pub(crate) const HALF_TURN: usize = 3;
+
 impl Position for Board {
     #[inline(always)]
     fn cell(self, i: usize) -> u8 {
@@ -152,6 +155,10 @@ mod tests {
             for (i, &source) in symmetry.iter().enumerate() {
                 assert_eq!(image >> (4 * i) & 15, x >> (4 * source) & 15);
             }
+        }
+        for n in 0..8 {
+            let (image, turned) = (images(x)[n], images(x)[n ^ HALF_TURN]);
+            assert_eq!(flip_rows(flip_cols(image)), turned);
         }
     }
 

@@ -86,7 +86,7 @@ impl Game for Classic {
         17
     }
 
-    fn for_each_start(&self, visit: &mut dyn FnMut(Self::State, f64)) {
+    fn for_each_start(&self, mut visit: impl FnMut(Self::State, f64)) {
         self.for_each_spawn(After(Board::EMPTY), |State(first), chance| {
             self.for_each_spawn(After(first), |second, then| visit(second, chance * then));
         });

@@ -32,7 +32,7 @@ pub fn conformance<G: Game>(game: &G, games: u64) {
 /// All states that a game may start with; their chances sum to 1.
 fn starts<G: Game>(game: &G) -> HashSet<G::State> {
     let (mut starts, mut total) = (HashSet::new(), 0.0);
-    game.for_each_start(&mut |state, chance| {
+    game.for_each_start(|state, chance| {
         assert!(chance > 0.0, "a start without a chance");
         starts.insert(state);
         total += chance;

@@ -146,7 +146,7 @@ impl Game for Grid {
         self.shape.cells() as u8 + 1
     }
 
-    fn for_each_start(&self, visit: &mut dyn FnMut(Self::State, f64)) {
+    fn for_each_start(&self, mut visit: impl FnMut(Self::State, f64)) {
         self.for_each_spawn(
             After(GridBoard::empty(self.shape)),
             |State(first), chance| {

@@ -67,7 +67,7 @@ pub(crate) struct Gathers {
 /// shifts and masks instead of six; and what two tuples share is worked out once.
 #[derive(Clone, Debug)]
 pub(crate) struct Gather {
-    /// Whether the cells are cut out of the board turned by half a turn: [`HALF_TURN`].
+    /// Whether the cells are cut out of the board turned by half a turn: [`HALF_TURN`](crate::game::HALF_TURN).
     pub(crate) turned: bool,
     /// The cells that all members have, or all but the lowest digit.
     pub(crate) shared: Vec<Shift>,
@@ -117,9 +117,6 @@ impl Shift {
         }
     }
 }
-
-/// The number of an image with these bits changed is the number of the same image after half a turn.
-pub(crate) const HALF_TURN: usize = 3;
 
 impl Gathers {
     /// Gathers for boards that are turned by so many symmetries.

@@ -26,8 +26,8 @@ pub(super) fn find_four(cpu: Cpu, gathers: &Gathers, boards: [u64; 4], found: &m
 }
 
 mod plain {
-    use crate::game::images;
-    use crate::machine::indices::{Gathers, HALF_TURN, Shift};
+    use crate::game::{HALF_TURN, images};
+    use crate::machine::indices::{Gathers, Shift};
 
     /// The same image of four boards.
     type Four = [u64; 4];
@@ -72,7 +72,8 @@ mod avx2 {
 
     use bytemuck::must_cast;
 
-    use crate::machine::indices::{Gathers, HALF_TURN, Member, Shift};
+    use crate::game::HALF_TURN;
+    use crate::machine::indices::{Gathers, Member, Shift};
 
     /// Four lanes of 64 bits.
     type Four = __m256i;

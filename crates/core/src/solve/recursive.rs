@@ -28,7 +28,7 @@ impl<G: Game> Recursive<G> {
     pub fn start(&mut self) -> f64 {
         let game = self.game;
         let mut mean = 0.0;
-        game.for_each_start(&mut |state, chance| mean += chance * self.value(state));
+        game.for_each_start(|state, chance| mean += chance * self.value(state));
         mean
     }
 

@@ -19,7 +19,8 @@ fn by_layers(game: Grid, goal: Goal) -> (Solver<Grid>, HashMap<u64, f64>) {
     let mut layers = Vec::new();
     while let Some((sum, states)) = waiting.pop_first() {
         let states = sorted(states);
-        for above in solver.above(sum, &solver.afters(&states)) {
+        for above in solver.above(&solver.afters(&states)) {
+            assert!(above.sum > sum, "a new tile raises the sum");
             waiting.entry(above.sum).or_default().extend(above.states);
         }
         layers.push(Layer { sum, states });
