@@ -23,7 +23,7 @@ pub use weight::{Ahead, Cell, Coherent, Plain, Weight};
 
 use crate::Value;
 use crate::game::Position;
-use crate::machine::{Cpu, Slab};
+use crate::machine::{Cpu, Slab, Zeroed};
 pub use crate::machine::{Found, Indices, Number};
 
 /// Values of positions, and how they are moved.
@@ -128,6 +128,15 @@ pub struct Tables<W: Weight> {
     sums: Slab<W::Sums>,
 }
 
+/// Tables are two blocks of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// What choosing a move reads of each weight.
+    Cells,
+    /// What only an update needs.
+    Sums,
+}
+
 /// What one update came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Updated {
@@ -215,17 +224,16 @@ impl<W: Weight> Tables<W> {
         self.plan.tables()[tuple].tiling()
     }
 
-    /// Copies numbers of a tile out of the table of a tuple; run n begins at `n * stride` of `out`.
+    /// Copies the weights of a tile out of the table of a tuple; run n begins at `n * stride` of `out`.
     pub(crate) fn export_tile(
         &self,
         (tuple, tile): (usize, usize),
-        part: usize,
         out: &mut [Value],
         stride: usize,
     ) {
-        let (cells, sums) = (&self.cells[..], &self.sums[..]);
+        let cells = &self.cells[..];
         self.plan.tables()[tuple].each_in_tile(tile, |run, k, place| {
-            out[run * stride + k] = W::part(&cells[place], &sums[place], part).get();
+            out[run * stride + k] = cells[place].weight().get();
         });
     }
 
@@ -233,17 +241,29 @@ impl<W: Weight> Tables<W> {
     pub(crate) fn import_tile(
         &self,
         (tuple, tile): (usize, usize),
-        part: usize,
         values: &[Value],
         stride: usize,
     ) {
-        let (cells, sums) = (&self.cells[..], &self.sums[..]);
+        let cells = &self.cells[..];
         self.plan.tables()[tuple].each_in_tile(tile, |run, k, place| {
             let value = values[run * stride + k];
             if value != 0.0 {
-                W::part(&cells[place], &sums[place], part).set(value);
+                cells[place].weight().set(value);
             }
         });
+    }
+
+    /// The numbers of a block of memory, in its order.
+    pub(crate) fn block(&self, block: Block) -> &[Number] {
+        match block {
+            Block::Cells => Zeroed::numbers(&self.cells),
+            Block::Sums => Zeroed::numbers(&self.sums),
+        }
+    }
+
+    /// What that order is, in a few words.
+    pub(crate) fn order(&self) -> String {
+        self.plan.order()
     }
 
     #[inline(always)]

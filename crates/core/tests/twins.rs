@@ -25,7 +25,7 @@ fn tuples() -> TupleSet {
 fn bits<W: Weight>(tables: &Tables<W>) -> Vec<u32> {
     let mut bits = Vec::new();
     for (tuple, pattern) in tables.tuples().patterns().iter().enumerate() {
-        for part in 0..W::PARTS.len() {
+        for part in 0..W::PARTS {
             let mut numbers = vec![0.0; pattern.weights()];
             tables.export(tuple, part, 0, &mut numbers);
             bits.extend(numbers.into_iter().map(f32::to_bits));

@@ -124,13 +124,25 @@ fn numpy_opens_models_and_checkpoints() {
     assert_eq!(recipe, lab.text("run/recipe.toml"), "it knows its recipe");
 
     let checkpoint = open(&python, &lab.path("run/checkpoint.safetensors"), &[]);
-    let mut names: Vec<&String> = checkpoint["tables"]
-        .as_object()
-        .expect("tables")
-        .keys()
-        .collect();
-    names.sort();
-    assert_eq!(names, ["01234", "01234.a", "01234.e"]);
+    let weights = 16_usize.pow(5);
+    for (block, numbers) in [("cells", weights), ("sums", 2 * weights)] {
+        assert_eq!(checkpoint["tables"][block]["shape"], json!([numbers]));
+    }
+    // The same weight in the order that it tells, the lowest digit first.
+    let order = checkpoint["metadata"]["order"].as_str().expect("an order");
+    let tiles = |cells: &str| {
+        let tile = |cell: char| [2, 1, 3, 0, 1][cell.to_digit(16).expect("a cell") as usize];
+        cells
+            .chars()
+            .rev()
+            .fold(0, |index, cell| 16 * index + tile(cell))
+    };
+    let place = format!("cells:{}", tiles(order));
+    let index = format!("01234:{}", tiles("01234"));
+    let ours = open(&python, &lab.path("run/model.safetensors"), &[index]);
+    let theirs = open(&python, &lab.path("run/checkpoint.safetensors"), &[place]);
+    assert_eq!(ours["weights"], theirs["weights"]);
+    assert!(ours["weights"][0].as_f64() != Some(0.0), "a weight in use");
 
     let state = open(&python, &lab.path("state/model.safetensors"), &[]);
     assert_eq!(state["tables"]["012"]["shape"], json!([4096]));

@@ -1,8 +1,9 @@
 //! Our own models: safetensors, which numpy, PyTorch and many others open without us.
 //!
-//! A tensor a table, named by its pattern (`012345`), of 16^n little-endian f32: the weight of
-//! tiles d0, d1, ... in the pattern's cells stands at d0 + 16 d1 + 256 d2 + ... A checkpoint of TC
-//! also has `012345.e` and `012345.a`. The metadata is flat text; its keys are in docs/formats/native.md.
+//! In a model, a tensor a table, named by its pattern (`012345`), of 16^n little-endian f32: the weight of
+//! tiles d0, d1, ... in the pattern's cells stands at d0 + 16 d1 + 256 d2 + ... In a checkpoint, the memory of
+//! the network as it is: `cells`, and with TC `sums`; the metadata `order` says what is where. The
+//! metadata is flat text; its keys are in docs/formats/native.md.
 //!
 //! The header is written here, not by the safetensors crate, whose unordered metadata would make two
 //! equal models differ in their bytes. The checks of what is read are the crate's; but it wants the
@@ -21,9 +22,9 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use thiserror::Error;
 
-use crate::ntuple::{Tables, TupleSet, Weight};
+use crate::ntuple::{Block, Pattern, Tables, TupleSet, Weight};
 pub use layout::{Buffer, Layout, Piece};
-use layout::{Tensor, to_bytes};
+use layout::{Source, Tensor, to_bytes};
 
 /// The longest header that the format allows.
 const LONGEST_HEADER: u64 = 100_000_000;
@@ -53,6 +54,16 @@ pub enum NativeError {
         /// How many numbers it should hold.
         expected: usize,
     },
+    /// A checkpoint of a network that lies in memory in another way.
+    #[error(
+        "its numbers are in the order `{found}`; expected `{expected}`: another version has written it"
+    )]
+    Order {
+        /// What the file says.
+        found: String,
+        /// What this version has.
+        expected: String,
+    },
     /// A weight that is not a number.
     #[error("weight {index} of tensor `{table}` is {found}, not a finite number")]
     NotFinite {
@@ -68,23 +79,17 @@ pub enum NativeError {
     Io(#[from] io::Error),
 }
 
-/// How many numbers of each weight a file keeps.
+/// What a file keeps, or what is wanted of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// What playing needs.
+    /// What playing needs: the weights.
     Weights,
-    /// What learning needs, too: the sums of TC.
+    /// What learning needs: all of the network's memory.
     Everything,
 }
 
-impl Keep {
-    fn parts<W: Weight>(self) -> &'static [&'static str] {
-        match self {
-            Self::Weights => &W::PARTS[..1],
-            Self::Everything => W::PARTS,
-        }
-    }
-}
+/// The metadata in which a checkpoint says how its numbers are ordered.
+const ORDER: &str = "order";
 
 /// The beginning of a new file, and where the numbers of the network go behind it. The same network
 /// and metadata always give the same.
@@ -94,12 +99,19 @@ pub fn lay_out<W: Weight>(
     keep: Keep,
 ) -> (Vec<u8>, Layout) {
     let mut at = 0;
-    let mut tensors: Vec<Tensor> = tensors::<W>(network.tuples(), keep).collect();
+    let (mut tensors, metadata) = match keep {
+        Keep::Weights => (tables(network.tuples()), metadata.clone()),
+        Keep::Everything => {
+            let mut metadata = metadata.clone();
+            metadata.insert(ORDER.to_owned(), network.order());
+            (blocks(network), metadata)
+        }
+    };
     for tensor in &mut tensors {
         tensor.at = at;
         at = tensor.end();
     }
-    let text = header(&tensors, metadata);
+    let text = header(&tensors, &metadata);
     let header = [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
     for tensor in &mut tensors {
         tensor.at += header.len() as u64;
@@ -107,20 +119,35 @@ pub fn lay_out<W: Weight>(
     (header, Layout { tensors })
 }
 
-/// The tensors of a network in the order of its tuples, not placed yet.
-fn tensors<W: Weight>(tuples: &TupleSet, keep: Keep) -> impl Iterator<Item = Tensor> {
+/// The tensors of a model, in the order of its tuples, not placed yet.
+fn tables(tuples: &TupleSet) -> Vec<Tensor> {
     let patterns = tuples.patterns().iter().enumerate();
-    patterns.flat_map(move |(tuple, pattern)| {
-        let parts = keep.parts::<W>().iter().enumerate();
-        parts.map(move |(part, suffix)| Tensor {
-            name: format!("{pattern}{suffix}"),
-            tuple,
-            part,
-            numbers: pattern.weights(),
-            at: 0,
-        })
-    })
+    let tensor = |(tuple, pattern): (usize, &Pattern)| Tensor {
+        name: pattern.to_string(),
+        source: Source::Table(tuple),
+        numbers: pattern.weights(),
+        at: 0,
+    };
+    patterns.map(tensor).collect()
 }
+
+/// The tensors of a checkpoint, not placed yet.
+fn blocks<W: Weight>(network: &Tables<W>) -> Vec<Tensor> {
+    let tensor = |(name, block): (&str, Block)| Tensor {
+        name: name.to_owned(),
+        source: Source::Block(block),
+        numbers: network.block(block).len(),
+        at: 0,
+    };
+    let blocks = [(CELLS, Block::Cells), (SUMS, Block::Sums)];
+    let tensors = blocks.into_iter().map(tensor);
+    tensors.filter(|tensor| tensor.numbers > 0).collect()
+}
+
+/// What choosing a move reads of the weights.
+const CELLS: &str = "cells";
+/// What only learning needs of them.
+const SUMS: &str = "sums";
 
 /// The JSON header, padded so that the first tensor starts at a multiple of 4096 bytes: whole pages
 /// of zeros can then be left out as holes by a writer that knows how.
@@ -161,8 +188,7 @@ pub fn write<W: Weight>(
         for from in (0..tensor.numbers).step_by(SOME) {
             let count = SOME.min(tensor.numbers - from);
             let (values, bytes) = (&mut values[..count], &mut bytes[..4 * count]);
-            network.export(tensor.tuple, tensor.part, from, values);
-            tensor.check(from, values)?;
+            tensor.export(network, from, values)?;
             to_bytes(values, bytes);
             out.write_all(bytes)?;
         }
@@ -238,19 +264,42 @@ impl Header {
         &self.metadata
     }
 
-    /// Where the numbers of a network are in the file.
+    /// Where the numbers of a network are in the file: a model has all that playing needs, a checkpoint
+    /// has that and more.
     ///
     /// # Errors
-    /// When a table is missing or has the wrong size.
+    /// When a tensor is missing or has the wrong size, or a checkpoint is in another order.
     pub fn layout<W: Weight>(
         &self,
         network: &Tables<W>,
         keep: Keep,
     ) -> Result<Layout, NativeError> {
-        let tensors = tensors::<W>(network.tuples(), keep).map(|tensor| self.place(tensor));
+        let is_model = keep == Keep::Weights && !self.metadata.contains_key(ORDER);
+        let mut tensors = if is_model {
+            tables(network.tuples())
+        } else {
+            self.check_order(network)?;
+            blocks(network)
+        };
+        if keep == Keep::Weights {
+            tensors.retain(|tensor| tensor.source != Source::Block(Block::Sums));
+        }
+        let placed = tensors.into_iter().map(|tensor| self.place(tensor));
         Ok(Layout {
-            tensors: tensors.collect::<Result<_, _>>()?,
+            tensors: placed.collect::<Result<_, _>>()?,
         })
+    }
+
+    fn check_order<W: Weight>(&self, network: &Tables<W>) -> Result<(), NativeError> {
+        let expected = network.order();
+        match self.metadata.get(ORDER) {
+            Some(found) if *found != expected => Err(NativeError::Order {
+                found: found.chars().take(80).collect(),
+                expected,
+            }),
+            // A model has no order, and no tensors of a checkpoint.
+            _ => Ok(()),
+        }
     }
 
     fn place(&self, tensor: Tensor) -> Result<Tensor, NativeError> {

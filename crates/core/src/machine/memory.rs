@@ -18,14 +18,31 @@ use super::Number;
 /// # Safety
 /// Every bit pattern, all zeros above all, is a valid value; the type has no drop glue, an
 /// alignment of at most a page, and only atomic fields.
-pub unsafe trait Zeroed: Sized {}
+pub unsafe trait Zeroed: Sized {
+    /// All numbers that such values consist of, in the order of memory.
+    fn numbers(all: &[Self]) -> &[Number];
+}
 
 // SAFETY: one `AtomicU32`, of which every bit pattern is valid.
-unsafe impl Zeroed for Number {}
+unsafe impl Zeroed for Number {
+    fn numbers(all: &[Self]) -> &[Number] {
+        all
+    }
+}
+
 // SAFETY: two of them, one behind the other.
-unsafe impl Zeroed for [Number; 2] {}
+unsafe impl Zeroed for [Number; 2] {
+    fn numbers(all: &[Self]) -> &[Number] {
+        all.as_flattened()
+    }
+}
+
 // SAFETY: nothing at all.
-unsafe impl Zeroed for () {}
+unsafe impl Zeroed for () {
+    fn numbers(_: &[Self]) -> &[Number] {
+        &[]
+    }
+}
 
 /// A fixed number of values that start as zeros.
 pub(crate) struct Slab<T: Zeroed> {

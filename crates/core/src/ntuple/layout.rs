@@ -21,7 +21,7 @@
 //! Files know nothing of it: there every tuple has a table of its own, digits in the order of its
 //! cells. [`Table::at`] leads from there to here.
 
-use super::pattern::{Pattern, TILES_BITS, TupleSet};
+use super::pattern::{Pattern, TILES_BITS, TupleSet, cell_name};
 use crate::game::Shape;
 
 /// How a table writes the tiles of a weight into the weight's place.
@@ -179,6 +179,11 @@ impl Table {
                 visit(number, k, first + near);
             }
         }
+    }
+
+    /// Its cells by name, lowest digit first.
+    pub(super) fn order(&self) -> String {
+        self.cells.iter().map(|&cell| cell_name(cell)).collect()
     }
 
     /// Where its first weight is.
@@ -378,10 +383,9 @@ mod tests {
     fn cells_follow_each_other_from_the_middle_outwards() {
         let cells = |set: &str| -> Vec<(String, bool)> {
             let tables = lay_out(&TupleSet::parse(set, Shape::FOUR, true).unwrap()).0;
-            let hex = |table: &Table| table.cells.iter().map(|c| format!("{c:x}")).collect();
             tables
                 .iter()
-                .map(|table| (hex(table), table.turned))
+                .map(|table| (table.order(), table.turned))
                 .collect()
         };
         let as_is = |cells: &str| (cells.to_owned(), false);

@@ -171,7 +171,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-fn cell_name(cell: u8) -> char {
+pub(super) fn cell_name(cell: u8) -> char {
     char::from_digit(u32::from(cell), 36).unwrap_or('?')
 }
 

@@ -66,6 +66,7 @@ pub(super) struct Touched {
 pub struct Plan {
     cpu: Cpu,
     tables: Vec<Table>,
+    groups: Vec<Vec<usize>>,
     lookups: Vec<Lookup>,
     /// For 4x4 boards.
     gathers: Option<Gathers>,
@@ -113,6 +114,7 @@ impl Plan {
         Self {
             cpu,
             tables,
+            groups,
             lookups,
             gathers,
             at_cell,
@@ -146,6 +148,14 @@ impl Plan {
         found.fill(self.lookups.len(), weights, |k| {
             four.map(|position| self.lookups[k].index(|cell| tile(position, cell)))
         });
+    }
+
+    /// How the tables lie in memory: one behind the other, those woven together with a `+` between them,
+    /// each by its cells from the lowest digit.
+    pub(super) fn order(&self) -> String {
+        let order = |&tuple: &usize| self.tables[tuple].order();
+        let group = |group: &Vec<usize>| group.iter().map(order).collect::<Vec<_>>().join("+");
+        self.groups.iter().map(group).collect::<Vec<_>>().join(" ")
     }
 
     /// The place of each tuple's weights.

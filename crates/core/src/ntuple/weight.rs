@@ -54,15 +54,13 @@ pub trait Weight: Send + Sync + 'static {
     /// What only an update needs.
     type Sums: Zeroed + Send + Sync + 'static;
 
-    /// The names of its numbers in files, behind the table's: the weight itself has none.
-    const PARTS: &'static [&'static str];
-    /// The same for [`Ahead`] of this weight.
-    const PARTS_AND_AHEAD: &'static [&'static str];
+    /// How many numbers it has: the weight itself, the sums of TC, what looks ahead.
+    const PARTS: usize;
 
     /// Moves it by its share of `delta`; returns where it was and where it now is.
     fn adjust(weight: &Number, sums: &Self::Sums, delta: Value, step: Value) -> (Value, Value);
 
-    /// One of its numbers, in the order of [`Weight::PARTS`].
+    /// One of its numbers, the weight itself first.
     fn part<'n>(cell: &'n Self::Cell, sums: &'n Self::Sums, part: usize) -> &'n Number;
 }
 
@@ -74,8 +72,7 @@ impl Weight for Plain {
     type Cell = Number;
     type Sums = ();
 
-    const PARTS: &'static [&'static str] = &[""];
-    const PARTS_AND_AHEAD: &'static [&'static str] = &["", ".ahead"];
+    const PARTS: usize = 1;
 
     #[inline(always)]
     fn adjust(weight: &Number, (): &(), delta: Value, step: Value) -> (Value, Value) {
@@ -99,8 +96,7 @@ impl Weight for Coherent {
     type Cell = Number;
     type Sums = [Number; 2];
 
-    const PARTS: &'static [&'static str] = &["", ".e", ".a"];
-    const PARTS_AND_AHEAD: &'static [&'static str] = &["", ".e", ".a", ".ahead"];
+    const PARTS: usize = 3;
 
     #[inline(always)]
     fn adjust(weight: &Number, sums: &[Number; 2], delta: Value, step: Value) -> (Value, Value) {
@@ -132,8 +128,7 @@ impl<W: Weight<Cell = Number>> Weight for Ahead<W> {
     type Cell = [Number; 2];
     type Sums = W::Sums;
 
-    const PARTS: &'static [&'static str] = W::PARTS_AND_AHEAD;
-    const PARTS_AND_AHEAD: &'static [&'static str] = W::PARTS_AND_AHEAD;
+    const PARTS: usize = W::PARTS + 1;
 
     #[inline(always)]
     fn adjust(weight: &Number, sums: &W::Sums, delta: Value, step: Value) -> (Value, Value) {
@@ -142,7 +137,7 @@ impl<W: Weight<Cell = Number>> Weight for Ahead<W> {
 
     #[inline(always)]
     fn part<'n>(cell: &'n [Number; 2], sums: &'n W::Sums, part: usize) -> &'n Number {
-        if part < W::PARTS.len() {
+        if part < W::PARTS {
             W::part(&cell[0], sums, part)
         } else {
             &cell[1]

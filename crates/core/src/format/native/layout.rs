@@ -1,25 +1,41 @@
 //! Where in a file the numbers of a network stand, in pieces that can be carried in any order.
 //!
+//! A model has a tensor for each table, in an order that others can read. A checkpoint has the two blocks of
+//! memory as they are: to bring woven tables into another order takes several times as long as to copy them, and a
+//! training rests meanwhile.
+//!
 //! A piece fits a small buffer and has its own places in the file and in the network, so threads can
 //! share the pieces out among themselves. Nothing here knows of threads or files: who carries a
 //! piece, and where its bytes come from or go to, is the caller's business.
 
 use std::io;
+use std::ops::Range;
 
 use super::NativeError;
 use crate::Value;
-use crate::ntuple::{Tables, Tiling, Weight};
+use crate::ntuple::{Block, Number, Tables, Tiling, Weight};
 
 /// Numbers between the ends and the beginnings of runs in a buffer: runs are as long as many ways of a cache
 /// are, and the same number of each would fall on the same one.
 const APART: usize = 16;
 
-/// One number of every weight of a table, and where the file has them.
+/// Numbers of a block that are carried at once: a second-level cache has room for them and their bytes.
+const SOME: usize = 1 << 14;
+
+/// What a tensor holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The weights of a tuple, in the order of files.
+    Table(usize),
+    /// A block of memory.
+    Block(Block),
+}
+
+/// Numbers of a network, and where the file has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tensor {
     pub(super) name: String,
-    pub(super) tuple: usize,
-    pub(super) part: usize,
+    pub(super) source: Source,
     pub(super) numbers: usize,
     /// The place of its first byte.
     pub(super) at: u64,
@@ -36,7 +52,43 @@ impl Tensor {
         self.place(self.numbers)
     }
 
-    pub(super) fn check(&self, from: usize, values: &[Value]) -> Result<(), NativeError> {
+    /// All of it, piece by piece.
+    fn pieces<'a, W: Weight>(&'a self, network: &'a Tables<W>) -> Vec<Piece<'a>> {
+        let piece = |part| Piece { tensor: self, part };
+        match self.source {
+            Source::Table(tuple) => {
+                let tiling = network.tiling(tuple);
+                let part = |tile| Part::Tile {
+                    tuple,
+                    tiling,
+                    tile,
+                };
+                (0..tiling.tiles()).map(|tile| piece(part(tile))).collect()
+            }
+            Source::Block(block) => {
+                let starts = (0..self.numbers).step_by(SOME);
+                let some = |start| start..self.numbers.min(start + SOME);
+                let part = |start| Part::Stretch(block, some(start));
+                starts.map(|start| piece(part(start))).collect()
+            }
+        }
+    }
+
+    /// Copies numbers of it out of the network, from number `from` on.
+    pub(super) fn export<W: Weight>(
+        &self,
+        network: &Tables<W>,
+        from: usize,
+        values: &mut [Value],
+    ) -> Result<(), NativeError> {
+        match self.source {
+            Source::Table(tuple) => network.export(tuple, 0, from, values),
+            Source::Block(block) => copy_out(&network.block(block)[from..], values),
+        }
+        self.check(from, values)
+    }
+
+    fn check(&self, from: usize, values: &[Value]) -> Result<(), NativeError> {
         // Without a way out of the loop it takes many numbers at a time.
         if values.iter().fold(true, |all, v| all & v.is_finite()) {
             return Ok(());
@@ -58,17 +110,10 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// All of it, in the order of the network's tables.
+    /// All of it, in the order of its tensors.
     pub fn pieces<'a, W: Weight>(&'a self, network: &'a Tables<W>) -> Vec<Piece<'a>> {
-        let pieces = self.tensors.iter().flat_map(|tensor| {
-            let tiling = network.tiling(tensor.tuple);
-            (0..tiling.tiles()).map(move |tile| Piece {
-                tensor,
-                tiling,
-                tile,
-            })
-        });
-        pieces.collect()
+        let tensors = self.tensors.iter();
+        tensors.flat_map(|tensor| tensor.pieces(network)).collect()
     }
 
     /// The length of a file that ends with these tensors.
@@ -78,11 +123,20 @@ impl Layout {
 }
 
 /// Numbers that are near each other both in the file, where they are some runs, and in the network.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Piece<'a> {
     tensor: &'a Tensor,
-    tiling: &'a Tiling,
-    tile: usize,
+    part: Part<'a>,
+}
+
+#[derive(Clone, Debug)]
+enum Part<'a> {
+    Tile {
+        tuple: usize,
+        tiling: &'a Tiling,
+        tile: usize,
+    },
+    Stretch(Block, Range<usize>),
 }
 
 /// Room for one piece, to be used again for the next.
@@ -105,13 +159,16 @@ impl Piece<'_> {
         mut put: impl FnMut(&[u8], u64) -> io::Result<()>,
     ) -> Result<(), NativeError> {
         let Buffer { values, bytes } = buffer.of(self);
-        network.export_tile(self.tile(), self.tensor.part, values, self.stride());
-        for (from, values) in self
-            .tiling
-            .runs(self.tile)
-            .zip(values.chunks(self.stride()))
-        {
-            let values = &values[..self.tiling.run()];
+        match &self.part {
+            Part::Tile { tuple, tile, .. } => {
+                network.export_tile((*tuple, *tile), values, self.stride());
+            }
+            Part::Stretch(block, range) => {
+                copy_out(&network.block(*block)[range.clone()], values);
+            }
+        }
+        for (from, values) in self.runs().into_iter().zip(values.chunks(self.stride())) {
+            let values = &values[..self.run()];
             self.tensor.check(from, values)?;
             to_bytes(values, bytes);
             put(bytes, self.tensor.place(from))?;
@@ -120,6 +177,7 @@ impl Piece<'_> {
     }
 
     /// Puts it into a new network; `fill` brings the bytes of each run, given the place of its first byte.
+    /// Zeros are skipped: they are there already, and writing them would only take up memory.
     ///
     /// # Errors
     /// When `fill` fails, or at a number that is not finite.
@@ -131,25 +189,55 @@ impl Piece<'_> {
     ) -> Result<(), NativeError> {
         let Buffer { values, bytes } = buffer.of(self);
         let runs = values.chunks_mut(self.stride());
-        for (from, values) in self.tiling.runs(self.tile).zip(runs) {
-            let values = &mut values[..self.tiling.run()];
+        for (from, values) in self.runs().into_iter().zip(runs) {
+            let values = &mut values[..self.run()];
             fill(bytes, self.tensor.place(from))?;
             for (value, bytes) in values.iter_mut().zip(bytes.as_chunks().0) {
                 *value = Value::from_le_bytes(*bytes);
             }
             self.tensor.check(from, values)?;
         }
-        network.import_tile(self.tile(), self.tensor.part, values, self.stride());
+        match &self.part {
+            Part::Tile { tuple, tile, .. } => {
+                network.import_tile((*tuple, *tile), values, self.stride());
+            }
+            Part::Stretch(block, range) => {
+                let numbers = &network.block(*block)[range.clone()];
+                for (value, number) in values.iter().zip(numbers) {
+                    if *value != 0.0 {
+                        number.set(*value);
+                    }
+                }
+            }
+        }
         Ok(())
     }
 
-    fn tile(&self) -> (usize, usize) {
-        (self.tensor.tuple, self.tile)
+    /// Where its runs begin in the tensor.
+    fn runs(&self) -> Vec<usize> {
+        match &self.part {
+            Part::Tile { tiling, tile, .. } => tiling.runs(*tile).collect(),
+            Part::Stretch(_, range) => vec![range.start],
+        }
+    }
+
+    /// Numbers in a run.
+    fn run(&self) -> usize {
+        match &self.part {
+            Part::Tile { tiling, .. } => tiling.run(),
+            Part::Stretch(_, range) => range.len(),
+        }
     }
 
     /// From the beginning of a run in a buffer to that of the next.
     fn stride(&self) -> usize {
-        self.tiling.run() + APART
+        self.run() + APART
+    }
+}
+
+fn copy_out(numbers: &[Number], values: &mut [Value]) {
+    for (value, number) in values.iter_mut().zip(numbers) {
+        *value = number.get();
     }
 }
 
@@ -163,9 +251,12 @@ pub(super) fn to_bytes(values: &[Value], bytes: &mut [u8]) {
 impl Buffer {
     /// Itself, with as much room as the piece needs.
     fn of(&mut self, piece: &Piece<'_>) -> &mut Self {
-        let runs = piece.tiling.runs(piece.tile).len();
+        let runs = match &piece.part {
+            Part::Tile { tiling, tile, .. } => tiling.runs(*tile).len(),
+            Part::Stretch(..) => 1,
+        };
         self.values.resize(runs * piece.stride(), 0.0);
-        self.bytes.resize(4 * piece.tiling.run(), 0);
+        self.bytes.resize(4 * piece.run(), 0);
         self
     }
 }

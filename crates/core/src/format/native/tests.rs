@@ -1,6 +1,6 @@
 use super::*;
 use crate::game::{Board, Shape};
-use crate::ntuple::{Coherent, Indices, Network, Plain};
+use crate::ntuple::{Coherent, Indices, Network, Number, Plain};
 use proptest::prelude::*;
 
 fn tuples() -> TupleSet {
@@ -47,82 +47,145 @@ fn file_of(header: &Json, data: usize) -> Vec<u8> {
 }
 
 fn numbers<W: Weight>(network: &Tables<W>) -> Vec<u32> {
-    let export = |tensor: Tensor| {
-        let mut values = vec![0.0; tensor.numbers];
-        network.export(tensor.tuple, tensor.part, 0, &mut values);
+    (0..W::PARTS)
+        .flat_map(|number| part(network, number))
+        .collect()
+}
+
+fn part<W: Weight>(network: &Tables<W>, part: usize) -> Vec<u32> {
+    let patterns = network.tuples().patterns().iter().enumerate();
+    let export = |(tuple, pattern): (usize, &Pattern)| {
+        let mut values = vec![0.0; pattern.weights()];
+        network.export(tuple, part, 0, &mut values);
         values.into_iter().map(f32::to_bits)
     };
-    tensors::<W>(network.tuples(), Keep::Everything)
-        .flat_map(export)
-        .collect()
+    patterns.flat_map(export).collect()
 }
 
 #[test]
 fn there_and_back() {
-    let bytes = file(Keep::Everything);
-    assert_eq!(read_header(&bytes).unwrap().metadata(), &metadata());
-    assert_eq!(peek_metadata(&mut &bytes[..]), Some(metadata()));
-    assert_eq!(peek_metadata(&mut &bytes[..100]), None);
-    let network: Tables<Coherent> = empty();
-    read(&bytes, &network, Keep::Everything).unwrap();
-    assert_eq!(numbers(&network), numbers(&trained()));
-    assert_eq!(bytes, file(Keep::Everything), "the same bytes every time");
+    for keep in [Keep::Weights, Keep::Everything] {
+        let bytes = file(keep);
+        let mut found = read_header(&bytes).unwrap().metadata().clone();
+        assert_eq!(peek_metadata(&mut &bytes[..]), Some(found.clone()));
+        assert_eq!(peek_metadata(&mut &bytes[..100]), None);
+        let order = found.remove(ORDER);
+        assert_eq!(order, (keep == Keep::Everything).then(|| trained().order()));
+        assert_eq!(found, metadata());
+        let network: Tables<Coherent> = empty();
+        read(&bytes, &network, keep).unwrap();
+        let weights = |network: &Tables<Coherent>| part(network, 0);
+        assert_eq!(weights(&network), weights(&trained()));
+        assert_eq!(
+            numbers(&network) == numbers(&trained()),
+            keep == Keep::Everything
+        );
+        assert_eq!(bytes, file(keep), "the same bytes every time");
+    }
 }
 
 #[test]
 fn pieces_may_be_carried_in_any_order() {
-    // A table of several pieces, and one that is a piece.
-    let tuples = TupleSet::parse("012345 45", Shape::FOUR, true).unwrap();
+    // Two tables woven together, of several pieces, and one that is a piece.
+    let tuples = TupleSet::parse("012345 012346 45", Shape::FOUR, true).unwrap();
     let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
     for (place, value) in [(0, 1.5), (65_535, 2.5), (65_536, -3.5), (16_777_215, 4.5)] {
         network.import(0, 0, place, &[value]);
+        network.import(1, 0, place, &[value / 2.0]);
     }
-    network.import(1, 0, 255, &[9.0]);
-    let mut serial = Vec::new();
-    write(&network, &metadata(), Keep::Everything, &mut serial).unwrap();
+    network.import(2, 0, 255, &[9.0]);
+    let stretches = (1 << 25) / (1 << 14);
+    for (keep, count) in [
+        (Keep::Weights, 16 + 16 + 1),
+        (Keep::Everything, stretches + 1),
+    ] {
+        let mut serial = Vec::new();
+        write(&network, &metadata(), keep, &mut serial).unwrap();
 
-    let (header, layout) = lay_out(&network, &metadata(), Keep::Everything);
-    let mut bytes = vec![0; layout.end() as usize];
-    bytes[..header.len()].copy_from_slice(&header);
-    let mut buffer = Buffer::default();
-    let pieces = layout.pieces(&network);
-    assert_eq!(pieces.len(), 16 + 1);
-    for piece in pieces.iter().rev() {
-        let put = |run: &[u8], at: u64| {
-            bytes[at as usize..][..run.len()].copy_from_slice(run);
-            Ok(())
-        };
-        piece.export(&network, &mut buffer, put).unwrap();
-    }
-    assert!(bytes == serial);
+        let (header, layout) = lay_out(&network, &metadata(), keep);
+        let mut bytes = vec![0; layout.end() as usize];
+        bytes[..header.len()].copy_from_slice(&header);
+        let mut buffer = Buffer::default();
+        let pieces = layout.pieces(&network);
+        assert_eq!(pieces.len(), count);
+        for piece in pieces.iter().rev() {
+            let put = |run: &[u8], at: u64| {
+                bytes[at as usize..][..run.len()].copy_from_slice(run);
+                Ok(())
+            };
+            piece.export(&network, &mut buffer, put).unwrap();
+        }
+        assert!(bytes == serial);
 
-    let header = read_header(&bytes).unwrap();
-    let copy: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
-    let found = header.layout(&copy, Keep::Everything).unwrap();
-    assert_eq!(found, layout);
-    for piece in found.pieces(&copy).iter().rev() {
-        let fill = |run: &mut [u8], at: u64| (&bytes[at as usize..]).read_exact(run);
-        piece.import(&copy, &mut buffer, fill).unwrap();
+        let header = read_header(&bytes).unwrap();
+        let copy: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
+        let found = header.layout(&copy, keep).unwrap();
+        assert_eq!(found, layout);
+        for piece in found.pieces(&copy).iter().rev() {
+            let fill = |run: &mut [u8], at: u64| (&bytes[at as usize..]).read_exact(run);
+            piece.import(&copy, &mut buffer, fill).unwrap();
+        }
+        assert!(numbers(&copy) == numbers(&network));
     }
-    assert!(numbers(&copy) == numbers(&network));
 
     network.import(0, 0, 200_000, &[f32::NAN]);
-    let broken = write(&network, &metadata(), Keep::Everything, &mut io::sink()).unwrap_err();
+    let broken = write(&network, &metadata(), Keep::Weights, &mut io::sink()).unwrap_err();
     assert!(
         matches!(broken, NativeError::NotFinite { table, index: 200_000, .. } if table == "012345")
+    );
+    let broken = write(&network, &metadata(), Keep::Everything, &mut io::sink()).unwrap_err();
+    assert!(matches!(broken, NativeError::NotFinite { table, .. } if table == CELLS));
+}
+
+/// As docs/formats/native.md tells it.
+#[test]
+fn the_order_says_where_a_weight_of_a_checkpoint_is() {
+    let tuples = TupleSet::parse("0123 45 0124", Shape::FOUR, true).unwrap();
+    let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
+    assert_eq!(network.order(), "3210+4210 54");
+    // Tiles 1, 2, 3, 4 in the cells 0, 1, 2, and 3 or 4.
+    network.import(0, 0, 0x4321, &[1.0]);
+    network.import(2, 0, 0x4321, &[2.0]);
+    // Tiles 6 and 7 in the cells 4 and 5.
+    network.import(1, 0, 0x76, &[3.0]);
+    let cells = network.block(Block::Cells);
+    let found: Vec<(usize, f32)> = cells.iter().map(Number::get).enumerate().collect();
+    let found: Vec<_> = found
+        .into_iter()
+        .filter(|(_, value)| *value != 0.0)
+        .collect();
+    let pair = 2 * 0x1234;
+    assert_eq!(
+        found,
+        [(pair, 1.0), (pair + 1, 2.0), (2 * 0x10000 + 0x67, 3.0)]
     );
 }
 
 #[test]
 fn a_player_needs_no_sums() {
-    let bytes = file(Keep::Weights);
-    let network: Tables<Plain> = empty();
-    read(&bytes, &network, Keep::Weights).unwrap();
-    let board = Board::from_packed(0x1234_5678_0000_1111);
-    assert_eq!(network.value(board), trained().value(board));
+    for keep in [Keep::Weights, Keep::Everything] {
+        let network: Tables<Plain> = empty();
+        read(&file(keep), &network, Keep::Weights).unwrap();
+        let board = Board::from_packed(0x1234_5678_0000_1111);
+        assert_eq!(network.value(board), trained().value(board));
+    }
     let learner: Tables<Coherent> = empty();
-    let missing = read(&bytes, &learner, Keep::Everything).unwrap_err();
-    assert!(matches!(missing, NativeError::NoTable(name) if name == "0123.e"));
+    let missing = read(&file(Keep::Weights), &learner, Keep::Everything).unwrap_err();
+    assert!(matches!(missing, NativeError::NoTable(name) if name == CELLS));
+}
+
+#[test]
+fn a_checkpoint_in_another_order_is_refused() {
+    let bytes = file(Keep::Everything);
+    // The same sizes, other cells.
+    let tuples = TupleSet::parse("4567 45", Shape::FOUR, true).unwrap();
+    let network: Tables<Coherent> = Tables::new(&tuples, 0.0).unwrap();
+    for keep in [Keep::Weights, Keep::Everything] {
+        let refused = read(&bytes, &network, keep).unwrap_err();
+        assert!(
+            matches!(&refused, NativeError::Order { found, .. } if *found == trained().order())
+        );
+    }
 }
 
 #[test]
