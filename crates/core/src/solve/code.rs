@@ -1,21 +1,34 @@
 //! A position of a small board as a number: four bits a cell, the least of all its images.
+//!
+//! A symmetry moves cells by a few distances only: to flip three columns is to move one of them by two
+//! cells, one by none, one back by two. So an image is a few masks and rotations of the number.
 
 use crate::game::{After, GridBoard, Position, Shape, State};
 
-/// A position that is its cells and nothing else.
+/// A position that a number can hold.
 pub trait Packed: Position {
-    /// The position with these tile indices, one for every cell of the shape.
-    fn from_tiles(shape: Shape, tiles: &[u8]) -> Self;
+    /// The bits of what a position holds beside its cells, such as a hint.
+    const EXTRA: u32 = 0;
+
+    /// What it holds beside its cells, as the image of this number has it (see [`Shape::symmetries`]):
+    /// a direction, for one, is turned with the board.
+    #[inline(always)]
+    fn extra(self, _image: usize) -> u64 {
+        0
+    }
+
+    /// The position with these tile indices, one for every cell of the shape, and this beside them.
+    fn unpacked(shape: Shape, tiles: &[u8], extra: u64) -> Self;
 }
 
 impl Packed for State<GridBoard> {
-    fn from_tiles(shape: Shape, tiles: &[u8]) -> Self {
+    fn unpacked(shape: Shape, tiles: &[u8], _extra: u64) -> Self {
         State(board(shape, tiles))
     }
 }
 
 impl Packed for After<GridBoard> {
-    fn from_tiles(shape: Shape, tiles: &[u8]) -> Self {
+    fn unpacked(shape: Shape, tiles: &[u8], _extra: u64) -> Self {
         After(board(shape, tiles))
     }
 }
@@ -28,63 +41,159 @@ fn board(shape: Shape, tiles: &[u8]) -> GridBoard {
 #[derive(Clone, Debug)]
 pub struct Code {
     shape: Shape,
-    /// For each image and each of its cells, where the board has the tile's bits.
-    images: Vec<Vec<u32>>,
+    flip_cols: Moves,
+    flip_rows: Moves,
+    /// Where rows may become columns.
+    transpose: Option<Moves>,
 }
 
-/// Bits of a cell: tiles up to index 15.
+/// Bits of a cell.
 const BITS: u32 = 4;
 
 impl Code {
-    /// The code of a shape, if a number has room for it.
-    pub fn new(shape: Shape) -> Option<Self> {
-        let fits = shape.cells() as u32 * BITS <= u64::BITS;
-        let bits = |cells: Vec<usize>| cells.into_iter().map(|cell| cell as u32 * BITS);
+    /// The largest tile index that fits into a cell.
+    pub const LARGEST: u8 = 15;
+
+    /// The code of a shape for positions with so many bits beside their cells, if a number has room for them.
+    pub fn new(shape: Shape, extra: u32) -> Option<Self> {
+        let fits = shape.cells() as u32 * BITS + extra <= u64::BITS;
+        // The order of symmetries: columns flipped, rows flipped, transposed.
+        let symmetries = shape.symmetries();
         fits.then(|| Self {
             shape,
-            images: shape
-                .symmetries()
-                .into_iter()
-                .map(|cells| bits(cells).collect())
-                .collect(),
+            flip_cols: Moves::new(&symmetries[1]),
+            flip_rows: Moves::new(&symmetries[2]),
+            transpose: symmetries.get(4).map(|cells| Moves::new(cells)),
         })
     }
 
+    /// How many images a position has, of which some may be equal.
+    pub fn symmetries(&self) -> usize {
+        if self.transpose.is_some() { 8 } else { 4 }
+    }
+
     /// The code of a position: the same for all its images, and for no other position of its kind.
+    #[inline]
     pub fn of<P: Packed>(&self, position: P) -> u64 {
-        self.images_of(position).min().unwrap_or(0)
+        let images = self.images_of(position);
+        let images = &images[..self.symmetries()];
+        images
+            .iter()
+            .fold(u64::MAX, |least, &image| least.min(image))
     }
 
     /// A position with this code.
+    #[inline]
     pub fn position<P: Packed>(&self, code: u64) -> P {
-        P::from_tiles(self.shape, &self.tiles(code)[..self.shape.cells()])
+        let extra = code.checked_shr(self.cells()).unwrap_or(0);
+        P::unpacked(self.shape, &self.tiles(code)[..self.shape.cells()], extra)
     }
 
     /// The tile indices by rows.
+    #[inline]
     pub fn tiles(&self, code: u64) -> [u8; 16] {
-        std::array::from_fn(|i| (code >> (BITS * i as u32) & 15) as u8)
+        let cells = self.shape.cells();
+        std::array::from_fn(|i| {
+            if i < cells {
+                (code >> (BITS * i as u32) & 15) as u8
+            } else {
+                0
+            }
+        })
     }
 
-    /// How many different positions have this code.
-    pub fn images(&self, code: u64) -> usize {
-        let mut images: Vec<u64> = self.turned(code).collect();
-        images.sort_unstable();
-        images.dedup();
-        images.len()
+    /// How many different positions have the code of this one.
+    pub fn count_images<P: Packed>(&self, position: P) -> usize {
+        let images = self.images_of(position);
+        let images = &images[..self.symmetries()];
+        let is_new = |&(n, image): &(usize, &u64)| !images[..n].contains(image);
+        images.iter().enumerate().filter(is_new).count()
     }
 
-    fn images_of<P: Packed>(&self, position: P) -> impl Iterator<Item = u64> {
+    /// Bits of all cells.
+    fn cells(&self) -> u32 {
+        self.shape.cells() as u32 * BITS
+    }
+
+    /// All images with what is beside their cells, in the order of symmetries; a rectangle has four.
+    #[inline(always)]
+    fn images_of<P: Packed>(&self, position: P) -> [u64; 8] {
         let cells = 0..self.shape.cells();
         let packed = cells.fold(0, |all, i| {
             all | u64::from(position.cell(i)) << (BITS * i as u32)
         });
-        self.turned(packed)
+        let mut images = self.turned(packed);
+        if P::EXTRA > 0 {
+            for (n, image) in images.iter_mut().enumerate().take(self.symmetries()) {
+                *image |= position.extra(n) << self.cells();
+            }
+        }
+        images
     }
 
-    fn turned(&self, packed: u64) -> impl Iterator<Item = u64> {
-        self.images.iter().map(move |from| {
-            let cells = from.iter().rev();
-            cells.fold(0, |image, bits| image << BITS | packed >> bits & 15)
-        })
+    #[inline(always)]
+    fn turned(&self, cells: u64) -> [u64; 8] {
+        let flipped = self.flip_rows.of(cells);
+        let upright @ [a, b, c, d] = [
+            cells,
+            self.flip_cols.of(cells),
+            flipped,
+            self.flip_cols.of(flipped),
+        ];
+        let [e, f, g, h] = match &self.transpose {
+            Some(transpose) => upright.map(|cells| transpose.of(cells)),
+            None => upright,
+        };
+        [a, b, c, d, e, f, g, h]
+    }
+}
+
+/// A symmetry as cells that move by the same distance.
+#[derive(Clone, Debug)]
+struct Moves(Vec<(u64, u32)>);
+
+impl Moves {
+    /// From the cell that each cell of the image shows.
+    fn new(sources: &[usize]) -> Self {
+        let mut moves: Vec<(u64, u32)> = Vec::new();
+        for (to, &from) in sources.iter().enumerate() {
+            let left = (to as u32 * BITS).wrapping_sub(from as u32 * BITS) % u64::BITS;
+            let mask = 15 << (from as u32 * BITS);
+            match moves.iter_mut().find(|(_, other)| *other == left) {
+                Some((all, _)) => *all |= mask,
+                None => moves.push((mask, left)),
+            }
+        }
+        Self(moves)
+    }
+
+    #[inline(always)]
+    fn of(&self, cells: u64) -> u64 {
+        let moved = |image, &(mask, left): &(u64, u32)| image | (cells & mask).rotate_left(left);
+        self.0.iter().fold(0, moved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::game_rng;
+
+    #[test]
+    fn images_are_the_symmetries_of_the_shape() {
+        for (rows, cols) in [(2, 2), (2, 3), (3, 2), (3, 3), (2, 5), (5, 3), (4, 4)] {
+            let shape = Shape::new(rows, cols).unwrap();
+            let code = Code::new(shape, 0).unwrap();
+            let bits = BITS * shape.cells() as u32;
+            let board = game_rng(1, 2).bits() >> (u64::BITS - bits);
+            let symmetries = shape.symmetries();
+            assert_eq!(symmetries.len(), code.symmetries());
+            for (image, symmetry) in code.turned(board).into_iter().zip(symmetries) {
+                let image = code.tiles(image);
+                for (i, &source) in symmetry.iter().enumerate() {
+                    assert_eq!(image[i], code.tiles(board)[source], "{shape}");
+                }
+            }
+        }
     }
 }
