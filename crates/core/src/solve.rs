@@ -17,7 +17,7 @@ mod recursive;
 pub use code::{Code, Packed};
 pub use recursive::Recursive;
 
-use crate::game::Game;
+use crate::game::{Direction, Game};
 
 /// What is made as large as possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,23 +125,13 @@ pub struct Solver<G> {
     game: G,
     code: Code,
     ending: Ending,
-    faces: [u64; 16],
 }
 
-impl<G: Game> Solver<G>
-where
-    G::State: Packed,
-    G::After: Packed,
-{
+impl<G: Game<State: Packed, After: Packed>> Solver<G> {
     /// A solver of a game, if a number has room for its positions.
     pub fn new(game: G, ending: Ending) -> Option<Self> {
-        let extra = G::State::EXTRA.max(G::After::EXTRA);
-        Some(Self {
-            game,
-            code: Code::new(game.shape(), extra)?,
-            ending,
-            faces: std::array::from_fn(|tile| game.face(tile as u8)),
-        })
+        let code = Code::new(&game)?;
+        Some(Self { game, code, ending })
     }
 
     /// The game.
@@ -162,16 +152,6 @@ where
         starts
     }
 
-    /// The sum of the tiles of a position.
-    #[inline]
-    pub fn sum(&self, code: u64) -> u64 {
-        let tiles = self.code.tiles(code);
-        tiles
-            .iter()
-            .map(|&tile| self.faces[usize::from(tile & 15)])
-            .sum()
-    }
-
     /// How many different states have this code.
     pub fn count_images(&self, state: u64) -> usize {
         self.code
@@ -184,7 +164,7 @@ where
         let over = self.ending.is_over(&self.game, state);
         let slides = (!over).then(|| self.game.slides(state));
         let found = slides.into_iter().flat_map(|slides| {
-            let after = crate::game::Direction::ALL.map(|direction| slides.get(direction));
+            let after = Direction::ALL.map(|direction| slides.get(direction));
             after.into_iter().flatten()
         });
         found.map(|(after, reward)| (self.code.of(after), reward))
@@ -214,7 +194,7 @@ where
         let mut above: Vec<Layer> = Vec::new();
         for &after in afters {
             self.for_each_spawn(after, |code, _| {
-                let sum = self.sum(code);
+                let sum = self.code.sum(code);
                 match above.iter_mut().find(|layer| layer.sum == sum) {
                     Some(layer) => layer.states.push(code),
                     None => above.push(Layer {

@@ -69,7 +69,7 @@ fn parse(board: &str, rows: usize, cols: usize, faces: &[u64]) -> Result<Vec<u8>
     let wrong = |found: String| {
         let example = vec![vec!["0"; cols].join(","); rows].join("/");
         Err(LabError::Board(format!(
-            "{found}; expected {rows} rows of {cols} tiles for this model, such as `{example}` (0 is an empty cell)"
+            "{found}; expected {rows} rows of {cols} tiles, such as `{example}` (0 is an empty cell)"
         )))
     };
     let lines: Vec<&str> = board.trim().split('/').collect();

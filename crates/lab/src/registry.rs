@@ -18,6 +18,7 @@ use afterstate::play::{
     self, Afterstates, Greedy, Learner, Policy, States, Viewpoint, Watch, play,
 };
 use afterstate::random::game_rng;
+use afterstate::solve::Packed;
 use afterstate::tally::Outcome;
 use sysinfo::System;
 
@@ -67,7 +68,10 @@ impl Player {
 }
 
 /// A board size as a shape.
-pub(crate) fn shape(rows: usize, cols: usize) -> Result<Shape, LabError> {
+///
+/// # Errors
+/// When it is not within 2x2 to 5x5.
+pub fn shape(rows: usize, cols: usize) -> Result<Shape, LabError> {
     Shape::new(rows, cols).ok_or_else(|| {
         LabError::Board(format!("a board of {rows}x{cols} is not within 2x2 to 5x5"))
     })
@@ -80,6 +84,21 @@ pub(crate) fn known_game(name: &str) -> Result<(), LabError> {
         known: GAMES.to_vec(),
     };
     GAMES.contains(&name).then_some(()).ok_or_else(unknown)
+}
+
+/// Something to do with a game that can be solved, whichever it is.
+pub(crate) trait OnGame {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output;
+}
+
+/// Does something with the game of this name.
+pub(crate) fn on_game<T: OnGame>(name: &str, shape: Shape, task: T) -> Result<T::Output, LabError> {
+    known_game(name)?;
+    Ok(task.on(Grid::new(shape)))
 }
 
 /// Games to learn from.
@@ -224,7 +243,7 @@ fn allocate<W: Weight, N>(
 }
 
 /// The bytes that can be had without swapping, within a container's limit where there is one.
-fn available_memory() -> u64 {
+pub(crate) fn available_memory() -> u64 {
     let Ok(mut system) = System::new() else {
         return u64::MAX;
     };

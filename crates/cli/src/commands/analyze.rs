@@ -14,7 +14,7 @@ use crate::output::{print, print_json};
 
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let model = Model::open(&model_path(args)?)?;
-    let analysis = analyze(&model, &args.board)?;
+    let analysis = analyze(&model, args.board.as_deref().unwrap_or_default())?;
     if args.json {
         return print_json(&analysis);
     }

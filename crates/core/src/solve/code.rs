@@ -3,7 +3,7 @@
 //! A symmetry moves cells by a few distances only: to flip three columns is to move one of them by two
 //! cells, one by none, one back by two. So an image is a few masks and rotations of the number.
 
-use crate::game::{After, GridBoard, Position, Shape, State};
+use crate::game::{After, Game, GridBoard, Position, Shape, State};
 
 /// A position that a number can hold.
 pub trait Packed: Position {
@@ -45,6 +45,7 @@ pub struct Code {
     flip_rows: Moves,
     /// Where rows may become columns.
     transpose: Option<Moves>,
+    faces: [u64; 16],
 }
 
 /// Bits of a cell.
@@ -54,8 +55,10 @@ impl Code {
     /// The largest tile index that fits into a cell.
     pub const LARGEST: u8 = 15;
 
-    /// The code of a shape for positions with so many bits beside their cells, if a number has room for them.
-    pub fn new(shape: Shape, extra: u32) -> Option<Self> {
+    /// The code of a game's positions, if a number has room for them.
+    pub fn new<G: Game<State: Packed, After: Packed>>(game: &G) -> Option<Self> {
+        let shape = game.shape();
+        let extra = G::State::EXTRA.max(G::After::EXTRA);
         let fits = shape.cells() as u32 * BITS + extra <= u64::BITS;
         // The order of symmetries: columns flipped, rows flipped, transposed.
         let symmetries = shape.symmetries();
@@ -64,7 +67,13 @@ impl Code {
             flip_cols: Moves::new(&symmetries[1]),
             flip_rows: Moves::new(&symmetries[2]),
             transpose: symmetries.get(4).map(|cells| Moves::new(cells)),
+            faces: std::array::from_fn(|tile| game.face(tile as u8)),
         })
+    }
+
+    /// The board.
+    pub fn shape(&self) -> Shape {
+        self.shape
     }
 
     /// How many images a position has, of which some may be equal.
@@ -100,6 +109,13 @@ impl Code {
                 0
             }
         })
+    }
+
+    /// The sum of the tiles' faces.
+    #[inline]
+    pub fn sum(&self, code: u64) -> u64 {
+        let face = |tile| self.faces[usize::from(tile & Self::LARGEST)];
+        self.tiles(code).into_iter().map(face).sum()
     }
 
     /// How many different positions have the code of this one.
@@ -177,13 +193,14 @@ impl Moves {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::Grid;
     use crate::random::game_rng;
 
     #[test]
     fn images_are_the_symmetries_of_the_shape() {
         for (rows, cols) in [(2, 2), (2, 3), (3, 2), (3, 3), (2, 5), (5, 3), (4, 4)] {
             let shape = Shape::new(rows, cols).unwrap();
-            let code = Code::new(shape, 0).unwrap();
+            let code = Code::new(&Grid::new(shape)).unwrap();
             let bits = BITS * shape.cells() as u32;
             let board = game_rng(1, 2).bits() >> (u64::BITS - bits);
             let symmetries = shape.symmetries();

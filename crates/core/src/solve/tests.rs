@@ -20,7 +20,10 @@ fn by_layers(game: Grid, ending: Ending, aim: Aim) -> (Solver<Grid>, HashMap<u64
     let solver = Solver::new(game, ending).unwrap();
     let mut waiting: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (state, _) in solver.starts() {
-        waiting.entry(solver.sum(state)).or_default().push(state);
+        waiting
+            .entry(solver.code().sum(state))
+            .or_default()
+            .push(state);
     }
     let mut layers = Vec::new();
     while let Some((sum, states)) = waiting.pop_first() {
@@ -137,7 +140,7 @@ fn late_positions_of_3x3_agree_with_the_definition() {
         let (solver, values) = by_layers(game, ending, aim);
         let mut slow = Recursive::new(game, ending, aim);
         let mut codes: Vec<u64> = values.keys().copied().collect();
-        codes.sort_unstable_by_key(|&code| (solver.sum(code), code));
+        codes.sort_unstable_by_key(|&code| (solver.code().sum(code), code));
         let mut rng = game_rng(1, 1);
         for _ in 0..300 {
             let late = codes.len() / 2 + rng.bits() as usize % (codes.len() / 2);

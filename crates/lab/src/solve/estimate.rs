@@ -1,0 +1,116 @@
+//! How much memory a solution will take, before it is begun and while it grows.
+//!
+//! Boards can be counted without listing them: the boards of n + 1 cells with a sum are those of n cells
+//! with the sum less the face of the last tile, for each tile there is. Divided by the number of symmetries that
+//! is more than play can come to, by a factor that nobody knows beforehand: most boards have tiles that
+//! would have merged. So a game is refused at once only if it is too large by far, and otherwise listed
+//! as long as there is room.
+
+use afterstate::game::Game;
+use afterstate::solve::{Ending, Packed, Solver};
+
+use super::SolveError;
+
+/// Bytes of a code, and of a value.
+const NUMBER: u64 = 8;
+
+/// Boards for each state that play comes to, at least: on small boards it was from 3 to 6 without a target,
+/// and up to some hundreds with one.
+const HOPELESS: f64 = 500.0;
+
+/// Boards for each state in a game that is sure to fit.
+const SURE: f64 = 2.0;
+
+/// How many boards there are by the sum of their tiles.
+pub(super) struct Boards {
+    /// The boards of this sum and all smaller ones, up to symmetry.
+    up_to: Vec<f64>,
+}
+
+impl Boards {
+    pub(super) fn count<G: Game<State: Packed, After: Packed>>(
+        solver: &Solver<G>,
+        ending: Ending,
+    ) -> Self {
+        let game = solver.game();
+        let cells = game.shape().cells();
+        let largest = match ending {
+            Ending::Stuck => game.largest_tile(),
+            Ending::Tile(tile) => tile,
+        };
+        let faces: Vec<usize> = (0..=largest).map(|tile| game.face(tile) as usize).collect();
+        // The fullest board has each of the largest tiles once, unless the game ends before that.
+        let fullest: usize = match ending {
+            Ending::Stuck => faces.iter().rev().take(cells).sum(),
+            Ending::Tile(_) => cells * faces[faces.len() - 2] + faces[faces.len() - 1],
+        };
+        let mut ways = vec![0.0; fullest + 1];
+        ways[0] = 1.0 / solver.code().symmetries() as f64;
+        for _ in 0..cells {
+            ways = (0..=fullest)
+                .map(|sum| {
+                    let fitting = faces.iter().filter(|&&face| face <= sum);
+                    fitting.map(|face| ways[sum - face]).sum()
+                })
+                .collect();
+        }
+        let mut all = 0.0;
+        let add = |count: &mut f64| {
+            all += *count;
+            *count = all;
+        };
+        ways.iter_mut().for_each(add);
+        Self { up_to: ways }
+    }
+
+    pub(super) fn all(&self) -> f64 {
+        self.up_to.last().copied().unwrap_or(0.0)
+    }
+
+    /// The share of boards with at most this sum.
+    pub(super) fn share(&self, sum: u64) -> f64 {
+        let below = usize::try_from(sum)
+            .ok()
+            .and_then(|sum| self.up_to.get(sum));
+        below.map_or(1.0, |below| below / self.all())
+    }
+}
+
+/// The memory that a solution may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Memory {
+    /// In bytes.
+    pub(super) limit: u64,
+    /// Values that are kept for each state.
+    pub(super) values: u64,
+}
+
+impl Memory {
+    /// Refuses a game that is too large by far.
+    pub(super) fn hopeful(&self, boards: &Boards) -> Result<(), SolveError> {
+        self.fits(self.bytes(boards.all() / HOPELESS))
+    }
+
+    /// Whether a game will fit without a doubt.
+    pub(super) fn is_sure(&self, boards: &Boards) -> bool {
+        self.fits(self.bytes(boards.all() / SURE)).is_ok()
+    }
+
+    /// Refuses so many states, while so many codes more are at hand.
+    pub(super) fn check(&self, states: u64, codes: u64) -> Result<(), SolveError> {
+        // New codes are sorted beside the old ones: each may be there twice.
+        self.fits(self.bytes(states as f64) + 2 * NUMBER * codes)
+    }
+
+    fn bytes(&self, states: f64) -> u64 {
+        (states * (NUMBER * (1 + self.values)) as f64) as u64
+    }
+
+    fn fits(&self, needed: u64) -> Result<(), SolveError> {
+        let available = self.limit;
+        if needed > available {
+            return Err(SolveError::Memory { needed, available });
+        }
+        Ok(())
+    }
+}
