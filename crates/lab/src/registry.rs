@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use afterstate::format::native::{Keep, Metadata, NativeError};
-use afterstate::game::{CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Shape};
+use afterstate::game::{CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Shape, Small};
 use afterstate::learn::{Backward, Credit, Forward};
 use afterstate::ntuple::{
     Coherent, Expecting, Indices, Network, Number, Plain, Tables, TupleSet, Weight,
@@ -98,7 +98,10 @@ pub(crate) trait OnGame {
 /// Does something with the game of this name.
 pub(crate) fn on_game<T: OnGame>(name: &str, shape: Shape, task: T) -> Result<T::Output, LabError> {
     known_game(name)?;
-    Ok(task.on(Grid::new(shape)))
+    Ok(match Small::new(shape) {
+        Some(game) => task.on(game),
+        None => task.on(Grid::new(shape)),
+    })
 }
 
 /// Games to learn from.

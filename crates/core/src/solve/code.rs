@@ -3,7 +3,7 @@
 //! A symmetry moves cells by a few distances only: to flip three columns is to move one of them by two
 //! cells, one by none, one back by two. So an image is a few masks and rotations of the number.
 
-use crate::game::{After, Game, GridBoard, Position, Shape, State};
+use crate::game::{After, Game, GridBoard, Position, Shape, SmallBoard, State};
 
 /// A position that a number can hold.
 pub trait Packed: Position {
@@ -17,25 +17,41 @@ pub trait Packed: Position {
         0
     }
 
-    /// The position with these tile indices, one for every cell of the shape, and this beside them.
-    fn unpacked(shape: Shape, tiles: &[u8], extra: u64) -> Self;
-}
-
-impl Packed for State<GridBoard> {
-    fn unpacked(shape: Shape, tiles: &[u8], _extra: u64) -> Self {
-        State(board(shape, tiles))
+    /// Its cells in four bits each, the first one lowest.
+    #[inline(always)]
+    fn cells(self, shape: Shape) -> u64 {
+        let pack = |all, i| all << BITS | u64::from(self.cell(i));
+        (0..shape.cells()).rev().fold(0, pack)
     }
+
+    /// The position with these cells, and this beside them.
+    fn unpacked(shape: Shape, cells: u64, extra: u64) -> Self;
 }
 
-impl Packed for After<GridBoard> {
-    fn unpacked(shape: Shape, tiles: &[u8], _extra: u64) -> Self {
-        After(board(shape, tiles))
-    }
+macro_rules! packed {
+    ($($position:ident),*) => {$(
+        impl Packed for $position<GridBoard> {
+            fn unpacked(shape: Shape, cells: u64, _extra: u64) -> Self {
+                let tile = |board: GridBoard, i| board.with(i, (cells >> (BITS * i as u32) & 15) as u8);
+                $position((0..shape.cells()).fold(GridBoard::empty(shape), tile))
+            }
+        }
+
+        impl Packed for $position<SmallBoard> {
+            #[inline(always)]
+            fn cells(self, _shape: Shape) -> u64 {
+                self.0.0
+            }
+
+            #[inline(always)]
+            fn unpacked(_shape: Shape, cells: u64, _extra: u64) -> Self {
+                $position(SmallBoard(cells))
+            }
+        }
+    )*};
 }
 
-fn board(shape: Shape, tiles: &[u8]) -> GridBoard {
-    GridBoard::from_tiles(shape, tiles).expect("a tile for every cell")
-}
+packed!(State, After);
 
 /// From positions of one shape to codes and back.
 #[derive(Clone, Debug)]
@@ -45,7 +61,8 @@ pub struct Code {
     flip_rows: Moves,
     /// Where rows may become columns.
     transpose: Option<Moves>,
-    faces: [u64; 16],
+    /// The sum of the faces of every two cells.
+    pairs: Box<[u64; 256]>,
 }
 
 /// Bits of a cell.
@@ -67,7 +84,9 @@ impl Code {
             flip_cols: Moves::new(&symmetries[1]),
             flip_rows: Moves::new(&symmetries[2]),
             transpose: symmetries.get(4).map(|cells| Moves::new(cells)),
-            faces: std::array::from_fn(|tile| game.face(tile as u8)),
+            pairs: Box::new(std::array::from_fn(|two| {
+                game.face(two as u8 & 15) + game.face(two as u8 >> BITS)
+            })),
         })
     }
 
@@ -94,8 +113,9 @@ impl Code {
     /// A position with this code.
     #[inline]
     pub fn position<P: Packed>(&self, code: u64) -> P {
+        let cells = self.cells_of(code);
         let extra = code.checked_shr(self.cells()).unwrap_or(0);
-        P::unpacked(self.shape, &self.tiles(code)[..self.shape.cells()], extra)
+        P::unpacked(self.shape, cells, extra)
     }
 
     /// The tile indices by rows.
@@ -114,8 +134,11 @@ impl Code {
     /// The sum of the tiles' faces.
     #[inline]
     pub fn sum(&self, code: u64) -> u64 {
-        let face = |tile| self.faces[usize::from(tile & Self::LARGEST)];
-        self.tiles(code).into_iter().map(face).sum()
+        let mut sum = 0;
+        for pair in 0..self.shape.cells().div_ceil(2) as u32 {
+            sum += self.pairs[usize::from((self.cells_of(code) >> (2 * BITS * pair)) as u8)];
+        }
+        sum
     }
 
     /// How many different positions have the code of this one.
@@ -126,6 +149,11 @@ impl Code {
         images.iter().enumerate().filter(is_new).count()
     }
 
+    #[inline(always)]
+    fn cells_of(&self, code: u64) -> u64 {
+        code & u64::MAX >> (u64::BITS - self.cells())
+    }
+
     /// Bits of all cells.
     fn cells(&self) -> u32 {
         self.shape.cells() as u32 * BITS
@@ -134,11 +162,7 @@ impl Code {
     /// All images with what is beside their cells, in the order of symmetries; a rectangle has four.
     #[inline(always)]
     fn images_of<P: Packed>(&self, position: P) -> [u64; 8] {
-        let cells = 0..self.shape.cells();
-        let packed = cells.fold(0, |all, i| {
-            all | u64::from(position.cell(i)) << (BITS * i as u32)
-        });
-        let mut images = self.turned(packed);
+        let mut images = self.turned(position.cells(self.shape));
         if P::EXTRA > 0 {
             for (n, image) in images.iter_mut().enumerate().take(self.symmetries()) {
                 *image |= position.extra(n) << self.cells();
