@@ -13,6 +13,7 @@ mod file;
 mod layers;
 mod list;
 mod solution;
+mod table;
 #[cfg(test)]
 mod tests;
 mod value;

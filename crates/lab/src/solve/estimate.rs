@@ -9,7 +9,8 @@
 use afterstate::game::Game;
 use afterstate::solve::{Ending, Packed, Solver};
 
-use super::SolveError;
+use super::value::RECENT;
+use super::{SolveError, table};
 
 /// Bytes of a code, and of a value.
 const NUMBER: u64 = 8;
@@ -96,10 +97,13 @@ impl Memory {
         self.fits(self.bytes(boards.all() / SURE)).is_ok()
     }
 
-    /// Refuses so many states, while so many codes more are at hand.
-    pub(super) fn check(&self, states: u64, codes: u64) -> Result<(), SolveError> {
-        // New codes are sorted beside the old ones: each may be there twice.
-        self.fits(self.bytes(states as f64) + 2 * NUMBER * codes)
+    /// Refuses so many states, of which the largest layer has `largest`, while so many codes more are at hand.
+    pub(super) fn check(&self, states: u64, largest: u64, codes: u64) -> Result<(), SolveError> {
+        // New codes are sorted beside the old ones: each may be there twice. Later there will be tables, for
+        // some layers and one layer's afterstates.
+        let listing = 2 * NUMBER * codes;
+        let valuing = table::BYTES * (RECENT as u64 + 1) * largest;
+        self.fits(self.bytes(states as f64) + listing.max(valuing))
     }
 
     fn bytes(&self, states: f64) -> u64 {

@@ -28,12 +28,13 @@ pub(super) fn list<G: Game<State: Packed, After: Packed>>(
         states.dedup();
         waiting.0.insert(sum, states);
     }
-    let (mut layers, mut listed, mut images) = (Vec::new(), 0, 0);
+    let (mut layers, mut listed, mut largest, mut images) = (Vec::new(), 0, 0, 0);
     while let Some((sum, states)) = waiting.0.pop_first() {
         listed += states.len() as u64;
+        largest = largest.max(states.len() as u64);
         images += count_images(solver, work, &states)?;
         let afters = afters(solver, work, &states)?;
-        memory.check(listed, waiting.count() + afters.len() as u64)?;
+        memory.check(listed, largest, waiting.count() + afters.len() as u64)?;
         waiting.add(
             work,
             work.in_parts(&afters, |part| solver.above(part))?

@@ -1,10 +1,13 @@
 //! Downwards: what every state is worth, from the layers above it.
 
+use std::collections::VecDeque;
+
 use afterstate::game::Game;
 use afterstate::solve::{Aim, Packed, Solver};
 
 use super::Layers;
 use super::list::afters;
+use super::table::Table;
 use super::work::{Stopped, Work};
 
 /// The value of every state, in the order of the layers' codes. `seen` is told how many are valued.
@@ -15,22 +18,48 @@ pub(super) fn values<G: Game<State: Packed, After: Packed>>(
     work: &Work<'_>,
     seen: impl Fn(u64),
 ) -> Result<Vec<f64>, Stopped> {
-    let mut values = vec![0.0; layers.codes().len()];
-    for (_, places) in layers.iter().rev() {
-        let states = &layers.codes()[places.clone()];
+    let codes = layers.codes();
+    let mut values = vec![0.0; codes.len()];
+    let mut recent = Recent::default();
+    for (sum, places) in layers.iter().rev() {
+        let states = &codes[places.clone()];
         let afters = afters(solver, work, states)?;
-        let value = |state| values[known(layers.place(solver.code().sum(state), state))];
+        let value = |state| {
+            let sum = solver.code().sum(state);
+            let found = recent.get(sum, state);
+            found.unwrap_or_else(|| values[known(layers.place(sum, state))])
+        };
         let after_values = work.number_each(&afters, |after| {
             solver.after_value(aim.chance, after, value)
         })?;
-        let after_value = |after| after_values[known(afters.binary_search(&after).ok())];
+        let after_values = Table::new(&afters, &after_values);
         let found = work.number_each(states, |state| {
-            solver.state_value(aim.goal, state, after_value)
+            solver.state_value(aim.goal, state, |after| known(after_values.get(after)))
         })?;
         values[places.clone()].copy_from_slice(&found);
-        seen((layers.codes().len() - places.start) as u64);
+        recent.add(sum, Table::new(states, &found));
+        seen((codes.len() - places.start) as u64);
     }
     Ok(values)
+}
+
+/// The layers that were valued last: most new tiles lead to one of them.
+#[derive(Default)]
+struct Recent(VecDeque<(u64, Table)>);
+
+/// How many layers are kept in tables.
+pub(super) const RECENT: usize = 2;
+
+impl Recent {
+    fn get(&self, sum: u64, state: u64) -> Option<f64> {
+        let (_, table) = self.0.iter().find(|(other, _)| *other == sum)?;
+        table.get(state)
+    }
+
+    fn add(&mut self, sum: u64, table: Table) {
+        self.0.push_front((sum, table));
+        self.0.truncate(RECENT);
+    }
 }
 
 /// The value of the start of a game.
@@ -47,6 +76,6 @@ pub(super) fn start<G: Game<State: Packed, After: Packed>>(
     })
 }
 
-fn known(place: Option<usize>) -> usize {
-    place.expect("every state that play comes to was listed")
+fn known<T>(found: Option<T>) -> T {
+    found.expect("every position that play comes to was listed")
 }
