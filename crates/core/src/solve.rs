@@ -131,7 +131,12 @@ impl<G: Game<State: Packed, After: Packed>> Solver<G> {
     /// A solver of a game, if a number has room for its positions.
     pub fn new(game: G, ending: Ending) -> Option<Self> {
         let code = Code::new(&game)?;
-        Some(Self { game, code, ending })
+        Some(Self::with_code(game, code, ending))
+    }
+
+    /// The same with the code of the game's positions, which is known already.
+    pub fn with_code(game: G, code: Code, ending: Ending) -> Self {
+        Self { game, code, ending }
     }
 
     /// The game.

@@ -216,6 +216,6 @@ pub(crate) fn bytes(n: u64) -> String {
 }
 
 /// A game on a board, as messages name it: `2048 on 4x4`.
-pub(crate) fn game_on(game: &str, shape: Shape) -> String {
+pub fn game_on(game: &str, shape: Shape) -> String {
     format!("{game} on {shape}")
 }

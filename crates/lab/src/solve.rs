@@ -139,7 +139,7 @@ impl Solved {
             discount: about.discount,
             target: about.target.map(|target| target.face),
             win_probability: about.target.map(|target| target.probability),
-            ends_at_target: about.ending() != Ending::Stuck,
+            ends_at_target: about.ends_at_target(),
             min_score: self.luck.map(|[min, _]| min),
             max_score: self.luck.map(|[_, max]| max),
             seconds: self.seconds,

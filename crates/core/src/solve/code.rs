@@ -3,6 +3,8 @@
 //! A symmetry moves cells by a few distances only: to flip three columns is to move one of them by two
 //! cells, one by none, one back by two. So an image is a few masks and rotations of the number.
 
+use std::sync::Arc;
+
 use crate::game::{After, Game, GridBoard, Position, Shape, SmallBoard, State};
 
 /// A position that a number can hold.
@@ -62,7 +64,7 @@ pub struct Code {
     /// Where rows may become columns.
     transpose: Option<Moves>,
     /// The sum of the faces of every two cells.
-    pairs: Box<[u64; 256]>,
+    pairs: Arc<[u64; 256]>,
 }
 
 /// Bits of a cell.
@@ -84,7 +86,7 @@ impl Code {
             flip_cols: Moves::new(&symmetries[1]),
             flip_rows: Moves::new(&symmetries[2]),
             transpose: symmetries.get(4).map(|cells| Moves::new(cells)),
-            pairs: Box::new(std::array::from_fn(|two| {
+            pairs: Arc::new(std::array::from_fn(|two| {
                 game.face(two as u8 & 15) + game.face(two as u8 >> BITS)
             })),
         })
@@ -190,7 +192,7 @@ impl Code {
 
 /// A symmetry as cells that move by the same distance.
 #[derive(Clone, Debug)]
-struct Moves(Vec<(u64, u32)>);
+struct Moves(Arc<[(u64, u32)]>);
 
 impl Moves {
     /// From the cell that each cell of the image shows.
@@ -204,7 +206,7 @@ impl Moves {
                 None => moves.push((mask, left)),
             }
         }
-        Self(moves)
+        Self(moves.into())
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::*;
-use crate::game::{Grid, Shape};
+use crate::game::{Grid, Shape, Small};
 use crate::random::game_rng;
 
 const SCORE: Goal = Goal::Score { discount: 1.0 };
@@ -15,9 +15,9 @@ fn mean(goal: Goal) -> Aim {
     Aim { goal, chance }
 }
 
-/// Every layer upwards, then every value downwards, on one thread.
-fn by_layers(game: Grid, ending: Ending, aim: Aim) -> (Solver<Grid>, HashMap<u64, f64>) {
-    let solver = Solver::new(game, ending).unwrap();
+/// Every layer upwards, then every value downwards, on one thread and the fast board.
+fn by_layers(shape: Shape, ending: Ending, aim: Aim) -> (Solver<Small>, HashMap<u64, f64>) {
+    let solver = Solver::new(Small::new(shape).unwrap(), ending).unwrap();
     let mut waiting: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (state, _) in solver.starts() {
         waiting
@@ -47,7 +47,7 @@ fn by_layers(game: Grid, ending: Ending, aim: Aim) -> (Solver<Grid>, HashMap<u64
     (solver, values)
 }
 
-fn start(solver: &Solver<Grid>, chance: Chance, values: &HashMap<u64, f64>) -> f64 {
+fn start(solver: &Solver<Small>, chance: Chance, values: &HashMap<u64, f64>) -> f64 {
     let starts = solver.starts();
     starts.iter().fold(chance.nothing(), |all, (state, p)| {
         chance.and(all, values[state], *p)
@@ -58,7 +58,7 @@ fn start(solver: &Solver<Grid>, chance: Chance, values: &HashMap<u64, f64>) -> f
 #[test]
 fn two_by_two() {
     let value = |goal| {
-        let (solver, values) = by_layers(grid(2, 2), Ending::Stuck, mean(goal));
+        let (solver, values) = by_layers(grid(2, 2).shape(), Ending::Stuck, mean(goal));
         start(&solver, Chance::Mean, &values)
     };
     let near =
@@ -97,7 +97,7 @@ fn layers_and_the_definition_agree_on_every_position() {
     for (rows, cols) in [(2, 2), (2, 3), (3, 2)] {
         for (ending, aim) in aims {
             let game = grid(rows, cols);
-            let (solver, values) = by_layers(game, ending, aim);
+            let (solver, values) = by_layers(game.shape(), ending, aim);
             let mut slow = Recursive::new(game, ending, aim);
             let value = slow.start();
             let found = start(&solver, aim.chance, &values);
@@ -137,7 +137,7 @@ fn late_positions_of_3x3_agree_with_the_definition() {
     let game = grid(3, 3);
     let ending = Ending::Tile(5);
     for aim in [mean(SCORE), mean(Goal::Reach(5))] {
-        let (solver, values) = by_layers(game, ending, aim);
+        let (solver, values) = by_layers(game.shape(), ending, aim);
         let mut slow = Recursive::new(game, ending, aim);
         let mut codes: Vec<u64> = values.keys().copied().collect();
         codes.sort_unstable_by_key(|&code| (solver.code().sum(code), code));
@@ -154,5 +154,6 @@ fn late_positions_of_3x3_agree_with_the_definition() {
 #[test]
 fn a_board_with_more_than_16_cells_has_no_code() {
     assert!(Solver::new(grid(4, 4), Ending::Stuck).is_some());
+    assert!(Solver::new(grid(2, 5), Ending::Stuck).is_some());
     assert!(Solver::new(grid(4, 5), Ending::Stuck).is_none());
 }

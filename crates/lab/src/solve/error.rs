@@ -57,6 +57,9 @@ pub enum SolveError {
          (every position has a tile that has just entered, for one)"
     )]
     Unknown(String),
+    /// A solution without a state that follows one of its own.
+    #[error("the solution lacks a position that follows this board: its file was damaged")]
+    Incomplete,
 }
 
 /// What is wrong with a file that should be a solution.

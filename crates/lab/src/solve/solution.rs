@@ -43,6 +43,11 @@ impl About {
         }
     }
 
+    /// Whether the game ends with its target.
+    pub fn ends_at_target(&self) -> bool {
+        self.target.is_some_and(|target| target.ends)
+    }
+
     /// When the game is over.
     pub fn ending(&self) -> Ending {
         match self.target {
