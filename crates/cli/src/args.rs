@@ -165,7 +165,7 @@ pub struct AnalyzeArgs {
 #[command(after_help = "Examples:
   afterstate solve --board 2x2
   afterstate solve --board 2x3 --target 64 --json
-  afterstate solve --board 2x3 --out 2x3.solution      keep it for `afterstate analyze --solution`
+  afterstate solve --board 2x3 --out 2x3.solution      keep every value, for `analyze`
   afterstate solve --board 2x2 --min-avg-max           the worst and the best luck, too
   afterstate solve --board 3x4 --target 16             a large board, up to a small tile
 

@@ -15,10 +15,10 @@ use super::{SolveError, table};
 /// Bytes of a code, and of a value.
 const NUMBER: u64 = 8;
 
-/// Boards for each state that play comes to, at least: on small boards it was from 3 to 6 without a target,
-/// and up to some hundreds with one.
-const HOPELESS: f64 = 500.0;
-
+/// Boards for each state that play comes to, at most: from 1.2 on 2x2 to 4.1 on 3x3, and more on larger ones.
+const WHOLE: f64 = 10.0;
+/// The same if the game ends with a target: 5 on 2x5 to 64, 7 on 3x4 to 32, 35 on 4x4 to 16.
+const ENDED: f64 = 60.0;
 /// Boards for each state in a game that is sure to fit.
 const SURE: f64 = 2.0;
 
@@ -26,6 +26,8 @@ const SURE: f64 = 2.0;
 pub(super) struct Boards {
     /// The boards of this sum and all smaller ones, up to symmetry.
     up_to: Vec<f64>,
+    /// Boards for each state, at most.
+    ratio: f64,
 }
 
 impl Boards {
@@ -35,36 +37,47 @@ impl Boards {
     ) -> Self {
         let game = solver.game();
         let cells = game.shape().cells();
-        let largest = match ending {
-            Ending::Stuck => game.largest_tile(),
-            Ending::Tile(tile) => tile,
+        let face = |tile| game.face(tile) as usize;
+        let (largest, last) = match ending {
+            Ending::Stuck => (game.largest_tile(), None),
+            Ending::Tile(tile) => (tile - 1, Some(face(tile))),
         };
-        let faces: Vec<usize> = (0..=largest).map(|tile| game.face(tile) as usize).collect();
+        let faces: Vec<usize> = (0..=largest).map(face).collect();
         // The fullest board has each of the largest tiles once, unless the game ends before that.
-        let fullest: usize = match ending {
-            Ending::Stuck => faces.iter().rev().take(cells).sum(),
-            Ending::Tile(_) => cells * faces[faces.len() - 2] + faces[faces.len() - 1],
+        let fullest: usize = match last {
+            None => faces.iter().rev().take(cells).sum(),
+            Some(last) => cells * faces[faces.len() - 1] + last,
         };
-        let mut ways = vec![0.0; fullest + 1];
-        ways[0] = 1.0 / solver.code().symmetries() as f64;
+        // Boards of some cells without the last tile, and with one of it: more come at once so rarely that
+        // they are left out.
+        let mut without = vec![0.0; fullest + 1];
+        let mut with = without.clone();
+        without[0] = 1.0 / solver.code().symmetries() as f64;
         for _ in 0..cells {
-            ways = (0..=fullest)
-                .map(|sum| {
-                    let fitting = faces.iter().filter(|&&face| face <= sum);
-                    fitting.map(|face| ways[sum - face]).sum()
-                })
+            let after = |ways: &[f64], sum: usize, face: usize| {
+                sum.checked_sub(face).map_or(0.0, |below| ways[below])
+            };
+            let more = |ways: &[f64], sum: usize| -> f64 {
+                faces.iter().map(|&face| after(ways, sum, face)).sum()
+            };
+            let first = |sum| last.map_or(0.0, |last| after(&without, sum, last));
+            with = (0..=fullest)
+                .map(|sum| first(sum) + more(&with, sum))
                 .collect();
+            without = (0..=fullest).map(|sum| more(&without, sum)).collect();
         }
         let mut all = 0.0;
-        let add = |count: &mut f64| {
-            all += *count;
-            *count = all;
-        };
-        ways.iter_mut().for_each(add);
-        Self { up_to: ways }
+        let up_to = without.iter().zip(&with).map(|(without, with)| {
+            all += without + with;
+            all
+        });
+        Self {
+            up_to: up_to.collect(),
+            ratio: if last.is_some() { ENDED } else { WHOLE },
+        }
     }
 
-    pub(super) fn all(&self) -> f64 {
+    fn all(&self) -> f64 {
         self.up_to.last().copied().unwrap_or(0.0)
     }
 
@@ -89,7 +102,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Refuses a game that is too large by far.
     pub(super) fn hopeful(&self, boards: &Boards) -> Result<(), SolveError> {
-        self.fits(self.bytes(boards.all() / HOPELESS))
+        self.fits(self.bytes(boards.all() / boards.ratio))
     }
 
     /// Whether a game will fit without a doubt.
