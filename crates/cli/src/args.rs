@@ -171,7 +171,7 @@ pub struct AnalyzeArgs {
 
 Positions are those in which the player is to move, or the game is over. With --target the whole game is
 solved if it is sure to fit into memory; otherwise the game that ends with the target, and the report says
-so. 3x3 takes about a minute and 1.5 GiB. What does not fit into memory is refused. Ctrl-C stops, and leaves no
+so. 3x3 takes a minute or two and 1.5 GiB. What does not fit into memory is refused. Ctrl-C stops, and leaves no
 file.")]
 pub struct SolveArgs {
     /// The game to solve
