@@ -224,29 +224,21 @@ impl OnGame for Solve<'_> {
         let (layers, states) = list::list(&solver, &work, &memory, |sum, states| {
             self.tell(Doing::Listing, boards.share(sum), states);
         })?;
-        let all = layers.codes().len() as u64;
-        let valued = |doing, goal, chance| {
-            let aim = Aim { goal, chance };
-            let seen = |valued| self.tell(doing, valued as f64 / all as f64, valued);
-            let values = value::values(&solver, &layers, aim, &work, seen)?;
-            let start = value::start(&solver, &layers, aim, &values);
-            Ok::<_, Stopped>((start, values))
-        };
-        let goal = Goal::Score {
-            discount: self.plan.discount,
-        };
+        let valued = |doing, aim| self.value(&solver, &layers, &work, doing, aim);
         let luck = if self.plan.luck {
-            let (min, _) = valued(Doing::Worst, goal, Chance::Worst)?;
-            let (max, _) = valued(Doing::Best, goal, Chance::Best)?;
+            let (min, _) = valued(Doing::Worst, self.aim(Chance::Worst))?;
+            let (max, _) = valued(Doing::Best, self.aim(Chance::Best))?;
             Some([min, max])
         } else {
             None
         };
-        let (expected_score, score) = valued(Doing::Score, goal, Chance::Mean)?;
-        let win = self
-            .target
-            .map(|tile| valued(Doing::Win, Goal::Reach(tile), Chance::Mean))
-            .transpose()?;
+        let (expected_score, score) = valued(Doing::Score, self.aim(Chance::Mean))?;
+        let win = self.target.map(|tile| {
+            let goal = Goal::Reach(tile);
+            let chance = Chance::Mean;
+            valued(Doing::Win, Aim { goal, chance })
+        });
+        let win = win.transpose()?;
         let target = self.target.zip(win.as_ref()).map(|(tile, win)| Target {
             tile,
             face: game.face(tile),
@@ -310,6 +302,30 @@ impl Solve<'_> {
                 most: game.face(Code::LARGEST),
             }),
         }
+    }
+
+    /// The score, whoever chooses the new tiles.
+    fn aim(&self, chance: Chance) -> Aim {
+        let goal = Goal::Score {
+            discount: self.plan.discount,
+        };
+        Aim { goal, chance }
+    }
+
+    /// What the start and every state are worth.
+    fn value<G: Game<State: Packed, After: Packed>>(
+        &self,
+        solver: &Solver<G>,
+        layers: &Layers,
+        work: &Work<'_>,
+        doing: Doing,
+        aim: Aim,
+    ) -> Result<(f64, Vec<f64>), Stopped> {
+        let all = layers.codes().len() as f64;
+        let seen = |valued| self.tell(doing, valued as f64 / all, valued);
+        let values = value::values(solver, layers, aim, work, seen)?;
+        let start = value::start(solver, layers, aim, &values);
+        Ok((start, values))
     }
 
     fn tell(&self, doing: Doing, done: f64, states: u64) {

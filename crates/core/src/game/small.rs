@@ -1,8 +1,8 @@
 //! 2048 on small boards in one 64-bit number: four bits a cell, cell 0 lowest, without gaps. The fast twin of
 //! [`Grid`](super::Grid) for those who look at every position of a board.
 //!
-//! A slide reads each line from a table of all lines of that length, which the slow rule has made. Lines of
-//! columns are gathered by a multiplication-free loop over their two to four cells.
+//! A slide gathers the cells of each line, from the wall that the tiles slide to, and reads the slid line from a
+//! table of all lines of that length, which the slow rule has made.
 
 use std::sync::LazyLock;
 
@@ -74,7 +74,7 @@ impl Small {
         })
     }
 
-    /// Slides the lines that begin at `first`, `first` + `next`, ... and go on by `step`, in bits.
+    /// Slides so many lines of so many cells.
     #[inline(always)]
     fn slide(board: u64, lines: &[Line], count: usize, length: usize, way: Way) -> (u64, u32) {
         let (mut after, mut reward) = (0, 0);
@@ -117,11 +117,14 @@ impl Small {
     }
 }
 
-/// How lines run over the board, in bits.
+/// How lines run over the board, in bits, where a way back is a number that wraps around.
 #[derive(Clone, Copy)]
 struct Way {
+    /// The first cell of the first line.
     first: u32,
+    /// From a cell of a line to the next.
     step: u32,
+    /// From a line to the next.
     next: u32,
 }
 
