@@ -44,7 +44,15 @@ impl Goal {
     pub fn total(self, reward: u32, after: f64) -> f64 {
         match self {
             Self::Score { discount } => f64::from(reward) + discount * after,
-            Self::Reach(_) => after,
+            Self::Reach(_) => self.bounded(after),
+        }
+    }
+
+    /// A mean of values without what rounding may have added: no probability is above 1.
+    pub fn bounded(self, mean: f64) -> f64 {
+        match self {
+            Self::Score { .. } => mean,
+            Self::Reach(_) => mean.min(1.0),
         }
     }
 }

@@ -31,7 +31,7 @@ impl<G: Game> Recursive<G> {
         let mut next = Vec::new();
         self.game
             .for_each_start(|state, chance| next.push((state, chance)));
-        self.expected(&next)
+        self.aim.goal.bounded(self.expected(&next))
     }
 
     /// The value of a state.

@@ -1,7 +1,7 @@
 //! Questions to a solution: what is each move of a board worth?
 
 use afterstate::game::{Direction, Game, Slides};
-use afterstate::solve::{Chance, Code, Packed, Solver};
+use afterstate::solve::{Chance, Code, Goal, Packed, Solver};
 
 use super::{Solution, SolveError};
 use crate::LabError;
@@ -39,7 +39,9 @@ impl Solution {
         solver: &Solver<G>,
         after: u64,
     ) -> Option<f64> {
-        self.mean(self.wins()?, solver, after)
+        let win = self.mean(self.wins()?, solver, after)?;
+        let goal = Goal::Reach(self.about().target?.tile);
+        Some(goal.bounded(win))
     }
 
     fn mean<G: Game<State: Packed, After: Packed>>(

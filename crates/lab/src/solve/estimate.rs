@@ -112,9 +112,9 @@ impl Memory {
 
     /// Refuses so many states, of which the largest layer has `largest`, while so many codes more are at hand.
     pub(super) fn check(&self, states: u64, largest: u64, codes: u64) -> Result<(), SolveError> {
-        // New codes are sorted beside the old ones: each may be there twice. Later there will be tables, for
-        // some layers and one layer's afterstates.
-        let listing = 2 * NUMBER * codes;
+        // New codes are merged beside the old ones: each may be there twice, and a state has up to four
+        // afterstates. Later there will be tables, for some layers and one layer's afterstates.
+        let listing = 2 * NUMBER * (codes + 4 * largest);
         let valuing = table::BYTES * (RECENT as u64 + 1) * largest;
         self.fits(self.bytes(states as f64) + listing.max(valuing))
     }

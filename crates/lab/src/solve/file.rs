@@ -124,7 +124,7 @@ impl Solution {
         match &self.win {
             _ if ordered.contains(&false) => Some("states that are not in order"),
             _ if !all(&self.score, f64::is_finite) => Some("a value that is not a finite number"),
-            Some(win) if !all(win, |value| (0.0..=1.000_001).contains(&value)) => {
+            Some(win) if !all(win, |value| (0.0..=1.0).contains(&value)) => {
                 Some("a probability that is not within 0 to 1")
             }
             _ => None,

@@ -9,6 +9,9 @@ use super::estimate::Memory;
 use super::work::{Stopped, Work};
 use super::{Halt, Layers};
 
+/// Afterstates whose new tiles are placed before what comes of them is merged: it is many times as much.
+const AT_ONCE: usize = 1 << 20;
+
 /// Lists all states, and counts them with all their images. `seen` is told the sum of each finished layer and
 /// how many states there are.
 pub(super) fn list<G: Game<State: Packed, After: Packed>>(
@@ -34,13 +37,15 @@ pub(super) fn list<G: Game<State: Packed, After: Packed>>(
         largest = largest.max(states.len() as u64);
         images += count_images(solver, work, &states)?;
         let afters = afters(solver, work, &states)?;
-        memory.check(listed, largest, waiting.count() + afters.len() as u64)?;
-        waiting.add(
-            work,
-            work.in_parts(&afters, |part| solver.above(part))?
-                .into_iter()
-                .flatten(),
-        )?;
+        let check = |waiting: &Waiting| {
+            memory.check(listed, largest, waiting.count() + afters.len() as u64)
+        };
+        check(&waiting)?;
+        for some in afters.chunks(AT_ONCE) {
+            let above = work.in_parts(some, |part| solver.above(part))?;
+            waiting.add(work, above.into_iter().flatten())?;
+            check(&waiting)?;
+        }
         layers.push(Layer { sum, states });
         seen(sum, listed);
     }

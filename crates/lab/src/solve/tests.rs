@@ -285,6 +285,7 @@ fn a_game_that_ends_with_its_target_has_no_moves_there() {
     assert!(before.best_for_target.is_some());
     let win = before.moves[1].win_probability.flatten();
     assert!(win.is_some_and(|win| (win - 1.0).abs() < 1e-12));
+    assert!(solution.wins().unwrap().iter().all(|&win| win <= 1.0));
     assert_eq!(before.moves[1].value, Some(0.0), "nothing comes after it");
 }
 

@@ -70,10 +70,11 @@ pub(super) fn start<G: Game<State: Packed, After: Packed>>(
     values: &[f64],
 ) -> f64 {
     let starts = solver.starts().into_iter();
-    starts.fold(aim.chance.nothing(), |all, (state, chance)| {
+    let value = starts.fold(aim.chance.nothing(), |all, (state, chance)| {
         let place = known(layers.place(solver.code().sum(state), state));
         aim.chance.and(all, values[place], chance)
-    })
+    });
+    aim.goal.bounded(value)
 }
 
 fn known<T>(found: Option<T>) -> T {
