@@ -38,6 +38,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Say what every move of a board is worth
     Analyze(AnalyzeArgs),
+    /// Solve a small board exactly: the best expected score, and the chance of a tile
+    Solve(SolveArgs),
     /// Draw the learning curves of one or several runs, as PNG and SVG
     Plot(PlotArgs),
     /// List every recipe, with what it is for and the figure it reaches
@@ -109,10 +111,17 @@ pub struct GamesArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   afterstate eval runs/quick
-  afterstate eval runs/quick/model.safetensors --games 10000 --seed 7 --json")]
+  afterstate eval runs/quick/model.safetensors --games 10000 --seed 7 --json
+  afterstate eval runs/small --against 2x3.solution    how far from perfect? See `afterstate solve`
+
+With --against no game is played. The chance of every position that the player comes to is worked out,
+so that its expected score is exact, as the best one is.")]
 pub struct EvalArgs {
     /// A model file or a run folder
     pub model: PathBuf,
+    /// Compare it with the exact solution of its game, from a file that `afterstate solve --out` made
+    #[arg(long, value_name = "SOLUTION", conflicts_with_all = ["games", "seed"])]
+    pub against: Option<PathBuf>,
     #[command(flatten)]
     pub play: GamesArgs,
 }
@@ -134,13 +143,65 @@ pub struct CompareArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2
-  afterstate analyze 1024,512,8,2/256,64,4,0/2,0,0,0/0,0,0,0 --model runs/td-4x6 --json")]
+  afterstate analyze 1024,512,8,2/256,64,4,0/2,0,0,0/0,0,0,0 --model runs/td-4x6 --json
+  afterstate analyze 2,0,0/0,4,0 --solution 2x3.solution      exact values, see `afterstate solve`
+  afterstate analyze --batch --solution 2x3.solution < boards.txt
+
+With --batch a line that is no board, or not in the solution, is answered by an object with `error`; the
+others are answered all the same, and the exit status is 2 at the end.")]
 pub struct AnalyzeArgs {
     /// Tile values by rows: commas between cells, slashes between rows, 0 for an empty cell
-    pub board: String,
+    #[arg(required_unless_present = "batch", conflicts_with = "batch")]
+    pub board: Option<String>,
     /// A model file or a run folder [default: the run under runs/ that was saved last]
     #[arg(long)]
     pub model: Option<PathBuf>,
+    /// Exact values from a file that `afterstate solve --out` made
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    pub solution: Option<PathBuf>,
+    /// Read a board a line from standard input, and answer each with a line of JSON
+    #[arg(long)]
+    pub batch: bool,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `afterstate solve`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate solve --board 2x2
+  afterstate solve --board 2x3 --target 64 --json
+  afterstate solve --board 2x3 --out 2x3.solution      keep every value, for `analyze`
+  afterstate solve --board 2x2 --min-avg-max           the worst and the best luck, too
+  afterstate solve --board 3x4 --target 16             a large board, up to a small tile
+
+Positions are those in which the player is to move, or the game is over. With --target the whole game is
+solved if it is sure to fit into memory; otherwise the game that ends with the target, and the report says
+so. 3x3 takes a minute or two and 1.5 GiB. What does not fit into memory is refused. Ctrl-C stops, and leaves no
+file.")]
+pub struct SolveArgs {
+    /// The game to solve
+    #[arg(long, default_value = "2048")]
+    pub game: String,
+    /// Rows and columns of its board, up to 16 cells
+    #[arg(long, value_name = "RxC")]
+    pub board: String,
+    /// Find the probability of this tile under the best play for it
+    #[arg(long, value_name = "TILE")]
+    pub target: Option<u64>,
+    /// What a reward one move later counts, from 0 to 1
+    #[arg(long, value_name = "D", default_value_t = 1.0)]
+    pub discount: f64,
+    /// Find the score if always the worst, and always the best, new tile comes, too
+    #[arg(long)]
+    pub min_avg_max: bool,
+    /// Keep the value of every position in this file
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Threads that work at once; 0 means one for each core. The values do not depend on it
+    #[arg(long, value_name = "T", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    pub threads: u16,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,

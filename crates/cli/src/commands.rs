@@ -6,6 +6,7 @@ pub mod compare;
 pub mod eval;
 pub mod plot;
 pub mod recipes;
+pub mod solve;
 pub mod train;
 
 use std::path::Path;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use afterstate::tally::Outcome;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output::{grouped, print, speed};
+use crate::output::{grouped, percent, print, speed};
 
 /// Scores in the mean that the bar shows.
 const RECENT_GAMES: usize = 1000;
@@ -175,6 +175,60 @@ impl Stages {
                 // Standard error that cannot be written stops no work.
                 let _ = writeln!(io::stderr(), "{doing}");
             }
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Shows long work in several parts, each with the time that is left.
+pub struct Parts {
+    bar: ProgressBar,
+    plain: bool,
+    at: Mutex<Part>,
+}
+
+/// The part that is being done.
+struct Part {
+    doing: &'static str,
+    line: Instant,
+}
+
+impl Parts {
+    /// Nothing is done yet.
+    pub fn new() -> Self {
+        let (bar, plain) = bar(
+            STEPS as u64,
+            "{elapsed_precise} [{wide_bar}] {msg}, {eta} left",
+        );
+        let at = Mutex::new(Part {
+            doing: "",
+            line: Instant::now() + FIRST_LINE,
+        });
+        Self { bar, plain, at }
+    }
+
+    /// A share of a part is done, from 0 to 1, and so many positions. Without a terminal, a line now and then.
+    pub fn show(&self, doing: &'static str, done: f64, positions: u64) {
+        let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
+        if at.doing != doing {
+            at.doing = doing;
+            self.bar.set_position(0);
+            self.bar.reset_eta();
+        }
+        self.bar.set_position((done * STEPS) as u64);
+        let message = format!("{doing}: {} positions", grouped(positions as f64));
+        self.bar.set_message(message.clone());
+        let now = Instant::now();
+        if self.plain && now >= at.line {
+            at.line = now + PLAIN_LINE;
+            let left = indicatif::HumanDuration(self.bar.eta());
+            let share = percent(done);
+            // Standard error that cannot be written stops no work.
+            let _ = writeln!(io::stderr(), "{message}, {share}, {left} left");
         }
     }
 

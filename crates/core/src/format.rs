@@ -1,3 +1,4 @@
-//! Files of weights, over `Read` and `Write`. Today one: our own.
+//! Files of our own, over `Read` and `Write`: weights and exact solutions.
 
 pub mod native;
+pub mod solution;

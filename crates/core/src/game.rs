@@ -13,6 +13,7 @@ mod classic;
 mod conformance;
 mod grid;
 mod row;
+mod small;
 
 use std::fmt;
 use std::hash::Hash;
@@ -21,6 +22,7 @@ pub use board::Board;
 pub(crate) use board::{HALF_TURN, images};
 pub use classic::{CLASSIC_SPAWNS, Classic};
 pub use grid::{Grid, GridBoard};
+pub use small::{Small, SmallBoard};
 
 use crate::ntuple::{Indices, Plan};
 use crate::random::{Rng, scale};

@@ -70,9 +70,9 @@ pub trait Network: Send + Sync {
     #[inline(always)]
     fn prefetch_update(&self, at: &Indices, lane: usize) {
         let Tables { cells, sums, .. } = self.tables();
-        cells.at(at).prefetch(lane);
+        cells.at(at).prefetch_to_write(lane);
         if size_of::<<Self::Weight as Weight>::Sums>() > 0 {
-            sums.at(at).prefetch(lane);
+            sums.at(at).prefetch_to_write(lane);
         }
     }
 

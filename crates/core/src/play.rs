@@ -205,6 +205,27 @@ impl<'n, G: Game, V: Viewpoint<G>> Greedy<'n, G, V> {
     }
 }
 
+impl<G: Game, V: Viewpoint<G>> Greedy<'_, G, V> {
+    /// All moves that [`Policy::choose`] may choose, each with the same chance; none when the game is over.
+    pub fn choices(&mut self, game: &G, state: G::State) -> impl Iterator<Item = Direction> {
+        let slides = game.slides(state);
+        self.network.find(slides.afters(), &mut self.at);
+        let cells = self.network.cells(&self.at);
+        let total = |(direction, after, reward): (Direction, G::After, u32)| {
+            let value = V::worth(self.network, game, after, cells, direction as usize);
+            (direction, reward as Value + value)
+        };
+        let totals: Vec<(Direction, Value)> = slides.legal().map(total).collect();
+        let best = totals.iter().map(|&(_, total)| total).reduce(Value::max);
+        let most = match self.ties {
+            Ties::Order => 1,
+            Ties::Random => totals.len(),
+        };
+        let equals = totals.into_iter().filter(move |&(_, t)| Some(t) == best);
+        equals.map(|(direction, _)| direction).take(most)
+    }
+}
+
 impl<G: Game, V: Viewpoint<G>> Policy<G> for Greedy<'_, G, V> {
     #[inline(always)]
     fn choose(&mut self, game: &G, state: G::State, rng: &mut Rng) -> Option<Step<G>> {

@@ -17,7 +17,7 @@ mod recursive;
 pub use code::{Code, Packed};
 pub use recursive::Recursive;
 
-use crate::game::Game;
+use crate::game::{Direction, Game};
 
 /// What is made as large as possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub enum Goal {
 
 impl Goal {
     /// What a state is worth whatever follows, if that is known.
-    fn settled<G: Game>(self, game: &G, state: G::State) -> Option<f64> {
+    pub fn settled<G: Game>(self, game: &G, state: G::State) -> Option<f64> {
         match self {
             Self::Reach(tile) if game.largest(state) >= tile => Some(1.0),
             _ => None,
@@ -41,10 +41,78 @@ impl Goal {
     }
 
     /// What a slide is worth that earns `reward` and leads to an afterstate of this value.
-    fn total(self, reward: u32, after: f64) -> f64 {
+    pub fn total(self, reward: u32, after: f64) -> f64 {
         match self {
             Self::Score { discount } => f64::from(reward) + discount * after,
-            Self::Reach(_) => after,
+            Self::Reach(_) => self.bounded(after),
+        }
+    }
+
+    /// A mean of values without what rounding may have added: no probability is above 1.
+    pub fn bounded(self, mean: f64) -> f64 {
+        match self {
+            Self::Score { .. } => mean,
+            Self::Reach(_) => mean.min(1.0),
+        }
+    }
+}
+
+/// Who chooses the new tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chance {
+    /// Nobody: the mean over all of them.
+    Mean,
+    /// An enemy: the worst of them.
+    Worst,
+    /// A friend: the best of them.
+    Best,
+}
+
+impl Chance {
+    /// The value of no new tile, to which the others are added.
+    pub fn nothing(self) -> f64 {
+        match self {
+            Self::Mean => 0.0,
+            Self::Worst => f64::INFINITY,
+            Self::Best => f64::NEG_INFINITY,
+        }
+    }
+
+    /// The value so far, and one more new tile that comes with this chance and is worth this much.
+    #[inline(always)]
+    pub fn and(self, so_far: f64, value: f64, chance: f64) -> f64 {
+        match self {
+            Self::Mean => so_far + chance * value,
+            Self::Worst => so_far.min(value),
+            Self::Best => so_far.max(value),
+        }
+    }
+}
+
+/// What values are of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aim {
+    /// What the player wants.
+    pub goal: Goal,
+    /// What it has to expect.
+    pub chance: Chance,
+}
+
+/// When a game is over, beside the end that every game has: no legal slide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// No sooner.
+    Stuck,
+    /// With the first tile of this index, or a larger one.
+    Tile(u8),
+}
+
+impl Ending {
+    /// Whether it is over though slides may be legal.
+    pub fn is_over<G: Game>(self, game: &G, state: G::State) -> bool {
+        match self {
+            Self::Stuck => false,
+            Self::Tile(tile) => game.largest(state) >= tile,
         }
     }
 }
@@ -64,18 +132,29 @@ pub struct Layer {
 pub struct Solver<G> {
     game: G,
     code: Code,
-    goal: Goal,
+    ending: Ending,
 }
 
-impl<G: Game> Solver<G>
-where
-    G::State: Packed,
-    G::After: Packed,
-{
-    /// A solver of a game, if its board has at most 16 cells.
-    pub fn new(game: G, goal: Goal) -> Option<Self> {
-        let code = Code::new(game.shape())?;
-        Some(Self { game, code, goal })
+impl<G: Game<State: Packed, After: Packed>> Solver<G> {
+    /// A solver of a game, if a number has room for its positions.
+    pub fn new(game: G, ending: Ending) -> Option<Self> {
+        let code = Code::new(&game)?;
+        Some(Self::with_code(game, code, ending))
+    }
+
+    /// The same with the code of the game's positions, which is known already.
+    pub fn with_code(game: G, code: Code, ending: Ending) -> Self {
+        Self { game, code, ending }
+    }
+
+    /// The game.
+    pub fn game(&self) -> &G {
+        &self.game
+    }
+
+    /// When it is over.
+    pub fn ending(&self) -> Ending {
+        self.ending
     }
 
     /// The codes of states.
@@ -91,21 +170,39 @@ where
         starts
     }
 
-    /// The sum of the tiles of a position.
-    pub fn sum(&self, code: u64) -> u64 {
-        let tiles = self.code.tiles(code);
-        tiles.iter().map(|&tile| self.game.face(tile)).sum()
+    /// How many different states have this code.
+    pub fn count_images(&self, state: u64) -> usize {
+        self.code
+            .count_images(self.code.position::<G::State>(state))
+    }
+
+    /// The legal slides of a state: the codes of their afterstates, and what they earn.
+    #[inline]
+    pub fn slides(&self, state: G::State) -> impl Iterator<Item = (u64, u32)> {
+        let over = self.ending.is_over(&self.game, state);
+        let slides = (!over).then(|| self.game.slides(state));
+        let found = slides.into_iter().flat_map(|slides| {
+            let after = Direction::ALL.map(|direction| slides.get(direction));
+            after.into_iter().flatten()
+        });
+        found.map(|(after, reward)| (self.code.of(after), reward))
+    }
+
+    /// The states that new tiles make of an afterstate, with their chances.
+    #[inline]
+    pub fn for_each_spawn(&self, after: u64, mut visit: impl FnMut(u64, f64)) {
+        self.game
+            .for_each_spawn(self.code.position(after), |state, chance| {
+                visit(self.code.of(state), chance);
+            });
     }
 
     /// The afterstates of some states, in order, each once.
     pub fn afters(&self, states: &[u64]) -> Vec<u64> {
-        let mut afters = Vec::new();
+        let mut afters = Vec::with_capacity(3 * states.len());
         for &state in states {
-            let state: G::State = self.code.position(state);
-            if self.goal.settled(&self.game, state).is_none() {
-                let slides = self.game.slides(state);
-                afters.extend(slides.legal().map(|(_, after, _)| self.code.of(after)));
-            }
+            let slides = self.slides(self.code.position(state));
+            afters.extend(slides.map(|(after, _)| after));
         }
         sorted(afters)
     }
@@ -114,18 +211,16 @@ where
     pub fn above(&self, afters: &[u64]) -> Vec<Layer> {
         let mut above: Vec<Layer> = Vec::new();
         for &after in afters {
-            self.game
-                .for_each_spawn(self.code.position(after), |state, _| {
-                    let code = self.code.of(state);
-                    let sum = self.sum(code);
-                    match above.iter_mut().find(|layer| layer.sum == sum) {
-                        Some(layer) => layer.states.push(code),
-                        None => above.push(Layer {
-                            sum,
-                            states: vec![code],
-                        }),
-                    }
-                });
+            self.for_each_spawn(after, |code, _| {
+                let sum = self.code.sum(code);
+                match above.iter_mut().find(|layer| layer.sum == sum) {
+                    Some(layer) => layer.states.push(code),
+                    None => above.push(Layer {
+                        sum,
+                        states: vec![code],
+                    }),
+                }
+            });
         }
         for layer in &mut above {
             layer.states = sorted(std::mem::take(&mut layer.states));
@@ -133,29 +228,27 @@ where
         above
     }
 
-    /// The mean value of what new tiles make of an afterstate.
-    pub fn after_value(&self, after: u64, value: impl Fn(u64) -> f64) -> f64 {
-        let mut mean = 0.0;
-        self.game
-            .for_each_spawn(self.code.position(after), |state, chance| {
-                mean += chance * value(self.code.of(state));
-            });
-        mean
+    /// The value of an afterstate, given those of the states that new tiles make of it.
+    #[inline]
+    pub fn after_value(&self, chance: Chance, after: u64, value: impl Fn(u64) -> f64) -> f64 {
+        let mut all = chance.nothing();
+        self.for_each_spawn(after, |state, p| all = chance.and(all, value(state), p));
+        all
     }
 
     /// The value of a state, given those of its afterstates.
-    pub fn state_value(&self, state: u64, after: impl Fn(u64) -> f64) -> f64 {
+    #[inline]
+    pub fn state_value(&self, goal: Goal, state: u64, after: impl Fn(u64) -> f64) -> f64 {
         let state: G::State = self.code.position(state);
-        self.goal.settled(&self.game, state).unwrap_or_else(|| {
-            let slides = self.game.slides(state);
-            let totals = slides
-                .legal()
-                .map(|(_, next, reward)| self.goal.total(reward, after(self.code.of(next))));
+        goal.settled(&self.game, state).unwrap_or_else(|| {
+            let slides = self.slides(state);
+            let totals = slides.map(|(next, reward)| goal.total(reward, after(next)));
             totals.reduce(f64::max).unwrap_or(0.0)
         })
     }
 }
 
+/// Each code once, in order.
 fn sorted(mut codes: Vec<u64>) -> Vec<u64> {
     codes.sort_unstable();
     codes.dedup();

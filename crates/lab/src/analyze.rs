@@ -1,22 +1,26 @@
 //! "Here is my board: what is each move worth?"
 
+use afterstate::game::Direction;
 use serde::Serialize;
 
 use crate::LabError;
 use crate::model::Model;
 
-/// Every move of a board; the JSON of `analyze --json`.
+/// Every move of a board, worth numbers of type `V`; the JSON of `analyze --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Analysis {
-    /// The best direction; none when the game is over.
+pub struct Analysis<V> {
+    /// The best direction for the score; none when the game is over.
     pub best: Option<&'static str>,
+    /// The best direction for the target, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_for_target: Option<&'static str>,
     /// Up, right, down and left.
-    pub moves: Vec<Move>,
+    pub moves: Vec<Move<V>>,
 }
 
 /// One direction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Move {
+pub struct Move<V> {
     /// Its name.
     pub direction: &'static str,
     /// Whether it changes the board.
@@ -24,16 +28,47 @@ pub struct Move {
     /// What it earns at once.
     pub reward: Option<u32>,
     /// What the rest of the game is worth after it.
-    pub value: Option<f32>,
+    pub value: Option<V>,
     /// Reward and value together: what the player maximises.
-    pub total: Option<f32>,
+    pub total: Option<V>,
+    /// The probability of the target, where there is one and the move is legal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub win_probability: Option<Option<f64>>,
+}
+
+impl<V> Move<V> {
+    /// A direction that changes nothing.
+    pub(crate) fn illegal(direction: Direction) -> Self {
+        Self {
+            direction: direction.name(),
+            legal: false,
+            reward: None,
+            value: None,
+            total: None,
+            win_probability: None,
+        }
+    }
+}
+
+/// The first of the moves that are worth most.
+pub(crate) fn best<V>(
+    moves: &[Move<V>],
+    worth: impl Fn(&Move<V>) -> Option<f64>,
+) -> Option<&'static str> {
+    let mut best: Option<(&'static str, f64)> = None;
+    for m in moves {
+        if let Some(worth) = worth(m).filter(|&worth| best.is_none_or(|(_, most)| worth > most)) {
+            best = Some((m.direction, worth));
+        }
+    }
+    best.map(|(direction, _)| direction)
 }
 
 /// Asks a model about a board written as `2,0,0,4/0,0,8,0/...`: tile values by rows.
 ///
 /// # Errors
 /// When the text is not a board of the model's game.
-pub fn analyze(model: &Model, board: &str) -> Result<Analysis, LabError> {
+pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
     let shape = model.player.shape();
     let tiles = parse(board, shape.rows(), shape.cols(), &model.session.faces())?;
     if tiles.iter().all(|&tile| tile == 0) {
@@ -48,28 +83,37 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis, LabError> {
         ))
     };
     let (worth, best) = model.session.judge(&tiles).ok_or_else(impossible)?;
-    let of = |direction: afterstate::game::Direction| {
+    let of = |direction: Direction| {
         let found = worth.iter().find(|worth| worth.direction == direction);
-        Move {
-            direction: direction.name(),
-            legal: found.is_some(),
-            reward: found.map(|worth| worth.reward),
-            value: found.map(|worth| worth.value),
-            total: found.map(|worth| worth.reward as f32 + worth.value),
-        }
+        found.map_or_else(
+            || Move::illegal(direction),
+            |worth| Move {
+                legal: true,
+                reward: Some(worth.reward),
+                value: Some(worth.value),
+                total: Some(worth.reward as f32 + worth.value),
+                ..Move::illegal(direction)
+            },
+        )
     };
     Ok(Analysis {
         best: best.map(|direction| direction.name()),
-        moves: afterstate::game::Direction::ALL.map(of).into(),
+        best_for_target: None,
+        moves: Direction::ALL.map(of).into(),
     })
 }
 
 /// The tile indices of a board text.
-fn parse(board: &str, rows: usize, cols: usize, faces: &[u64]) -> Result<Vec<u8>, LabError> {
+pub(crate) fn parse(
+    board: &str,
+    rows: usize,
+    cols: usize,
+    faces: &[u64],
+) -> Result<Vec<u8>, LabError> {
     let wrong = |found: String| {
         let example = vec![vec!["0"; cols].join(","); rows].join("/");
         Err(LabError::Board(format!(
-            "{found}; expected {rows} rows of {cols} tiles for this model, such as `{example}` (0 is an empty cell)"
+            "{found}; expected {rows} rows of {cols} tiles, such as `{example}` (0 is an empty cell)"
         )))
     };
     let lines: Vec<&str> = board.trim().split('/').collect();

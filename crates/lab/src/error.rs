@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use crate::plot::PlotError;
 use crate::recipe::RecipeError;
+use crate::solve::{FileError, SolveError};
 
 /// Any error of this crate.
 #[derive(Debug, Error)]
@@ -74,7 +75,18 @@ pub enum LabError {
         /// What is wrong with it.
         source: NativeError,
     },
-    /// A value of a model's metadata that makes no sense.
+    /// A game that cannot be solved, or a question to its solution.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// A file that is not a solution we know.
+    #[error("{} is not a usable solution: {source}", path.display())]
+    Solution {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: FileError,
+    },
+    /// A value of a file's metadata that makes no sense.
     #[error("{}: its metadata says `{key}` = `{found}`; expected {expected}", path.display())]
     Metadata {
         /// The file.
@@ -166,6 +178,17 @@ impl LabError {
             source => Self::Model { path, source },
         }
     }
+
+    /// After reading a solution.
+    pub(crate) fn solution(path: &Path, source: NativeError) -> Self {
+        match source {
+            NativeError::Io(source) => Self::file("read", path)(source),
+            source => Self::Solution {
+                path: path.to_owned(),
+                source: source.into(),
+            },
+        }
+    }
 }
 
 /// A sentence more where the system's own is short.
@@ -183,7 +206,7 @@ fn hint(action: &str, error: &io::Error) -> &'static str {
 }
 
 /// A number of bytes as people read it.
-fn bytes(n: u64) -> String {
+pub(crate) fn bytes(n: u64) -> String {
     let (unit, name) = match n {
         0..1_048_576 => (1024.0, "KiB"),
         1_048_576..1_073_741_824 => (1_048_576.0, "MiB"),
@@ -193,6 +216,6 @@ fn bytes(n: u64) -> String {
 }
 
 /// A game on a board, as messages name it: `2048 on 4x4`.
-pub(crate) fn game_on(game: &str, shape: Shape) -> String {
+pub fn game_on(game: &str, shape: Shape) -> String {
     format!("{game} on {shape}")
 }

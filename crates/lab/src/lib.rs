@@ -2,8 +2,8 @@
 //!
 //! A [`recipe`] names what to learn; the [`registry`] makes types of its words; the [`trainer`] plays
 //! and learns into a [`run`] folder; [`evaluate`], [`compare`] and [`analyze`] ask a [`model`] how good
-//! it is; [`plot`] draws; [`mod@bench`] measures the machine. Libraries return
-//! typed errors and print nothing.
+//! it is; [`mod@solve`] works out exact values of small boards; [`plot`] draws; [`mod@bench`] measures the
+//! machine. Libraries return typed errors and print nothing.
 
 pub mod analyze;
 pub mod bench;
@@ -11,12 +11,14 @@ pub mod compare;
 mod disk;
 pub mod error;
 pub mod evaluate;
+mod metadata;
 pub mod model;
 pub mod plot;
 pub mod recipe;
 pub mod registry;
 pub mod run;
 mod share;
+pub mod solve;
 mod statistics;
 mod tables;
 pub mod trainer;

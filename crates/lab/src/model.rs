@@ -6,13 +6,14 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use afterstate::format::native::{Keep, Metadata, NativeError};
+use afterstate::format::native::{Keep, Metadata};
 use afterstate::ntuple::TupleSet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::LabError;
 use crate::error::game_on;
+use crate::metadata::Fields;
 use crate::recipe::{Recipe, Rule, Ties, ValueOf, parse_board};
 use crate::registry::{self, Player, Session};
 use crate::run;
@@ -46,10 +47,11 @@ impl Model {
         };
         let saved = Saved::open(&path)?;
         let metadata = saved.metadata();
-        let player = player(metadata, &path)?;
-        let episodes = field(metadata, &path, "episodes", "a number", |text| {
-            text.parse().ok()
-        })?;
+        let fields = Fields::new(metadata, &path, |path, error| {
+            LabError::model("read", path)(error)
+        });
+        let player = player(&fields)?;
+        let episodes = fields.get("episodes", "a number", |text| text.parse().ok())?;
         let session = registry::session(&player, Rule::Td, 0.0)?;
         session
             .read(&saved, Keep::Weights)
@@ -88,20 +90,16 @@ pub(crate) fn metadata(player: &Player, recipe: &Recipe, episodes: u64) -> Metad
         .collect()
 }
 
-fn player(metadata: &Metadata, path: &Path) -> Result<Player, LabError> {
-    let text = |key, expected| field(metadata, path, key, expected, |text| Some(text.to_owned()));
-    field(
-        metadata,
-        path,
+fn player(fields: &Fields<'_>) -> Result<Player, LabError> {
+    let text = |key, expected| fields.get(key, expected, |text| Some(text.to_owned()));
+    fields.get(
         "afterstate",
         "1 (a newer version needs a newer program)",
         |v| (v == VERSION).then_some(()),
     )?;
     let game = text("game", "the name of a game")?;
-    let (rows, cols) = field(metadata, path, "board", "a size such as 4x4", |text| {
-        parse_board(text).ok()
-    })?;
-    let symmetry = field(metadata, path, "symmetry", "true or false", |text| {
+    let (rows, cols) = fields.get("board", "a size such as 4x4", |text| parse_board(text).ok())?;
+    let symmetry = fields.get("symmetry", "true or false", |text| {
         bool::from_str(text).ok()
     })?;
     let tuples = text("tuples", "patterns such as 012345")?;
@@ -109,36 +107,9 @@ fn player(metadata: &Metadata, path: &Path) -> Result<Player, LabError> {
     Ok(Player {
         game,
         tuples: TupleSet::parse(&tuples, registry::shape(rows, cols)?, symmetry)?,
-        value: field(
-            metadata,
-            path,
-            "value",
-            "afterstate or state",
-            from_word::<ValueOf>,
-        )?,
-        ties: field(metadata, path, "ties", "order or random", from_word::<Ties>)?,
+        value: fields.get("value", "afterstate or state", from_word::<ValueOf>)?,
+        ties: fields.get("ties", "order or random", from_word::<Ties>)?,
     })
-}
-
-fn field<T>(
-    metadata: &Metadata,
-    path: &Path,
-    key: &'static str,
-    expected: &str,
-    parse: impl FnOnce(&str) -> Option<T>,
-) -> Result<T, LabError> {
-    let foreign = || LabError::model("read", path)(NativeError::Foreign(key));
-    let found = metadata.get(key).ok_or_else(foreign)?;
-    let wrong = || {
-        let found = found.chars().take(80).collect();
-        LabError::Metadata {
-            path: path.to_owned(),
-            key,
-            found,
-            expected: expected.to_owned(),
-        }
-    };
-    parse(found).ok_or_else(wrong)
 }
 
 /// The word that serde has for a variant, so that files and recipes say the same.

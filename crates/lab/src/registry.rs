@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use afterstate::format::native::{Keep, Metadata, NativeError};
-use afterstate::game::{CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Shape};
+use afterstate::game::{CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Shape, Small};
 use afterstate::learn::{Backward, Credit, Forward};
 use afterstate::ntuple::{
     Coherent, Expecting, Indices, Network, Number, Plain, Tables, TupleSet, Weight,
@@ -18,6 +18,7 @@ use afterstate::play::{
     self, Afterstates, Greedy, Learner, Policy, States, Viewpoint, Watch, play,
 };
 use afterstate::random::game_rng;
+use afterstate::solve::Packed;
 use afterstate::tally::Outcome;
 use sysinfo::System;
 
@@ -67,7 +68,10 @@ impl Player {
 }
 
 /// A board size as a shape.
-pub(crate) fn shape(rows: usize, cols: usize) -> Result<Shape, LabError> {
+///
+/// # Errors
+/// When it is not within 2x2 to 5x5.
+pub fn shape(rows: usize, cols: usize) -> Result<Shape, LabError> {
     Shape::new(rows, cols).ok_or_else(|| {
         LabError::Board(format!("a board of {rows}x{cols} is not within 2x2 to 5x5"))
     })
@@ -80,6 +84,24 @@ pub(crate) fn known_game(name: &str) -> Result<(), LabError> {
         known: GAMES.to_vec(),
     };
     GAMES.contains(&name).then_some(()).ok_or_else(unknown)
+}
+
+/// Something to do with a game that can be solved, whichever it is.
+pub(crate) trait OnGame {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output;
+}
+
+/// Does something with the game of this name.
+pub(crate) fn on_game<T: OnGame>(name: &str, shape: Shape, task: T) -> Result<T::Output, LabError> {
+    known_game(name)?;
+    Ok(match Small::new(shape) {
+        Some(game) => task.on(game),
+        None => task.on(Grid::new(shape)),
+    })
 }
 
 /// Games to learn from.
@@ -118,6 +140,9 @@ pub struct Worth {
     pub value: f32,
 }
 
+/// From tile indices, by rows, to the moves that may be chosen.
+pub type Chooser<'a> = Box<dyn FnMut(&[u8]) -> Option<Vec<Direction>> + 'a>;
+
 /// A network with its game, its types forgotten.
 pub trait Session: Send + Sync {
     /// Plays and learns.
@@ -129,6 +154,10 @@ pub trait Session: Send + Sync {
     /// The worth of every legal slide, and the one it would choose; `None` if the tiles (indices, by
     /// rows) make no board of this game.
     fn judge(&self, tiles: &[u8]) -> Option<(Vec<Worth>, Option<Direction>)>;
+
+    /// Someone who says which moves it may choose in a state, each with the same chance; `None` if the tiles
+    /// make no board of this game. One for each thread.
+    fn chooser(&self) -> Chooser<'_>;
 
     /// The face values of all tiles, from the smallest.
     fn faces(&self) -> Vec<u64>;
@@ -224,7 +253,7 @@ fn allocate<W: Weight, N>(
 }
 
 /// The bytes that can be had without swapping, within a container's limit where there is one.
-fn available_memory() -> u64 {
+pub(crate) fn available_memory() -> u64 {
     let Ok(mut system) = System::new() else {
         return u64::MAX;
     };
@@ -335,6 +364,14 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
             slides.legal().map(worth).collect(),
             chosen.map(|step| step.direction),
         ))
+    }
+
+    fn chooser(&self) -> Chooser<'_> {
+        let mut policy = self.policy();
+        Box::new(move |tiles| {
+            let state = self.game.state(tiles)?;
+            Some(policy.choices(&self.game, state).collect())
+        })
     }
 
     fn faces(&self) -> Vec<u64> {

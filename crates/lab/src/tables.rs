@@ -72,7 +72,7 @@ impl Saved {
 }
 
 /// A file with its size. Devices and pipes have none, and opening a pipe would wait for ever.
-fn open(path: &Path) -> io::Result<(File, u64)> {
+pub(crate) fn open(path: &Path) -> io::Result<(File, u64)> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }

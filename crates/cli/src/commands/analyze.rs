@@ -1,29 +1,77 @@
 //! `afterstate analyze`: what is each move worth?
 
-use std::fmt::Write;
+use std::fmt::{Display, Write as _};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use afterstate_lab::LabError;
 use afterstate_lab::analyze::{Analysis, analyze};
+use afterstate_lab::error::game_on;
 use afterstate_lab::model::Model;
 use afterstate_lab::run::newest;
-use anyhow::Context;
+use afterstate_lab::solve::Solution;
+use anyhow::{Context, bail};
+use serde::Serialize;
 
 use super::{RUNS, shown};
 use crate::args::AnalyzeArgs;
 use crate::output::{print, print_json};
 
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
+    if let Some(path) = &args.solution {
+        let solution = Solution::open(path)?;
+        let about = solution.about();
+        let source = Source {
+            title: format!(
+                "{}: {}, exact values",
+                shown(path),
+                game_on(&about.game, about.shape)
+            ),
+            target: about.target.map(|target| target.face),
+            over: if about.ends_at_target() {
+                "the game is over: nothing moves, or the target is there, with which the solved game ends"
+            } else {
+                STUCK
+            },
+            digits: 4,
+        };
+        return answer(args, &source, |board| solution.analyze(board));
+    }
     let model = Model::open(&model_path(args)?)?;
-    let analysis = analyze(&model, &args.board)?;
+    let source = Source {
+        title: format!("{}: {}", shown(&model.path), model.game()),
+        target: None,
+        over: STUCK,
+        digits: 1,
+    };
+    answer(args, &source, |board| analyze(&model, board))
+}
+
+const STUCK: &str = "no move changes this board: the game is over";
+
+/// Who answers, and how its answers are shown.
+struct Source {
+    title: String,
+    target: Option<u64>,
+    /// Why there may be no move.
+    over: &'static str,
+    digits: usize,
+}
+
+/// Answers the one question, or all of standard input.
+fn answer<V: Serialize + Display + Copy>(
+    args: &AnalyzeArgs,
+    source: &Source,
+    ask: impl Fn(&str) -> Result<Analysis<V>, LabError>,
+) -> anyhow::Result<()> {
+    if args.batch {
+        return batch(ask);
+    }
+    let analysis = ask(args.board.as_deref().unwrap_or_default())?;
     if args.json {
         return print_json(&analysis);
     }
-    print(format!(
-        "{}: {}\n\n{}",
-        shown(&model.path),
-        model.game(),
-        table(&analysis)
-    ))
+    print(format!("{}\n\n{}", source.title, table(&analysis, source)))
 }
 
 fn model_path(args: &AnalyzeArgs) -> anyhow::Result<PathBuf> {
@@ -33,31 +81,95 @@ fn model_path(args: &AnalyzeArgs) -> anyhow::Result<PathBuf> {
     )
 }
 
-fn table(analysis: &Analysis) -> String {
-    let mut text = format!(
-        "{:<9} {:>8} {:>12} {:>12}\n",
-        "move", "reward", "value", "total"
-    );
-    for m in &analysis.moves {
-        let best = if analysis.best == Some(m.direction) {
-            "  <- best"
-        } else {
-            ""
+/// The longest line that is read as a board: many times what one needs.
+const LONGEST: u64 = 4096;
+
+/// A question that has no answer.
+#[derive(Serialize)]
+struct Fault {
+    error: String,
+}
+
+/// Answers each line of standard input with a line.
+fn batch<V: Serialize>(ask: impl Fn(&str) -> Result<Analysis<V>, LabError>) -> anyhow::Result<()> {
+    let mut input = BufReader::new(io::stdin().lock());
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    let closed = "cannot write to standard output";
+    let (mut questions, mut faults) = (0_u64, 0_u64);
+    let mut line = Vec::new();
+    while read_line(&mut input, &mut line).context("cannot read standard input")? {
+        questions += 1;
+        let answer = match ask(&String::from_utf8_lossy(&line)) {
+            Ok(analysis) => serde_json::to_string(&analysis)?,
+            Err(error) => {
+                faults += 1;
+                let error = error.to_string();
+                serde_json::to_string(&Fault { error })?
+            }
         };
+        writeln!(output, "{answer}").context(closed)?;
+        // Someone who waits for an answer before the next question gets it.
+        if input.buffer().is_empty() {
+            output.flush().context(closed)?;
+        }
+    }
+    output.flush().context(closed)?;
+    if faults > 0 {
+        bail!("{faults} of {questions} lines had no answer; theirs say `error`, and why");
+    }
+    Ok(())
+}
+
+/// Reads a line, of which the rest is left out where it is too long; false at the end.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let read = io::Read::take(&mut *input, LONGEST).read_until(b'\n', line)?;
+    if read as u64 == LONGEST && line.last() != Some(&b'\n') {
+        input.skip_until(b'\n')?;
+    }
+    Ok(read > 0)
+}
+
+fn table<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
+    let target = source.target.map(|target| format!("chance of {target}"));
+    let mut text = format!(
+        "{:<9} {:>8} {:>12} {:>12}  {}\n",
+        "move",
+        "reward",
+        "value",
+        "total",
+        target.unwrap_or_default()
+    );
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    for m in &analysis.moves {
+        let mut remark = String::new();
+        if analysis.best == Some(m.direction) {
+            remark.push_str("  <- best");
+        }
+        if analysis.best_for_target == Some(m.direction) {
+            remark.push_str("  <- best for the target");
+        }
         // Writing to a string cannot fail.
         let _ = match (m.reward, m.value, m.total) {
             (Some(reward), Some(value), Some(total)) => {
+                let win = m
+                    .win_probability
+                    .flatten()
+                    .map(|win| format!("{:>14.8}", win));
                 writeln!(
                     text,
-                    "{:<9} {reward:>8} {value:>12.1} {total:>12.1}{best}",
-                    m.direction
+                    "{:<9} {reward:>8} {value:>12.digits$} {total:>12.digits$}{}{remark}",
+                    m.direction,
+                    win.unwrap_or_default(),
+                    digits = source.digits
                 )
             }
             _ => writeln!(text, "{:<9} {:>8}", m.direction, "illegal"),
         };
     }
     if analysis.best.is_none() {
-        text.push_str("no move changes this board: the game is over\n");
+        let _ = writeln!(text, "{}", source.over);
     }
     text
 }

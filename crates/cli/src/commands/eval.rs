@@ -1,17 +1,22 @@
 //! `afterstate eval`: how good is it?
 
 use std::fmt::Write;
+use std::path::Path;
 
 use afterstate_lab::evaluate::{Evaluation, Plan, evaluate};
 use afterstate_lab::model::Model;
+use afterstate_lab::solve::{Comparison, Measure, Solution, measure};
 
 use super::shown;
 use crate::args::{EvalArgs, GamesArgs};
 use crate::interrupt;
-use crate::output::{grouped, interval, percent, print, print_json, speed};
-use crate::progress::Progress;
+use crate::output::{grouped, interval, note, percent, print, print_json, speed};
+use crate::progress::{Parts, Progress};
 
 pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
+    if let Some(solution) = &args.against {
+        return against(args, solution);
+    }
     let model = Model::open(&args.model)?;
     interrupt::listen()?;
     let progress = Progress::new(args.play.games, 0);
@@ -26,6 +31,65 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
         grouped(model.episodes as f64),
         table(&evaluation)
     ))
+}
+
+/// Compares a player with the best one.
+fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
+    let (model, solution) = (Model::open(&args.model)?, Solution::open(solution)?);
+    interrupt::listen()?;
+    let parts = Parts::new();
+    let measured = measure(&Measure {
+        model: &model,
+        solution: &solution,
+        threads: args.play.threads.into(),
+        seen: &|done, states| parts.show("walking", done, states),
+        stop: &interrupt::asked,
+    });
+    parts.finish();
+    let Some(comparison) = measured? else {
+        note("stopped: nothing was measured");
+        return Ok(());
+    };
+    if args.play.json {
+        return print_json(&comparison);
+    }
+    print(format!(
+        "{}: {}, trained for {} games\n\n{}",
+        shown(&model.path),
+        model.game(),
+        grouped(model.episodes as f64),
+        beside_the_best(&comparison)
+    ))
+}
+
+/// The figures of a comparison as people read them.
+fn beside_the_best(comparison: &Comparison) -> String {
+    let c = comparison;
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let mut row = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<22} {value}");
+    };
+    if let (true, Some(target)) = (c.ends_at_target, c.target) {
+        row("the game ends with", format!("{target}, as solved"));
+    }
+    row("best expected score", format!("{:.6}", c.optimum));
+    row("expected score", format!("{:.6}", c.expected_score));
+    let relative = percent(c.relative_gap);
+    row("gap", format!("{:.6}  ({relative})", c.gap));
+    row("optimal moves", percent(c.optimal_moves));
+    row("mean regret a move", format!("{:.6}", c.mean_regret));
+    row("moves a game", format!("{:.2}", c.moves));
+    if let (Some(target), Some(win), Some(best)) =
+        (c.target, c.win_probability, c.best_win_probability)
+    {
+        let name = format!("chance of {target}");
+        row(&name, format!("{win:.6}  (at best {best:.6})"));
+    }
+    let states = grouped(c.states as f64);
+    row("positions", format!("{states} that it may come to"));
+    row("seconds", format!("{:.1}", c.seconds));
+    text
 }
 
 /// The plan that the options ask for.

@@ -172,7 +172,7 @@ fn refused_when(change: impl FnOnce(&mut Tensors), words: &[&str]) {
 
 #[test]
 fn safetensors_of_somebody_else() {
-    let foreign = ["no metadata", "not a model of Afterstate"];
+    let foreign = ["no metadata", "not a usable model"];
     refused_when(
         |file| {
             let header = file.header.as_object_mut().expect("a header");

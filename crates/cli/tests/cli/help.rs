@@ -34,7 +34,7 @@ fn every_command_is_listed_works_and_has_examples() {
     let lab = Lab::new();
     let listed = commands(&help(&lab, ""));
     for name in [
-        "train", "eval", "compare", "analyze", "plot", "recipes", "bench",
+        "train", "eval", "compare", "analyze", "solve", "plot", "recipes", "bench",
     ] {
         assert!(
             listed.iter().any(|found| found == name),
@@ -85,7 +85,11 @@ fn every_option_of_the_design_is_there() {
         ),
         ("eval", "--games --threads --seed --json"),
         ("compare", "--games --threads --seed --json"),
-        ("analyze", "--model --json"),
+        ("analyze", "--model --solution --batch --json"),
+        (
+            "solve",
+            "--game --board --target --discount --min-avg-max --out --threads --json",
+        ),
         ("plot", "--out"),
         ("bench", "--seconds --games --network --threads --json"),
     ] {
@@ -105,6 +109,8 @@ fn examples_run() {
     }
     let recipe = lab.run("recipes quick").succeeds().stdout;
     lab.write("my-recipe.toml", recipe);
+    lab.run("solve --board 2x3 --out 2x3.solution").succeeds();
+    lab.write("boards.txt", "2,0,0/0,4,0\n");
     let mut ran = 0;
     for name in commands(&help(&lab, "")) {
         let text = help(&lab, &name);

@@ -249,6 +249,21 @@ fn ctrl_c_during_eval_reports_what_was_played() {
     assert!(games > 0 && games < 10_000_000, "{games}");
 }
 
+#[test]
+fn ctrl_c_during_solve_leaves_no_file() {
+    let lab = Lab::new();
+    lab.write("s", "an older file");
+    let mut running = lab.spawn("solve --board 3x3 --out s");
+    wait_for("it to listen to Ctrl-C", || {
+        listens(&running) || running.has_ended()
+    });
+    sleep(Duration::from_millis(300));
+    signal("INT", &running);
+    assert_eq!(running.wait(), Some(130));
+    assert_eq!(lab.names("."), ["s"]);
+    assert_eq!(lab.text("s"), "an older file");
+}
+
 /// Whether a process has a handler for SIGINT, which is the second bit of `SigCgt`.
 fn listens(running: &Running) -> bool {
     let status = fs::read_to_string(format!("/proc/{}/status", running.id())).unwrap_or_default();

@@ -11,4 +11,5 @@ mod figures;
 mod help;
 mod interrupted;
 mod numpy;
+mod solve;
 mod train;

@@ -39,20 +39,20 @@ pub enum NativeError {
     #[error("not a readable safetensors file: {0}")]
     Safetensors(#[from] SafeTensorError),
     /// A safetensors file of somebody else's.
-    #[error("the file has no metadata `{0}`; it is not a model of Afterstate")]
+    #[error("the file has no metadata `{0}`, which every file of this kind has")]
     Foreign(&'static str),
     /// A table is missing.
     #[error("the file has no tensor `{0}`")]
     NoTable(String),
     /// A table has another size than its pattern asks for.
-    #[error("tensor `{table}` holds {found}; expected {expected} numbers of type F32")]
+    #[error("tensor `{table}` holds {found}; expected {expected}")]
     Table {
         /// Its name.
         table: String,
         /// Shape and type as found.
         found: String,
-        /// How many numbers it should hold.
-        expected: usize,
+        /// How many numbers it should hold, and of which type.
+        expected: String,
     },
     /// A checkpoint of a network that lies in memory in another way.
     #[error(
@@ -111,8 +111,16 @@ pub fn lay_out<W: Weight>(
         tensor.at = at;
         at = tensor.end();
     }
-    let text = header(&tensors, &metadata);
-    let header = [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    let entries = tensors.iter().map(|tensor| {
+        (
+            &*tensor.name,
+            "F32",
+            tensor.numbers,
+            tensor.at,
+            tensor.end(),
+        )
+    });
+    let header = header(entries, &metadata);
     for tensor in &mut tensors {
         tensor.at += header.len() as u64;
     }
@@ -149,23 +157,23 @@ const CELLS: &str = "cells";
 /// What only learning needs of them.
 const SUMS: &str = "sums";
 
-/// The JSON header, padded so that the first tensor starts at a multiple of 4096 bytes: whole pages
+/// The beginning of a file with these tensors: name, type, count of numbers, first byte and the one
+/// behind the last. It is padded so that the first tensor starts at a multiple of 4096 bytes: whole pages
 /// of zeros can then be left out as holes by a writer that knows how.
-fn header(tensors: &[Tensor], metadata: &Metadata) -> String {
+pub(super) fn header<'a>(
+    tensors: impl Iterator<Item = (&'a str, &'a str, usize, u64, u64)>,
+    metadata: &Metadata,
+) -> Vec<u8> {
     let mut entries = serde_json::Map::new();
     entries.insert("__metadata__".to_owned(), json!(metadata));
-    for tensor in tensors {
-        let entry = json!({
-            "dtype": "F32",
-            "shape": [tensor.numbers],
-            "data_offsets": [tensor.at, tensor.end()],
-        });
-        entries.insert(tensor.name.clone(), entry);
+    for (name, dtype, numbers, from, to) in tensors {
+        let entry = json!({ "dtype": dtype, "shape": [numbers], "data_offsets": [from, to] });
+        entries.insert(name.to_owned(), entry);
     }
     let mut text = Json::Object(entries).to_string();
     let padded = (text.len() + 8).next_multiple_of(4096) - 8;
     text.extend(std::iter::repeat_n(' ', padded - text.len()));
-    text
+    [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()
 }
 
 /// Writes a network from its first byte to its last; [`lay_out`] is for those who write several
@@ -303,22 +311,33 @@ impl Header {
     }
 
     fn place(&self, tensor: Tensor) -> Result<Tensor, NativeError> {
-        let Some(found) = self.tensors.info(&tensor.name) else {
-            return Err(NativeError::NoTable(tensor.name));
+        let numbers = Some(tensor.numbers);
+        let (at, _) = self.tensor(&tensor.name, Dtype::F32, numbers)?;
+        Ok(Tensor { at, ..tensor })
+    }
+
+    /// The place of a tensor's first byte, and how many numbers it holds, which must be so many if that
+    /// is known.
+    pub(super) fn tensor(
+        &self,
+        name: &str,
+        dtype: Dtype,
+        numbers: Option<usize>,
+    ) -> Result<(u64, usize), NativeError> {
+        let Some(found) = self.tensors.info(name) else {
+            return Err(NativeError::NoTable(name.to_owned()));
         };
         // Checked not to overflow when the header was read.
-        let numbers: usize = found.shape.iter().product();
-        if found.dtype != Dtype::F32 || numbers != tensor.numbers {
+        let count: usize = found.shape.iter().product();
+        if found.dtype != dtype || numbers.is_some_and(|numbers| numbers != count) {
+            let some = numbers.map(|numbers| format!("{numbers} "));
             return Err(NativeError::Table {
-                table: tensor.name,
+                table: name.to_owned(),
                 found: format!("{:?} numbers of type {:?}", found.shape, found.dtype),
-                expected: tensor.numbers,
+                expected: format!("{}numbers of type {dtype:?}", some.unwrap_or_default()),
             });
         }
-        Ok(Tensor {
-            at: self.data + found.data_offsets.0 as u64,
-            ..tensor
-        })
+        Ok((self.data + found.data_offsets.0 as u64, count))
     }
 }
 

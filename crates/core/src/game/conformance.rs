@@ -124,7 +124,7 @@ fn check_symmetry<G: Game>(game: &G, board: &[u8]) {
 }
 
 mod tests {
-    use super::super::{Classic, Grid, Shape};
+    use super::super::{Classic, Grid, Shape, Small};
     use super::*;
 
     #[test]
@@ -136,7 +136,11 @@ mod tests {
     fn every_grid_conforms() {
         for rows in Shape::SIDES {
             for cols in Shape::SIDES {
-                conformance(&Grid::new(Shape::new(rows, cols).unwrap()), 3);
+                let shape = Shape::new(rows, cols).unwrap();
+                conformance(&Grid::new(shape), 3);
+                if let Some(small) = Small::new(shape) {
+                    conformance(&small, 3);
+                }
             }
         }
     }

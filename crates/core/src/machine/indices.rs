@@ -370,9 +370,35 @@ impl<'s, T> Found<'s, T> {
         eights.for_each(|eight| eight.into_iter().for_each(Spot::prefetch));
         rest.for_each(Spot::prefetch);
     }
+
+    /// The same for values that will be written soon: other processors give up their copies now, not when
+    /// the writing waits for it.
+    #[inline(always)]
+    pub fn prefetch_to_write(self, lane: usize) {
+        let (eights, rest) = self.lane(lane);
+        eights.for_each(|eight| eight.into_iter().for_each(Spot::prefetch_to_write));
+        rest.for_each(Spot::prefetch_to_write);
+    }
 }
 
 impl<T> Spot<'_, T> {
+    #[inline(always)]
+    fn prefetch_to_write(self) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch reads nothing into the program and cannot fault, and a processor without this one
+        // takes it for nothing. The intrinsic would become the other prefetch on most targets.
+        unsafe {
+            use std::arch::asm;
+            let (all, i) = self.operand();
+            if size_of::<T>() == 4 {
+                asm!("prefetchw [{} + 4*{}]", in(reg) all, in(reg) i, options(readonly, nostack, preserves_flags));
+            } else {
+                let at = all.wrapping_add(i);
+                asm!("prefetchw [{}]", in(reg) at, options(readonly, nostack, preserves_flags));
+            }
+        }
+    }
+
     #[inline(always)]
     fn prefetch(self) {
         #[cfg(target_arch = "x86_64")]
@@ -426,6 +452,7 @@ mod tests {
             indices.fill(1, 1000, |_| [0, 0, i, 0]);
             let found = slab.at(&indices);
             found.prefetch(2);
+            found.prefetch_to_write(2);
             let (_, mut rest) = found.lane(2);
             let (fast, slow) = (rest.next().unwrap().added_to(value), value + slab[i].get());
             assert!(fast.to_bits() == slow.to_bits() || (fast.is_nan() && slow.is_nan()));

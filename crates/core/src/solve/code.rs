@@ -1,90 +1,254 @@
 //! A position of a small board as a number: four bits a cell, the least of all its images.
+//!
+//! A symmetry moves cells by a few distances only: to flip three columns is to move one of them by two
+//! cells, one by none, one back by two. So an image is a few masks and rotations of the number.
 
-use crate::game::{After, GridBoard, Position, Shape, State};
+use std::sync::Arc;
 
-/// A position that is its cells and nothing else.
+use crate::game::{After, Game, GridBoard, Position, Shape, SmallBoard, State};
+
+/// A position that a number can hold.
 pub trait Packed: Position {
-    /// The position with these tile indices, one for every cell of the shape.
-    fn from_tiles(shape: Shape, tiles: &[u8]) -> Self;
-}
+    /// The bits of what a position holds beside its cells, such as a hint.
+    const EXTRA: u32 = 0;
 
-impl Packed for State<GridBoard> {
-    fn from_tiles(shape: Shape, tiles: &[u8]) -> Self {
-        State(board(shape, tiles))
+    /// What it holds beside its cells, as the image of this number has it (see [`Shape::symmetries`]):
+    /// a direction, for one, is turned with the board.
+    #[inline(always)]
+    fn extra(self, _image: usize) -> u64 {
+        0
     }
-}
 
-impl Packed for After<GridBoard> {
-    fn from_tiles(shape: Shape, tiles: &[u8]) -> Self {
-        After(board(shape, tiles))
+    /// Its cells in four bits each, the first one lowest.
+    #[inline(always)]
+    fn cells(self, shape: Shape) -> u64 {
+        let pack = |all, i| all << BITS | u64::from(self.cell(i));
+        (0..shape.cells()).rev().fold(0, pack)
     }
+
+    /// The position with these cells, and this beside them.
+    fn unpacked(shape: Shape, cells: u64, extra: u64) -> Self;
 }
 
-fn board(shape: Shape, tiles: &[u8]) -> GridBoard {
-    GridBoard::from_tiles(shape, tiles).expect("a tile for every cell")
+macro_rules! packed {
+    ($($position:ident),*) => {$(
+        impl Packed for $position<GridBoard> {
+            fn unpacked(shape: Shape, cells: u64, _extra: u64) -> Self {
+                let tile = |board: GridBoard, i| board.with(i, (cells >> (BITS * i as u32) & 15) as u8);
+                $position((0..shape.cells()).fold(GridBoard::empty(shape), tile))
+            }
+        }
+
+        impl Packed for $position<SmallBoard> {
+            #[inline(always)]
+            fn cells(self, _shape: Shape) -> u64 {
+                self.0.0
+            }
+
+            #[inline(always)]
+            fn unpacked(_shape: Shape, cells: u64, _extra: u64) -> Self {
+                $position(SmallBoard(cells))
+            }
+        }
+    )*};
 }
+
+packed!(State, After);
 
 /// From positions of one shape to codes and back.
 #[derive(Clone, Debug)]
 pub struct Code {
     shape: Shape,
-    /// For each image and each of its cells, where the board has the tile's bits.
-    images: Vec<Vec<u32>>,
+    flip_cols: Moves,
+    flip_rows: Moves,
+    /// Where rows may become columns.
+    transpose: Option<Moves>,
+    /// The sum of the faces of every two cells.
+    pairs: Arc<[u64; 256]>,
 }
 
-/// Bits of a cell: tiles up to index 15.
+/// Bits of a cell.
 const BITS: u32 = 4;
 
 impl Code {
-    /// The code of a shape, if a number has room for it.
-    pub fn new(shape: Shape) -> Option<Self> {
-        let fits = shape.cells() as u32 * BITS <= u64::BITS;
-        let bits = |cells: Vec<usize>| cells.into_iter().map(|cell| cell as u32 * BITS);
+    /// The largest tile index that fits into a cell.
+    pub const LARGEST: u8 = 15;
+
+    /// The code of a game's positions, if a number has room for them.
+    pub fn new<G: Game<State: Packed, After: Packed>>(game: &G) -> Option<Self> {
+        let shape = game.shape();
+        let extra = G::State::EXTRA.max(G::After::EXTRA);
+        let fits = shape.cells() as u32 * BITS + extra <= u64::BITS;
+        // The order of symmetries: columns flipped, rows flipped, transposed.
+        let symmetries = shape.symmetries();
         fits.then(|| Self {
             shape,
-            images: shape
-                .symmetries()
-                .into_iter()
-                .map(|cells| bits(cells).collect())
-                .collect(),
+            flip_cols: Moves::new(&symmetries[1]),
+            flip_rows: Moves::new(&symmetries[2]),
+            transpose: symmetries.get(4).map(|cells| Moves::new(cells)),
+            pairs: Arc::new(std::array::from_fn(|two| {
+                game.face(two as u8 & 15) + game.face(two as u8 >> BITS)
+            })),
         })
+    }
+
+    /// The board.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How many images a position has, of which some may be equal.
+    pub fn symmetries(&self) -> usize {
+        if self.transpose.is_some() { 8 } else { 4 }
     }
 
     /// The code of a position: the same for all its images, and for no other position of its kind.
+    #[inline]
     pub fn of<P: Packed>(&self, position: P) -> u64 {
-        self.images_of(position).min().unwrap_or(0)
+        let images = self.images_of(position);
+        let images = &images[..self.symmetries()];
+        images
+            .iter()
+            .fold(u64::MAX, |least, &image| least.min(image))
+    }
+
+    /// A position as a number that no other position of its kind has, not even an image. [`Code::position`]
+    /// leads back to it.
+    #[inline]
+    pub fn exact<P: Packed>(&self, position: P) -> u64 {
+        let extra = if P::EXTRA > 0 {
+            position.extra(0) << self.cells()
+        } else {
+            0
+        };
+        position.cells(self.shape) | extra
     }
 
     /// A position with this code.
+    #[inline]
     pub fn position<P: Packed>(&self, code: u64) -> P {
-        P::from_tiles(self.shape, &self.tiles(code)[..self.shape.cells()])
+        let cells = self.cells_of(code);
+        let extra = code.checked_shr(self.cells()).unwrap_or(0);
+        P::unpacked(self.shape, cells, extra)
     }
 
     /// The tile indices by rows.
+    #[inline]
     pub fn tiles(&self, code: u64) -> [u8; 16] {
-        std::array::from_fn(|i| (code >> (BITS * i as u32) & 15) as u8)
-    }
-
-    /// How many different positions have this code.
-    pub fn images(&self, code: u64) -> usize {
-        let mut images: Vec<u64> = self.turned(code).collect();
-        images.sort_unstable();
-        images.dedup();
-        images.len()
-    }
-
-    fn images_of<P: Packed>(&self, position: P) -> impl Iterator<Item = u64> {
-        let cells = 0..self.shape.cells();
-        let packed = cells.fold(0, |all, i| {
-            all | u64::from(position.cell(i)) << (BITS * i as u32)
-        });
-        self.turned(packed)
-    }
-
-    fn turned(&self, packed: u64) -> impl Iterator<Item = u64> {
-        self.images.iter().map(move |from| {
-            let cells = from.iter().rev();
-            cells.fold(0, |image, bits| image << BITS | packed >> bits & 15)
+        let cells = self.shape.cells();
+        std::array::from_fn(|i| {
+            if i < cells {
+                (code >> (BITS * i as u32) & 15) as u8
+            } else {
+                0
+            }
         })
+    }
+
+    /// The sum of the tiles' faces.
+    #[inline]
+    pub fn sum(&self, code: u64) -> u64 {
+        let mut sum = 0;
+        for pair in 0..self.shape.cells().div_ceil(2) as u32 {
+            sum += self.pairs[usize::from((self.cells_of(code) >> (2 * BITS * pair)) as u8)];
+        }
+        sum
+    }
+
+    /// How many different positions have the code of this one.
+    pub fn count_images<P: Packed>(&self, position: P) -> usize {
+        let images = self.images_of(position);
+        let images = &images[..self.symmetries()];
+        let is_new = |&(n, image): &(usize, &u64)| !images[..n].contains(image);
+        images.iter().enumerate().filter(is_new).count()
+    }
+
+    #[inline(always)]
+    fn cells_of(&self, code: u64) -> u64 {
+        code & u64::MAX >> (u64::BITS - self.cells())
+    }
+
+    /// Bits of all cells.
+    fn cells(&self) -> u32 {
+        self.shape.cells() as u32 * BITS
+    }
+
+    /// All images with what is beside their cells, in the order of symmetries; a rectangle has four.
+    #[inline(always)]
+    fn images_of<P: Packed>(&self, position: P) -> [u64; 8] {
+        let mut images = self.turned(position.cells(self.shape));
+        if P::EXTRA > 0 {
+            for (n, image) in images.iter_mut().enumerate().take(self.symmetries()) {
+                *image |= position.extra(n) << self.cells();
+            }
+        }
+        images
+    }
+
+    #[inline(always)]
+    fn turned(&self, cells: u64) -> [u64; 8] {
+        let flipped = self.flip_rows.of(cells);
+        let upright @ [a, b, c, d] = [
+            cells,
+            self.flip_cols.of(cells),
+            flipped,
+            self.flip_cols.of(flipped),
+        ];
+        let [e, f, g, h] = match &self.transpose {
+            Some(transpose) => upright.map(|cells| transpose.of(cells)),
+            None => upright,
+        };
+        [a, b, c, d, e, f, g, h]
+    }
+}
+
+/// A symmetry as cells that move by the same distance.
+#[derive(Clone, Debug)]
+struct Moves(Arc<[(u64, u32)]>);
+
+impl Moves {
+    /// From the cell that each cell of the image shows.
+    fn new(sources: &[usize]) -> Self {
+        let mut moves: Vec<(u64, u32)> = Vec::new();
+        for (to, &from) in sources.iter().enumerate() {
+            let left = (to as u32 * BITS).wrapping_sub(from as u32 * BITS) % u64::BITS;
+            let mask = 15 << (from as u32 * BITS);
+            match moves.iter_mut().find(|(_, other)| *other == left) {
+                Some((all, _)) => *all |= mask,
+                None => moves.push((mask, left)),
+            }
+        }
+        Self(moves.into())
+    }
+
+    #[inline(always)]
+    fn of(&self, cells: u64) -> u64 {
+        let moved = |image, &(mask, left): &(u64, u32)| image | (cells & mask).rotate_left(left);
+        self.0.iter().fold(0, moved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::Grid;
+    use crate::random::game_rng;
+
+    #[test]
+    fn images_are_the_symmetries_of_the_shape() {
+        for (rows, cols) in [(2, 2), (2, 3), (3, 2), (3, 3), (2, 5), (5, 3), (4, 4)] {
+            let shape = Shape::new(rows, cols).unwrap();
+            let code = Code::new(&Grid::new(shape)).unwrap();
+            let bits = BITS * shape.cells() as u32;
+            let board = game_rng(1, 2).bits() >> (u64::BITS - bits);
+            let symmetries = shape.symmetries();
+            assert_eq!(symmetries.len(), code.symmetries());
+            for (image, symmetry) in code.turned(board).into_iter().zip(symmetries) {
+                let image = code.tiles(image);
+                for (i, &source) in symmetry.iter().enumerate() {
+                    assert_eq!(image[i], code.tiles(board)[source], "{shape}");
+                }
+            }
+        }
     }
 }

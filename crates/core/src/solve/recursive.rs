@@ -4,32 +4,34 @@
 
 use std::collections::HashMap;
 
-use super::Goal;
+use super::{Aim, Ending};
 use crate::game::Game;
 
 /// Values of states as they were asked for.
 pub struct Recursive<G: Game> {
     game: G,
-    goal: Goal,
+    ending: Ending,
+    aim: Aim,
     values: HashMap<G::State, f64>,
 }
 
 impl<G: Game> Recursive<G> {
     /// Nothing is known yet.
-    pub fn new(game: G, goal: Goal) -> Self {
+    pub fn new(game: G, ending: Ending, aim: Aim) -> Self {
         Self {
             game,
-            goal,
+            ending,
+            aim,
             values: HashMap::new(),
         }
     }
 
     /// The value of the start of a game.
     pub fn start(&mut self) -> f64 {
-        let game = self.game;
-        let mut mean = 0.0;
-        game.for_each_start(|state, chance| mean += chance * self.value(state));
-        mean
+        let mut next = Vec::new();
+        self.game
+            .for_each_start(|state, chance| next.push((state, chance)));
+        self.aim.goal.bounded(self.expected(&next))
     }
 
     /// The value of a state.
@@ -38,18 +40,29 @@ impl<G: Game> Recursive<G> {
             return value;
         }
         let game = self.game;
-        let value = self.goal.settled(&game, state).unwrap_or_else(|| {
-            let mut best: Option<f64> = None;
-            for (_, after, reward) in game.slides(state).legal() {
-                let mut mean = 0.0;
-                game.for_each_spawn(after, |next, chance| mean += chance * self.value(next));
-                let total = self.goal.total(reward, mean);
-                best = Some(best.map_or(total, |best| best.max(total)));
+        let value = match self.aim.goal.settled(&game, state) {
+            Some(value) => value,
+            None if self.ending.is_over(&game, state) => 0.0,
+            None => {
+                let mut best: Option<f64> = None;
+                for (_, after, reward) in game.slides(state).legal() {
+                    let mut next = Vec::new();
+                    game.for_each_spawn(after, |state, chance| next.push((state, chance)));
+                    let total = self.aim.goal.total(reward, self.expected(&next));
+                    best = Some(best.map_or(total, |best| best.max(total)));
+                }
+                best.unwrap_or(0.0)
             }
-            best.unwrap_or(0.0)
-        });
+        };
         self.values.insert(state, value);
         value
+    }
+
+    fn expected(&mut self, next: &[(G::State, f64)]) -> f64 {
+        let chance = self.aim.chance;
+        next.iter().fold(chance.nothing(), |all, &(state, p)| {
+            chance.and(all, self.value(state), p)
+        })
     }
 
     /// All that is known.

@@ -1,7 +1,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::*;
-use crate::game::{Grid, Shape};
+use crate::game::{Grid, Shape, Small};
+use crate::random::game_rng;
 
 const SCORE: Goal = Goal::Score { discount: 1.0 };
 
@@ -9,12 +10,20 @@ fn grid(rows: usize, cols: usize) -> Grid {
     Grid::new(Shape::new(rows, cols).unwrap())
 }
 
-/// Every layer upwards, then every value downwards, on one thread.
-fn by_layers(game: Grid, goal: Goal) -> (Solver<Grid>, HashMap<u64, f64>) {
-    let solver = Solver::new(game, goal).unwrap();
+fn mean(goal: Goal) -> Aim {
+    let chance = Chance::Mean;
+    Aim { goal, chance }
+}
+
+/// Every layer upwards, then every value downwards, on one thread and the fast board.
+fn by_layers(shape: Shape, ending: Ending, aim: Aim) -> (Solver<Small>, HashMap<u64, f64>) {
+    let solver = Solver::new(Small::new(shape).unwrap(), ending).unwrap();
     let mut waiting: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (state, _) in solver.starts() {
-        waiting.entry(solver.sum(state)).or_default().push(state);
+        waiting
+            .entry(solver.code().sum(state))
+            .or_default()
+            .push(state);
     }
     let mut layers = Vec::new();
     while let Some((sum, states)) = waiting.pop_first() {
@@ -27,32 +36,30 @@ fn by_layers(game: Grid, goal: Goal) -> (Solver<Grid>, HashMap<u64, f64>) {
     }
     let mut values = HashMap::new();
     for layer in layers.iter().rev() {
-        let afters: HashMap<u64, f64> = solver
-            .afters(&layer.states)
-            .into_iter()
-            .map(|after| (after, solver.after_value(after, |state| values[&state])))
-            .collect();
+        let value = |after| solver.after_value(aim.chance, after, |state| values[&state]);
+        let afters = solver.afters(&layer.states).into_iter();
+        let afters: HashMap<u64, f64> = afters.map(|after| (after, value(after))).collect();
         for &state in &layer.states {
-            values.insert(state, solver.state_value(state, |after| afters[&after]));
+            let value = solver.state_value(aim.goal, state, |after| afters[&after]);
+            values.insert(state, value);
         }
     }
     (solver, values)
 }
 
-fn start(solver: &Solver<Grid>, values: &HashMap<u64, f64>) -> f64 {
+fn start(solver: &Solver<Small>, chance: Chance, values: &HashMap<u64, f64>) -> f64 {
     let starts = solver.starts();
-    starts
-        .iter()
-        .map(|(state, chance)| chance * values[state])
-        .sum()
+    starts.iter().fold(chance.nothing(), |all, (state, p)| {
+        chance.and(all, values[state], *p)
+    })
 }
 
 /// The known values, to all digits given.
 #[test]
 fn two_by_two() {
     let value = |goal| {
-        let (solver, values) = by_layers(grid(2, 2), goal);
-        start(&solver, &values)
+        let (solver, values) = by_layers(grid(2, 2).shape(), Ending::Stuck, mean(goal));
+        start(&solver, Chance::Mean, &values)
     };
     let near =
         |found: f64, known: f64, digit: f64| assert!((found - known).abs() < digit, "{found}");
@@ -65,19 +72,36 @@ fn two_by_two() {
 
 #[test]
 fn layers_and_the_definition_agree_on_every_position() {
-    let goals = [
-        SCORE,
-        Goal::Score { discount: 0.9 },
-        Goal::Reach(4),
-        Goal::Reach(5),
+    let aims = [
+        (Ending::Stuck, mean(SCORE)),
+        (Ending::Stuck, mean(Goal::Score { discount: 0.9 })),
+        (Ending::Stuck, mean(Goal::Reach(4))),
+        (Ending::Tile(4), mean(Goal::Reach(4))),
+        (Ending::Tile(5), mean(Goal::Reach(5))),
+        (Ending::Tile(5), mean(SCORE)),
+        (
+            Ending::Stuck,
+            Aim {
+                goal: SCORE,
+                chance: Chance::Worst,
+            },
+        ),
+        (
+            Ending::Tile(5),
+            Aim {
+                goal: SCORE,
+                chance: Chance::Best,
+            },
+        ),
     ];
     for (rows, cols) in [(2, 2), (2, 3), (3, 2)] {
-        for goal in goals {
+        for (ending, aim) in aims {
             let game = grid(rows, cols);
-            let (solver, values) = by_layers(game, goal);
-            let mut slow = Recursive::new(game, goal);
+            let (solver, values) = by_layers(game.shape(), ending, aim);
+            let mut slow = Recursive::new(game, ending, aim);
             let value = slow.start();
-            assert!((start(&solver, &values) - value).abs() <= 1e-12 * value.max(1.0));
+            let found = start(&solver, aim.chance, &values);
+            assert!((found - value).abs() <= 1e-12 * value.max(1.0));
             let mut images: HashMap<u64, usize> = HashMap::new();
             for (&state, &value) in slow.values() {
                 let code = solver.code().of(state);
@@ -85,16 +109,51 @@ fn layers_and_the_definition_agree_on_every_position() {
                 assert!((fast - value).abs() <= 1e-12 * value.max(1.0), "{state:?}");
                 *images.entry(code).or_default() += 1;
             }
-            assert_eq!(images.len(), values.len(), "{rows}x{cols} {goal:?}");
-            for (code, count) in images {
-                assert_eq!(solver.code().images(code), count);
+            // The definition stops where a value is settled, the layers only where the game does.
+            let all_listed =
+                ending != Ending::Stuck || aim.goal.settled(&game, over(&game)).is_none();
+            assert_eq!(
+                images.len() == values.len(),
+                all_listed,
+                "{rows}x{cols} {aim:?}"
+            );
+            for (code, count) in images.into_iter().filter(|_| all_listed) {
+                assert_eq!(solver.count_images(code), count);
             }
+        }
+    }
+}
+
+/// A state with the largest tile there is.
+fn over(game: &Grid) -> <Grid as Game>::State {
+    let mut tiles = vec![0; game.shape().cells()];
+    tiles[0] = game.largest_tile();
+    game.state(&tiles).unwrap()
+}
+
+/// Random positions of 3x3 that are nearly over, so that the definition can be followed to the end.
+#[test]
+fn late_positions_of_3x3_agree_with_the_definition() {
+    let game = grid(3, 3);
+    let ending = Ending::Tile(5);
+    for aim in [mean(SCORE), mean(Goal::Reach(5))] {
+        let (solver, values) = by_layers(game.shape(), ending, aim);
+        let mut slow = Recursive::new(game, ending, aim);
+        let mut codes: Vec<u64> = values.keys().copied().collect();
+        codes.sort_unstable_by_key(|&code| (solver.code().sum(code), code));
+        let mut rng = game_rng(1, 1);
+        for _ in 0..300 {
+            let late = codes.len() / 2 + rng.bits() as usize % (codes.len() / 2);
+            let value = slow.value(solver.code().position(codes[late]));
+            let found = values[&codes[late]];
+            assert!((found - value).abs() <= 1e-12 * value.max(1.0), "{aim:?}");
         }
     }
 }
 
 #[test]
 fn a_board_with_more_than_16_cells_has_no_code() {
-    assert!(Solver::new(grid(4, 4), SCORE).is_some());
-    assert!(Solver::new(grid(4, 5), SCORE).is_none());
+    assert!(Solver::new(grid(4, 4), Ending::Stuck).is_some());
+    assert!(Solver::new(grid(2, 5), Ending::Stuck).is_some());
+    assert!(Solver::new(grid(4, 5), Ending::Stuck).is_none());
 }

@@ -1,0 +1,115 @@
+//! `afterstate solve`: what is the best play worth?
+
+use std::fmt::Write;
+
+use afterstate_lab::recipe::parse_board;
+use afterstate_lab::registry::shape;
+use afterstate_lab::solve::{Doing, Plan, Report, Solution, Stage, solve};
+
+use super::shown;
+use crate::args::SolveArgs;
+use crate::interrupt;
+use crate::output::{grouped, note, print, print_json};
+use crate::progress::Parts;
+
+pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
+    let (rows, cols) = parse_board(&args.board)?;
+    let shape = shape(rows, cols)?;
+    if let Some(path) = &args.out {
+        Solution::can_be_written(path)?;
+    }
+    interrupt::listen()?;
+    let parts = Parts::new();
+    let solved = solve(&Plan {
+        game: &args.game,
+        shape,
+        target: args.target,
+        discount: args.discount,
+        luck: args.min_avg_max,
+        threads: args.threads.into(),
+        memory: None,
+        seen: &|stage| show(&parts, stage),
+        stop: &interrupt::asked,
+    });
+    parts.finish();
+    let Some(solved) = solved? else {
+        note("stopped: nothing was written");
+        return Ok(());
+    };
+    if let Some(path) = &args.out {
+        note("writing");
+        solved.solution.write(path)?;
+    }
+    if args.json {
+        return print_json(&solved.report());
+    }
+    let mut text = table(&solved.report());
+    if let Some(path) = &args.out {
+        let path = shown(path);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "\nkept in {path}; ask it:  afterstate analyze BOARD --solution {path}"
+        );
+    }
+    print(text)
+}
+
+fn show(parts: &Parts, stage: Stage) {
+    let doing = match stage.doing {
+        Doing::Listing => "listing",
+        Doing::Score => "score",
+        Doing::Win => "chance of the target",
+        Doing::Worst => "score with the worst luck",
+        Doing::Best => "score with the best luck",
+    };
+    parts.show(doing, stage.done, stage.states);
+}
+
+/// The figures as people read them, the values with all digits that may be right.
+fn table(report: &Report) -> String {
+    let r = report;
+    let mut text = format!("{} on {}", r.game, r.board);
+    // Writing to a string cannot fail.
+    let _ = match r.target {
+        Some(target) if r.ends_at_target => {
+            writeln!(
+                text,
+                ", ending with the {target}-tile: all figures are of this shorter game"
+            )
+        }
+        _ => writeln!(text),
+    };
+    let mut row = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<24} {value}");
+    };
+    row(
+        "positions",
+        format!(
+            "{}, up to symmetry {}",
+            grouped(r.states as f64),
+            grouped(r.canonical_states as f64)
+        ),
+    );
+    let discounted = if r.discount < 1.0 {
+        format!("  (discount {})", r.discount)
+    } else {
+        String::new()
+    };
+    row(
+        "best expected score",
+        format!("{:.11}{discounted}", r.expected_score),
+    );
+    if let (Some(min), Some(max)) = (r.min_score, r.max_score) {
+        row("with the worst luck", format!("{min:.11}"));
+        row("with the best luck", format!("{max:.11}"));
+    }
+    if let (Some(target), Some(probability)) = (r.target, r.win_probability) {
+        row(
+            &format!("chance of {target} at best"),
+            format!("{probability:.11}"),
+        );
+    }
+    row("seconds", format!("{:.1}", r.seconds));
+    text
+}

@@ -1,0 +1,238 @@
+//! `solve` and `analyze --solution`: exact values, kept in files that are whole or not there.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::common::{Dice, Done, Lab};
+
+fn number(json: &Value) -> f64 {
+    json.as_f64().unwrap_or_else(|| panic!("a number: {json}"))
+}
+
+fn near(found: &Value, known: f64, digit: f64) {
+    assert!((number(found) - known).abs() < digit, "{found}");
+}
+
+/// The known values, to all digits given.
+#[test]
+fn two_by_two() {
+    let lab = Lab::new();
+    let solve = |more: &str| {
+        lab.run(&format!("solve --game 2048 --board 2x2 --json {more}"))
+            .json()
+    };
+    let json = solve("--min-avg-max");
+    near(&json["expected_score"], 66.964_149_457_10, 5e-12);
+    assert_eq!(json["states"], 662);
+    assert_eq!(json["canonical_states"], 110);
+    assert_eq!(json["min_score"], 8.0);
+    assert_eq!(json["max_score"], 180.0);
+    assert_eq!(json["win_probability"], Value::Null);
+    for (target, known) in [
+        (8, 1.0),
+        (16, 0.962_511_253_75),
+        (32, 0.082_887_289_07),
+        (64, 0.0),
+    ] {
+        let json = solve(&format!("--target {target}"));
+        near(&json["win_probability"], known, 5e-12);
+        near(&json["expected_score"], 66.964_149_457_10, 5e-12);
+        assert_eq!(json["ends_at_target"], false);
+        assert_eq!(json["target"], target);
+    }
+    let discounted = number(&solve("--discount 0.9")["expected_score"]);
+    assert!(discounted > 10.0 && discounted < 66.0);
+    let text = lab.run("solve --board 2x2 --target 16").succeeds().stdout;
+    for words in ["662", "110", "66.96414945710", "0.96251125375"] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+}
+
+#[test]
+fn threads_and_turned_boards_change_nothing() {
+    let lab = Lab::new();
+    let solve = |args: &str| {
+        let mut json = lab.run(&format!("solve --json --target 64 {args}")).json();
+        json["seconds"].take();
+        json
+    };
+    let one = solve("--board 2x3 --threads 1");
+    assert_eq!(one, solve("--board 2x3 --threads 2"));
+    let turned = solve("--board 3x2");
+    assert_eq!(one["states"], turned["states"]);
+    near(
+        &turned["expected_score"],
+        number(&one["expected_score"]),
+        1e-9,
+    );
+}
+
+#[test]
+fn what_cannot_be_solved_is_refused() {
+    let lab = Lab::new();
+    lab.refuses("solve --board 4x4", &["--target", "131072", "32768"]);
+    lab.refuses("solve --board 3x4", &["memory", "--target"]);
+    lab.refuses("solve --board 3x4 --json --out x", &["memory"]);
+    lab.refuses("solve --board 4x4 --target 2048", &["memory"]);
+    lab.refuses("solve --board 5x5 --target 8", &["16"]);
+    lab.refuses("solve --board 9x9", &["2x2 to 5x5"]);
+    lab.refuses("solve --board three", &["three"]);
+    lab.refuses("solve --board 2x2 --target 12", &["12", "2, 4, 8"]);
+    lab.refuses("solve --board 2x2 --discount 2", &["from 0 to 1"]);
+    lab.refuses("solve --board 2x2 --game chess", &["unknown game", "2048"]);
+    lab.refuses("solve --board 2x2 --out missing/x", &["missing/x"]);
+    lab.refuses("solve --board 2x2 --out .", &["cannot write"]);
+}
+
+#[test]
+fn a_small_target_makes_a_large_board_finite() {
+    let lab = Lab::new();
+    let json = lab.run("solve --board 3x4 --target 8 --json").json();
+    assert_eq!(json["ends_at_target"], true);
+    near(&json["win_probability"], 1.0, 1e-9);
+    let text = lab
+        .run("solve --board 4x4 --target 8 --out s")
+        .succeeds()
+        .stdout;
+    assert!(text.contains("ending with the 8-tile"), "{text}");
+    let over = "analyze 8,0,0,0/0,0,0,0/0,0,0,0/2,0,0,2 --solution s";
+    let text = lab.run(over).succeeds().stdout;
+    assert!(text.contains("the game is over"), "{text}");
+}
+
+/// A lab with a solved 2x3 board.
+fn solved() -> Lab {
+    let lab = Lab::new();
+    lab.run("solve --board 2x3 --target 64 --out s").succeeds();
+    assert_eq!(lab.names("."), ["s"], "and nothing else");
+    lab
+}
+
+#[test]
+fn analyze_gives_exact_values() {
+    let lab = solved();
+    let board = "2,2,0/0,0,4";
+    let json = lab
+        .run(&format!("analyze {board} --solution s --json"))
+        .json();
+    let moves = json["moves"].as_array().expect("moves");
+    assert_eq!(moves.len(), 4);
+    let legal = moves.iter().filter(|m| m["legal"] == true);
+    let best = legal.map(|m| {
+        near(
+            &m["total"],
+            number(&m["reward"]) + number(&m["value"]),
+            1e-9,
+        );
+        assert!((0.0..=1.0).contains(&number(&m["win_probability"])));
+        number(&m["total"])
+    });
+    let best = best.fold(0.0, f64::max);
+    let chosen = moves.iter().find(|m| m["direction"] == json["best"]);
+    near(&chosen.expect("the best")["total"], best, 1e-12);
+    let text = lab
+        .run(&format!("analyze {board} --solution s"))
+        .succeeds()
+        .stdout;
+    assert!(
+        text.contains("<- best") && text.contains("chance of 64"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_board_and_its_image_are_worth_the_same() {
+    let lab = solved();
+    let best = |board: &str| {
+        let json = lab
+            .run(&format!("analyze {board} --solution s --json"))
+            .json();
+        let totals = json["moves"].as_array().expect("moves").iter();
+        totals
+            .filter_map(|m| m["total"].as_f64())
+            .fold(0.0, f64::max)
+    };
+    assert_eq!(best("2,4,0/8,0,0"), best("0,0,8/0,4,2"));
+}
+
+fn batch(lab: &Lab, args: &str, lines: &[u8]) -> Done {
+    let mut command = lab.command(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut running = command.stderr(Stdio::piped()).spawn().expect("the program");
+    let mut input = running.stdin.take().expect("its input");
+    input.write_all(lines).expect("it reads");
+    drop(input);
+    Done::of(args, running.wait_with_output().expect("its end"))
+}
+
+#[test]
+fn a_batch_is_answered_line_by_line() {
+    let lab = solved();
+    let boards = "2,2,0/0,0,4\n2,0,0/0,2,0\r\n".repeat(2000);
+    let done = batch(&lab, "analyze --batch --solution s", boards.as_bytes()).succeeds();
+    let answers: Vec<&str> = done.stdout.lines().collect();
+    assert_eq!(answers.len(), 4000);
+    let asked = lab.run("analyze 2,2,0/0,0,4 --solution s --json").json();
+    let answer: Value = serde_json::from_str(answers[3998]).expect("JSON");
+    assert_eq!(answer, asked);
+
+    let mixed = b"2,2,0/0,0,4\n\n8,0,0/0,0,8\n\xff\xfe\n2,0,0/0,2,0";
+    let done = batch(&lab, "analyze --batch --solution s", mixed).ends_with(2);
+    let answers: Vec<Value> = done
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let faults: Vec<bool> = answers.iter().map(|a| a["error"].is_string()).collect();
+    assert_eq!(faults, [false, true, true, true, false]);
+    assert!(done.stderr.contains("3 of 5 lines"), "{}", done.stderr);
+
+    let long = [b"2,".repeat(100_000), b"\n2,0,0/0,2,0\n".to_vec()].concat();
+    let done = batch(&lab, "analyze --batch --solution s", &long).ends_with(2);
+    assert_eq!(done.stdout.lines().count(), 2);
+}
+
+/// Models answer batches, too.
+#[test]
+fn a_model_answers_a_batch() {
+    let lab = Lab::new();
+    lab.train("run", 20, "");
+    let board = "2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2";
+    let asked = lab
+        .run(&format!("analyze {board} --model run --json"))
+        .json();
+    let done = batch(&lab, "analyze --batch --model run", board.as_bytes()).succeeds();
+    let answer: Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert_eq!(answer, asked);
+}
+
+#[test]
+fn files_that_are_no_solutions_are_refused() {
+    let lab = solved();
+    let refuse = |file: &str, words: &[&str]| {
+        lab.refuses(&format!("analyze 2,0,0/0,2,0 --solution {file}"), words);
+        lab.refuses(&format!("analyze --batch --solution {file}"), words);
+    };
+    refuse("missing", &["No such file", "missing"]);
+    refuse("/dev/zero", &["/dev/zero"]);
+    lab.write("empty", "");
+    refuse("empty", &["empty is not a usable solution"]);
+    lab.train("run", 20, "--board 2x3 --set tuples=012");
+    refuse(
+        "run/model.safetensors",
+        &["not a usable solution", "`solution`"],
+    );
+    lab.refuses("analyze 2,0,0/0,2,0 --model s", &["not a usable model"]);
+    lab.refuses("analyze 8,0,0/0,8,0 --solution s", &["not in the solution"]);
+    lab.refuses("analyze 2,0/0,2 --solution s", &["2 rows of 3 tiles"]);
+
+    let whole = lab.bytes("s");
+    let mut dice = Dice::new(7);
+    for _ in 0..20 {
+        let length = dice.below(whole.len() as u64) as usize;
+        lab.write("cut", &whole[..length]);
+        refuse("cut", &["cut is not a usable solution"]);
+    }
+}

@@ -1,0 +1,340 @@
+//! Exact values of small boards: all that play can come to, on every core, within the memory there is.
+//!
+//! `list upwards by layers of the tile sum -> value downwards, once for each aim -> Solution -> file`
+//!
+//! The rules are those of `afterstate::solve`; here are threads, memory, progress and files. The values do
+//! not depend on the number of threads: layers are worked on in parts of a fixed size, and every number is
+//! computed by one thread in one order.
+
+mod against;
+mod ask;
+mod error;
+mod estimate;
+mod file;
+mod layers;
+mod list;
+mod solution;
+mod table;
+#[cfg(test)]
+mod tests;
+mod value;
+mod work;
+
+use std::time::Instant;
+
+use afterstate::game::{Game, Shape};
+use afterstate::solve::{Aim, Chance, Code, Ending, Goal, Packed, Solver};
+use serde::Serialize;
+
+pub use against::{Comparison, Measure, measure};
+pub use error::{FileError, SolveError};
+pub use layers::Layers;
+pub use solution::{About, Solution, Target};
+
+use crate::LabError;
+use crate::registry::{OnGame, available_memory, on_game};
+use crate::share::threads;
+use estimate::{Boards, Memory};
+use work::{Stopped, Work};
+
+/// What to solve.
+pub struct Plan<'a> {
+    /// The game, by its name in [`crate::registry::GAMES`].
+    pub game: &'a str,
+    /// The board.
+    pub shape: Shape,
+    /// The face value of a tile to reach.
+    pub target: Option<u64>,
+    /// What later rewards count, from 0 to 1.
+    pub discount: f64,
+    /// Whether to find the score with the worst and with the best luck, too.
+    pub luck: bool,
+    /// Threads that work at once; 0 means one for each core.
+    pub threads: usize,
+    /// The most memory to take, in bytes; what is free if there is no limit.
+    pub memory: Option<u64>,
+    /// Told now and then how far it is.
+    pub seen: &'a (dyn Fn(Stage) + Sync),
+    /// Asked now and then.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Where a solution is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stage {
+    /// What is being done.
+    pub doing: Doing,
+    /// How much of that is done, from 0 to 1; for listing an estimate.
+    pub done: f64,
+    /// States listed or valued, up to symmetry.
+    pub states: u64,
+}
+
+/// What is done on the way to a solution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// Listing all states.
+    Listing,
+    /// Working out what they are worth.
+    Score,
+    /// How likely they come to the target.
+    Win,
+    /// What they are worth if the worst tiles come.
+    Worst,
+    /// And if the best ones come.
+    Best,
+}
+
+/// A solved game, and what else was found.
+pub struct Solved {
+    /// The solution.
+    pub solution: Solution,
+    /// The score from the start with the worst and with the best luck, if asked for.
+    pub luck: Option<[f64; 2]>,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// The figures of a solution; the JSON of `solve --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// The game.
+    pub game: String,
+    /// The board, as in `3x3`.
+    pub board: String,
+    /// States that play can come to: positions in which the player is to move, or the game is over.
+    pub states: u64,
+    /// The same, with all images of a board counted once.
+    pub canonical_states: u64,
+    /// What the best play for the score earns on average.
+    pub expected_score: f64,
+    /// What later rewards count.
+    pub discount: f64,
+    /// The tile to reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<u64>,
+    /// How likely the best play for the target comes to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub win_probability: Option<f64>,
+    /// Whether the solved game ends with the target; the figures are then those of this shorter game.
+    pub ends_at_target: bool,
+    /// The score if the worst tiles come, against the best play.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_score: Option<f64>,
+    /// The score if the best tiles come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_score: Option<f64>,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl Solved {
+    /// The figures.
+    pub fn report(&self) -> Report {
+        let about = self.solution.about();
+        Report {
+            game: about.game.clone(),
+            board: about.shape.to_string(),
+            states: about.states,
+            canonical_states: self.solution.layers().codes().len() as u64,
+            expected_score: about.expected_score,
+            discount: about.discount,
+            target: about.target.map(|target| target.face),
+            win_probability: about.target.map(|target| target.probability),
+            ends_at_target: about.ends_at_target(),
+            min_score: self.luck.map(|[min, _]| min),
+            max_score: self.luck.map(|[_, max]| max),
+            seconds: self.seconds,
+        }
+    }
+}
+
+/// Solves a game; `None` if it was stopped.
+///
+/// # Errors
+/// When the game is unknown, or too large for the memory there is: at once if that is certain, else as soon
+/// as it shows.
+pub fn solve(plan: &Plan<'_>) -> Result<Option<Solved>, LabError> {
+    if !(0.0..=1.0).contains(&plan.discount) {
+        return Err(SolveError::Discount(plan.discount).into());
+    }
+    let target = plan.target.map(|face| tile_of(plan.game, plan.shape, face));
+    let target = target.transpose()?;
+    match on_game(plan.game, plan.shape, Solve { plan, target })? {
+        Ok(solved) => Ok(Some(solved)),
+        Err(Halt::Stopped) => Ok(None),
+        Err(Halt::Failed(error)) => Err(error.into()),
+    }
+}
+
+/// The index of the tile with this face.
+fn tile_of(game: &str, shape: Shape, face: u64) -> Result<u8, LabError> {
+    let known = on_game(game, shape, Faces)?;
+    let tile = known.iter().position(|&known| known == face);
+    let tile = tile.map(|tile| tile as u8 + 1);
+    tile.ok_or(SolveError::Target { found: face, known }.into())
+}
+
+/// The face values of all tiles that a solution can hold, from the smallest.
+struct Faces;
+
+impl OnGame for Faces {
+    type Output = Vec<u64>;
+
+    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
+        (1..=Code::LARGEST).map(|tile| game.face(tile)).collect()
+    }
+}
+
+/// Why there is no solution.
+enum Halt {
+    Stopped,
+    Failed(SolveError),
+}
+
+impl From<Stopped> for Halt {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
+}
+
+impl From<SolveError> for Halt {
+    fn from(error: SolveError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+struct Solve<'a> {
+    plan: &'a Plan<'a>,
+    target: Option<u8>,
+}
+
+impl OnGame for Solve<'_> {
+    type Output = Result<Solved, Halt>;
+
+    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
+        let begun = Instant::now();
+        let memory = Memory {
+            limit: self.plan.memory.unwrap_or_else(available_memory),
+            values: 1 + u64::from(self.target.is_some() || self.plan.luck),
+        };
+        let work = Work {
+            threads: threads(self.plan.threads),
+            stop: self.plan.stop,
+        };
+        let (solver, ending, boards) = self.choose(game, &memory)?;
+        let (layers, states) = list::list(&solver, &work, &memory, |sum, states| {
+            self.tell(Doing::Listing, boards.share(sum), states);
+        })?;
+        let valued = |doing, aim| self.value(&solver, &layers, &work, doing, aim);
+        let luck = if self.plan.luck {
+            let (min, _) = valued(Doing::Worst, self.aim(Chance::Worst))?;
+            let (max, _) = valued(Doing::Best, self.aim(Chance::Best))?;
+            Some([min, max])
+        } else {
+            None
+        };
+        let (expected_score, score) = valued(Doing::Score, self.aim(Chance::Mean))?;
+        let win = self.target.map(|tile| {
+            let goal = Goal::Reach(tile);
+            let chance = Chance::Mean;
+            valued(Doing::Win, Aim { goal, chance })
+        });
+        let win = win.transpose()?;
+        let target = self.target.zip(win.as_ref()).map(|(tile, win)| Target {
+            tile,
+            face: game.face(tile),
+            ends: ending != Ending::Stuck,
+            probability: win.0,
+        });
+        let about = About {
+            game: self.plan.game.to_owned(),
+            shape: self.plan.shape,
+            discount: self.plan.discount,
+            target,
+            states,
+            expected_score,
+        };
+        let solution = Solution {
+            about,
+            code: solver.code().clone(),
+            layers,
+            score,
+            win: win.map(|(_, win)| win),
+        };
+        Ok(Solved {
+            solution,
+            luck,
+            seconds: begun.elapsed().as_secs_f64(),
+        })
+    }
+}
+
+impl Solve<'_> {
+    /// The whole game, if there is no target or it is sure to fit; else the one that ends with the target.
+    fn choose<G: Game<State: Packed, After: Packed>>(
+        &self,
+        game: G,
+        memory: &Memory,
+    ) -> Result<(Solver<G>, Ending, Boards), SolveError> {
+        let shape = game.shape();
+        let solver = |ending| Solver::new(game, ending).ok_or(SolveError::Cells(shape));
+        let whole = solver(Ending::Stuck)?;
+        let holds = game.largest_tile() <= Code::LARGEST;
+        match self.target {
+            Some(tile) => {
+                let boards = holds.then(|| Boards::count(&whole, Ending::Stuck));
+                if let Some(boards) = boards.filter(|boards| memory.is_sure(boards)) {
+                    return Ok((whole, Ending::Stuck, boards));
+                }
+                let ending = Ending::Tile(tile);
+                let solver = solver(ending)?;
+                let boards = Boards::count(&solver, ending);
+                memory.hopeful(&boards)?;
+                Ok((solver, ending, boards))
+            }
+            None if holds => {
+                let boards = Boards::count(&whole, Ending::Stuck);
+                memory.hopeful(&boards)?;
+                Ok((whole, Ending::Stuck, boards))
+            }
+            None => Err(SolveError::Tiles {
+                shape,
+                largest: game.face(game.largest_tile()),
+                most: game.face(Code::LARGEST),
+            }),
+        }
+    }
+
+    /// The score, whoever chooses the new tiles.
+    fn aim(&self, chance: Chance) -> Aim {
+        let goal = Goal::Score {
+            discount: self.plan.discount,
+        };
+        Aim { goal, chance }
+    }
+
+    /// What the start and every state are worth.
+    fn value<G: Game<State: Packed, After: Packed>>(
+        &self,
+        solver: &Solver<G>,
+        layers: &Layers,
+        work: &Work<'_>,
+        doing: Doing,
+        aim: Aim,
+    ) -> Result<(f64, Vec<f64>), Stopped> {
+        let all = layers.codes().len() as f64;
+        let seen = |valued| self.tell(doing, valued as f64 / all, valued);
+        let values = value::values(solver, layers, aim, work, seen)?;
+        let start = value::start(solver, layers, aim, &values);
+        Ok((start, values))
+    }
+
+    fn tell(&self, doing: Doing, done: f64, states: u64) {
+        (self.plan.seen)(Stage {
+            doing,
+            done,
+            states,
+        });
+    }
+}

@@ -1,0 +1,317 @@
+//! How far a player is from perfect play, without a game being played: the chance of every state that it
+//! comes to, from the starts upwards, and what each of its moves gives away there.
+//!
+//! `P(start) -> P(state) -> the player's move -> new tiles -> P(states of larger sums)`
+//!
+//! score = sum over states of P r,   regret of a move = V(s) - (r + A(s')),   optimum - score = sum of P regret
+//!
+//! States are kept as they are, not up to symmetry: a player need not treat the images of a board alike.
+//! Where it settles equal moves at random, each of them has its share of the chance.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use afterstate::game::Game;
+use afterstate::solve::{Packed, Solver};
+use serde::Serialize;
+
+use super::table::Table;
+use super::work::{Stopped, Work, run_of};
+use super::{Halt, Solution, SolveError};
+use crate::LabError;
+use crate::error::game_on;
+use crate::model::Model;
+use crate::registry::{Chooser, OnGame, on_game};
+use crate::share::threads;
+
+/// Who is measured, and how.
+pub struct Measure<'a> {
+    /// The player.
+    pub model: &'a Model,
+    /// The game it should play, solved.
+    pub solution: &'a Solution,
+    /// Threads that work at once; 0 means one for each core. The figures do not depend on it.
+    pub threads: usize,
+    /// Told now and then how much is done, from 0 to 1, and of how many states.
+    pub seen: &'a (dyn Fn(f64, u64) + Sync),
+    /// Asked now and then.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// A player beside the best one; the JSON of `eval --against --json`. Nothing here is sampled.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The game.
+    pub game: String,
+    /// The board.
+    pub board: String,
+    /// Whether the solved game ends with its target; the figures are then those of this shorter game.
+    pub ends_at_target: bool,
+    /// What the best play earns on average.
+    pub optimum: f64,
+    /// What the player earns on average.
+    pub expected_score: f64,
+    /// The difference of the two.
+    pub gap: f64,
+    /// The gap as a share of the optimum.
+    pub relative_gap: f64,
+    /// Moves a game.
+    pub moves: f64,
+    /// What a move gives away, on average over all moves it makes.
+    pub mean_regret: f64,
+    /// The share of its moves that give nothing away.
+    pub optimal_moves: f64,
+    /// The tile to reach, if the solution has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<u64>,
+    /// How likely the player comes to it, which plays for the score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub win_probability: Option<f64>,
+    /// How likely the best play for it comes to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best_win_probability: Option<f64>,
+    /// States that the player may come to.
+    pub states: u64,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Measures a player against the solution of its game; `None` if it was stopped.
+///
+/// # Errors
+/// When the two are of different games or boards, when later rewards count less in the solution, or when the solution
+/// does not know where the player goes.
+pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
+    let Measure {
+        model, solution, ..
+    } = measure;
+    let about = solution.about();
+    let (found, expected) = (model.game(), game_on(&about.game, about.shape));
+    if found != expected {
+        return Err(SolveError::OtherGame { found, expected }.into());
+    }
+    if about.discount < 1.0 {
+        return Err(SolveError::Discounted(about.discount).into());
+    }
+    let begun = Instant::now();
+    let totals = match on_game(&about.game, about.shape, Walk(measure))? {
+        Ok(totals) => totals,
+        Err(Halt::Stopped) => return Ok(None),
+        Err(Halt::Failed(error)) => return Err(error.into()),
+    };
+    let gap = about.expected_score - totals.score;
+    Ok(Some(Comparison {
+        game: about.game.clone(),
+        board: about.shape.to_string(),
+        ends_at_target: about.ends_at_target(),
+        optimum: about.expected_score,
+        expected_score: totals.score,
+        gap,
+        relative_gap: gap / about.expected_score,
+        moves: totals.moves,
+        mean_regret: totals.regret / totals.moves,
+        optimal_moves: totals.optimal / totals.moves,
+        target: about.target.map(|target| target.face),
+        win_probability: about.target.map(|_| totals.won),
+        best_win_probability: about.target.map(|target| target.probability),
+        states: totals.states,
+        seconds: begun.elapsed().as_secs_f64(),
+    }))
+}
+
+/// What some states come to, each by its chance.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    states: u64,
+    moves: f64,
+    score: f64,
+    regret: f64,
+    optimal: f64,
+    won: f64,
+}
+
+impl Totals {
+    fn add(&mut self, other: &Self) {
+        self.states += other.states;
+        self.moves += other.moves;
+        self.score += other.score;
+        self.regret += other.regret;
+        self.optimal += other.optimal;
+        self.won += other.won;
+    }
+}
+
+/// A regret of this share of a value is none: the sums of exact values are rounded, too.
+const ROUNDING: f64 = 1e-9;
+
+/// States with their chances, in the order of their numbers.
+type Chances = Vec<(u64, f64)>;
+
+struct Walk<'a>(&'a Measure<'a>);
+
+impl OnGame for Walk<'_> {
+    type Output = Result<Totals, Halt>;
+
+    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
+        let Measure { solution, seen, .. } = *self.0;
+        let work = Work {
+            threads: threads(self.0.threads),
+            stop: self.0.stop,
+        };
+        let ending = solution.about().ending();
+        let solver = Solver::with_code(game, solution.code().clone(), ending);
+        let layers = solution.layers();
+        let mut waiting = Waiting::default();
+        waiting.start(&solver);
+        let mut totals = Totals::default();
+        for (number, (sum, places)) in layers.iter().enumerate() {
+            let Some(states) = waiting.0.remove(&sum) else {
+                continue;
+            };
+            let known = Known::new(solution, number);
+            let walked = work.in_parts(&states, |part| {
+                let mut walker = Walker {
+                    solver: &solver,
+                    known: &known,
+                    target: solution.about().target.map(|target| target.tile),
+                    choose: self.0.model.session.chooser(),
+                    totals: Totals::default(),
+                    above: BTreeMap::new(),
+                };
+                part.iter().try_for_each(|&state| walker.step(state))?;
+                Some((walker.totals, walker.above))
+            })?;
+            let mut runs: BTreeMap<u64, Vec<Chances>> = BTreeMap::new();
+            for part in walked {
+                let (part, above) = part.ok_or(SolveError::Incomplete)?;
+                totals.add(&part);
+                for (sum, states) in above {
+                    runs.entry(sum).or_default().push(run_of(states));
+                }
+            }
+            waiting.add(&work, runs)?;
+            seen(
+                places.end as f64 / layers.codes().len() as f64,
+                totals.states,
+            );
+        }
+        Ok(totals)
+    }
+}
+
+/// Layers that are not whole yet, by their sums.
+#[derive(Default)]
+struct Waiting(BTreeMap<u64, Chances>);
+
+impl Waiting {
+    fn start<G: Game<State: Packed, After: Packed>>(&mut self, solver: &Solver<G>) {
+        let mut starts: BTreeMap<u64, Chances> = BTreeMap::new();
+        solver.game().for_each_start(|state, chance| {
+            let code = solver.code().exact(state);
+            let layer = starts.entry(solver.code().sum(code)).or_default();
+            layer.push((code, chance));
+        });
+        self.0 = starts
+            .into_iter()
+            .map(|(sum, states)| (sum, run_of(states)))
+            .collect();
+    }
+
+    fn add(&mut self, work: &Work<'_>, runs: BTreeMap<u64, Vec<Chances>>) -> Result<(), Stopped> {
+        for (sum, mut runs) in runs {
+            runs.extend(self.0.remove(&sum));
+            self.0.insert(sum, work.merged(runs)?);
+        }
+        Ok(())
+    }
+}
+
+/// Exact values near a layer: its own and those that new tiles lead to are at hand.
+struct Known<'a> {
+    solution: &'a Solution,
+    near: Vec<(u64, Table)>,
+}
+
+impl<'a> Known<'a> {
+    /// Layers that one new tile can lead to, and the one it comes from.
+    const NEAR: usize = 3;
+
+    fn new(solution: &'a Solution, layer: usize) -> Self {
+        let layers = solution.layers();
+        let near = layer..layers.count().min(layer + Self::NEAR);
+        let table = |number| {
+            let (sum, places) = layers.layer(number);
+            let codes = &layers.codes()[places.clone()];
+            (sum, Table::new(codes, &solution.scores()[places]))
+        };
+        Self {
+            solution,
+            near: near.map(table).collect(),
+        }
+    }
+
+    fn value(&self, code: u64) -> Option<f64> {
+        let sum = self.solution.code().sum(code);
+        let table = self.near.iter().find(|(near, _)| *near == sum);
+        match table {
+            Some((_, table)) => table.get(code),
+            None => self.solution.value(code),
+        }
+    }
+}
+
+/// One thread on its way through some states.
+struct Walker<'a, G> {
+    solver: &'a Solver<G>,
+    known: &'a Known<'a>,
+    target: Option<u8>,
+    choose: Chooser<'a>,
+    totals: Totals,
+    above: BTreeMap<u64, Chances>,
+}
+
+impl<G: Game<State: Packed, After: Packed>> Walker<'_, G> {
+    /// Goes on from a state; `None` if the solution does not know it.
+    fn step(&mut self, (code, chance): (u64, f64)) -> Option<()> {
+        let (solver, game) = (self.solver, self.solver.game());
+        let state: G::State = solver.code().position(code);
+        self.totals.states += 1;
+        let tiles = solver.code().tiles(code);
+        let choices = (self.choose)(&tiles[..game.shape().cells()])?;
+        if choices.is_empty() || solver.ending().is_over(game, state) {
+            let won = self.target.is_some_and(|tile| game.largest(state) >= tile);
+            self.totals.won += if won { chance } else { 0.0 };
+            return Some(());
+        }
+        let best = self.known.value(solver.code().of(state))?;
+        let share = chance / choices.len() as f64;
+        let slides = game.slides(state);
+        for direction in choices {
+            let (after, reward) = slides.get(direction)?;
+            let reward = f64::from(reward);
+            let regret = best - (reward + self.spread(after, share)?);
+            self.totals.moves += share;
+            self.totals.score += share * reward;
+            self.totals.regret += share * regret;
+            if regret <= ROUNDING * best.max(1.0) {
+                self.totals.optimal += share;
+            }
+        }
+        Some(())
+    }
+
+    /// Hands the chance of an afterstate on to the states that new tiles make of it, and returns its exact
+    /// value, if it is known.
+    fn spread(&mut self, after: G::After, chance: f64) -> Option<f64> {
+        let (code, known) = (self.solver.code(), self.known);
+        let mut mean = Some(0.0);
+        self.solver.game().for_each_spawn(after, |state, p| {
+            let exact = code.exact(state);
+            let layer = self.above.entry(code.sum(exact)).or_default();
+            layer.push((exact, chance * p));
+            let value = known.value(code.of(state));
+            mean = mean.zip(value).map(|(mean, value)| mean + p * value);
+        });
+        mean
+    }
+}

@@ -1,0 +1,126 @@
+//! Questions to a solution: what is each move of a board worth?
+
+use afterstate::game::{Direction, Game, Slides};
+use afterstate::solve::{Chance, Code, Goal, Packed, Solver};
+
+use super::{Solution, SolveError};
+use crate::LabError;
+use crate::analyze::{Analysis, Move, best, parse};
+use crate::registry::{OnGame, on_game};
+
+impl Solution {
+    /// What each move of a board is worth, which is written as `2,0,0/0,4,0/...`: tile values by rows. If the
+    /// solved game ends with its target, a board that has it has no moves.
+    ///
+    /// # Errors
+    /// When the text is not a board of the game, or play never comes to it.
+    pub fn analyze(&self, board: &str) -> Result<Analysis<f64>, LabError> {
+        let about = self.about();
+        let question = Question {
+            solution: self,
+            board,
+        };
+        on_game(&about.game, about.shape, question)?
+    }
+
+    /// The expected score to come of an afterstate; `None` if play never comes to it.
+    pub fn after_value<G: Game<State: Packed, After: Packed>>(
+        &self,
+        solver: &Solver<G>,
+        after: u64,
+    ) -> Option<f64> {
+        self.mean(self.scores(), solver, after)
+    }
+
+    /// The probability of the target after an afterstate; `None` if there is no target, or play never comes to
+    /// it.
+    pub fn after_win<G: Game<State: Packed, After: Packed>>(
+        &self,
+        solver: &Solver<G>,
+        after: u64,
+    ) -> Option<f64> {
+        let win = self.mean(self.wins()?, solver, after)?;
+        let goal = Goal::Reach(self.about().target?.tile);
+        Some(goal.bounded(win))
+    }
+
+    fn mean<G: Game<State: Packed, After: Packed>>(
+        &self,
+        values: &[f64],
+        solver: &Solver<G>,
+        after: u64,
+    ) -> Option<f64> {
+        // A state that is not there makes the mean no number.
+        let value = |state| self.place(state).map_or(f64::NAN, |place| values[place]);
+        let mean = solver.after_value(Chance::Mean, after, value);
+        mean.is_finite().then_some(mean)
+    }
+}
+
+struct Question<'a> {
+    solution: &'a Solution,
+    board: &'a str,
+}
+
+impl OnGame for Question<'_> {
+    type Output = Result<Analysis<f64>, LabError>;
+
+    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
+        let solution = self.solution;
+        let state = self.state(&game)?;
+        let ending = solution.about().ending();
+        // No new tables for every question: the solution has the code already.
+        let solver = Solver::with_code(game, solution.code().clone(), ending);
+        let slides = (!ending.is_over(&game, state)).then(|| game.slides(state));
+        let moves = Direction::ALL.map(|direction| self.weigh(&solver, slides.as_ref(), direction));
+        let moves: Vec<Move<f64>> = moves.into_iter().collect::<Result<_, _>>()?;
+        Ok(Analysis {
+            best: best(&moves, |m| m.total),
+            best_for_target: best(&moves, |m| m.win_probability.flatten()),
+            moves,
+        })
+    }
+}
+
+impl Question<'_> {
+    /// The state of the board, if the solution has it.
+    fn state<G: Game<State: Packed, After: Packed>>(&self, game: &G) -> Result<G::State, LabError> {
+        let shape = game.shape();
+        let largest = game.largest_tile().min(Code::LARGEST);
+        let faces: Vec<u64> = (1..=largest).map(|tile| game.face(tile)).collect();
+        let tiles = parse(self.board, shape.rows(), shape.cols(), &faces)?;
+        let state = game.state(&tiles);
+        let code = |&state: &G::State| self.solution.code().of(state);
+        let known = state.filter(|state| self.solution.place(code(state)).is_some());
+        let unknown = || SolveError::Unknown(self.board.trim().to_owned());
+        Ok(known.ok_or_else(unknown)?)
+    }
+
+    fn weigh<G: Game<State: Packed, After: Packed>>(
+        &self,
+        solver: &Solver<G>,
+        slides: Option<&Slides<G::After>>,
+        direction: Direction,
+    ) -> Result<Move<f64>, SolveError> {
+        let solution = self.solution;
+        let has_target = solution.about().target.is_some();
+        let Some((after, reward)) = slides.and_then(|slides| slides.get(direction)) else {
+            let illegal = Move::illegal(direction);
+            return Ok(Move {
+                win_probability: has_target.then_some(None),
+                ..illegal
+            });
+        };
+        let after = solver.code().of(after);
+        let value = solution.after_value(solver, after);
+        let value = value.ok_or(SolveError::Incomplete)?;
+        Ok(Move {
+            direction: direction.name(),
+            legal: true,
+            reward: Some(reward),
+            value: Some(value),
+            total: Some(solution.about().goal().total(reward, value)),
+            win_probability: has_target.then(|| solution.after_win(solver, after)),
+        })
+    }
+}

@@ -1,0 +1,92 @@
+//! What can go wrong with exact solutions.
+
+use afterstate::format::native::NativeError;
+use afterstate::game::Shape;
+use thiserror::Error;
+
+use crate::error::bytes;
+
+/// Why there is no solution.
+#[derive(Debug, Error)]
+pub enum SolveError {
+    /// More memory than there is.
+    #[error(
+        "the positions of this game need more than {} of memory, and {} are free; solve a smaller board, or \
+         a smaller `--target`, with which the game ends sooner",
+        bytes(*needed), bytes(*available)
+    )]
+    Memory {
+        /// Bytes that it needs at least.
+        needed: u64,
+        /// Bytes free.
+        available: u64,
+    },
+    /// More cells than a number has room for.
+    #[error("a board of {0} has too many cells to be solved; expected at most 16, as in 4x4")]
+    Cells(Shape),
+    /// A game that may come to tiles that four bits cannot hold.
+    #[error(
+        "a game on {shape} may come to a tile of {largest}, and positions are kept with tiles up to {most}; \
+         give a `--target` up to {most} that ends the game"
+    )]
+    Tiles {
+        /// The board.
+        shape: Shape,
+        /// Its largest tile.
+        largest: u64,
+        /// The largest that fits.
+        most: u64,
+    },
+    /// A target that is no tile.
+    #[error(
+        "the target {found} is not a tile of this game; expected one of {}",
+        list(known)
+    )]
+    Target {
+        /// As asked for.
+        found: u64,
+        /// The tiles.
+        known: Vec<u64>,
+    },
+    /// A discount that is none.
+    #[error("the discount is {0}; expected a number from 0 to 1")]
+    Discount(f64),
+    /// A board that the solved game never comes to.
+    #[error(
+        "the board `{0}` is not in the solution: no play from the start of the solved game comes to it \
+         (every position has a tile that has just entered, for one)"
+    )]
+    Unknown(String),
+    /// A player of something else.
+    #[error("the model plays {found}, and the solution is of {expected}")]
+    OtherGame {
+        /// What it plays.
+        found: String,
+        /// What was solved.
+        expected: String,
+    },
+    /// A solution by whose values no score can be measured.
+    #[error(
+        "the solution counts a reward one move later {0} times; expected one that was solved without `--discount`"
+    )]
+    Discounted(f64),
+    /// A solution without a state that follows one of its own.
+    #[error("the solution lacks a position that follows this board: its file was damaged")]
+    Incomplete,
+}
+
+/// What is wrong with a file that should be a solution.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// Its header, or its tensors as a whole.
+    #[error(transparent)]
+    Native(#[from] NativeError),
+    /// The numbers in it.
+    #[error("it is damaged: its tensors have {0}")]
+    Numbers(&'static str),
+}
+
+fn list(faces: &[u64]) -> String {
+    let faces: Vec<String> = faces.iter().map(u64::to_string).collect();
+    faces.join(", ")
+}

@@ -1,0 +1,239 @@
+//! Solutions in files: written whole or not at all, read whole and checked number by number.
+//!
+//! A solution is read into memory rather than mapped: it is then checked once and for all, and nobody who
+//! changes the file later can harm a program that asks it. Reading 3x3 takes less than a second.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use afterstate::format::native::{Header, Metadata, NativeError};
+use afterstate::format::solution::{BYTES, Layout, Place, lay_out};
+use afterstate::game::Game;
+use afterstate::solve::{Code, Packed};
+
+use super::solution::{About, Solution, Target};
+use super::{FileError, Layers, SolveError, tile_of};
+use crate::LabError;
+use crate::disk::{Part, Shared};
+use crate::metadata::Fields;
+use crate::recipe::parse_board;
+use crate::registry::{self, OnGame, available_memory};
+use crate::share::{share, threads, try_share};
+use crate::tables::open;
+
+/// The version of the metadata.
+const VERSION: &str = "1";
+
+/// Numbers that are carried at a time.
+const PIECE: usize = 1 << 16;
+
+impl Solution {
+    /// Tries to begin a file of this name, so that hours of work do not end in a folder that is not there.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn can_be_written(path: &Path) -> Result<(), LabError> {
+        let refused = |reason| LabError::file("write", path)(reason);
+        if path.is_dir() {
+            return Err(refused(std::io::ErrorKind::IsADirectory.into()));
+        }
+        Part::create(path).map(drop).map_err(refused)
+    }
+
+    /// Writes a file; until it is whole, an older one of the name stays.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), LabError> {
+        self.write_aside(path)
+            .and_then(Part::appear)
+            .map_err(LabError::file("write", path))
+    }
+
+    fn write_aside(&self, path: &Path) -> std::io::Result<Part> {
+        let (states, layers) = (self.layers.codes().len(), self.layers.count());
+        let metadata = metadata(&self.about);
+        let (header, layout) = lay_out(&metadata, layers, states, self.win.is_some());
+        let part = Part::create(path)?;
+        part.begin(&header, layout.end())?;
+        let sums: Vec<u64> = self.layers.iter().map(|(sum, _)| sum).collect();
+        carry_out(&part, layout.sums, &sums, |sum| sum.to_le_bytes())?;
+        let starts = |start: usize| (start as u64).to_le_bytes();
+        carry_out(&part, layout.starts, self.layers.starts(), starts)?;
+        carry_out(&part, layout.codes, self.layers.codes(), u64::to_le_bytes)?;
+        carry_out(&part, layout.score, &self.score, f64::to_le_bytes)?;
+        if let (Some(place), Some(win)) = (layout.win, &self.win) {
+            carry_out(&part, place, win, f64::to_le_bytes)?;
+        }
+        Ok(part)
+    }
+
+    /// Reads a file and checks it.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or is no solution.
+    pub fn open(path: &Path) -> Result<Self, LabError> {
+        let (mut file, size) = open(path).map_err(LabError::file("read", path))?;
+        let header = Header::read(&mut file, size).map_err(wrong(path))?;
+        let fields = Fields::new(header.metadata(), path, LabError::solution);
+        let game = About::read(&fields)?;
+        let layout = Layout::of(&header, game.target.is_some()).map_err(wrong(path))?;
+        let (needed, available) = (layout.end(), available_memory());
+        if needed > available {
+            return Err(SolveError::Memory { needed, available }.into());
+        }
+        let code = registry::on_game(&game.game.clone(), game.shape, FindCode)?
+            .ok_or(SolveError::Cells(game.shape))?;
+        let file = Shared::new(file);
+        let numbers = |place| carry_in(&file, place).map_err(LabError::file("read", path));
+        let layers = Layers::checked(
+            numbers(layout.sums)?,
+            &numbers(layout.starts)?,
+            numbers(layout.codes)?,
+        );
+        let senseless = |what| LabError::Solution {
+            path: path.to_owned(),
+            source: FileError::Numbers(what),
+        };
+        let layers = layers.ok_or_else(|| senseless("layers that are not in order"))?;
+        let score = floats(numbers(layout.score)?);
+        let win = layout.win.map(|place| numbers(place).map(floats));
+        let solution = Self {
+            about: game,
+            code,
+            layers,
+            score,
+            win: win.transpose()?,
+        };
+        solution
+            .check()
+            .map_or(Ok(solution), |what| Err(senseless(what)))
+    }
+
+    /// What is wrong with the numbers of a file.
+    fn check(&self) -> Option<&'static str> {
+        let all = |values: &[f64], fine: fn(f64) -> bool| values.iter().all(|&value| fine(value));
+        let ordered = |layer: u64| {
+            let (sum, places) = self.layers.layer(layer as usize);
+            let states = &self.layers.codes()[places];
+            states.is_sorted_by(|a, b| a < b)
+                && states.iter().all(|&state| self.code.sum(state) == sum)
+        };
+        let layers = 0..self.layers.count() as u64;
+        let ordered = share(threads(0), layers, || false, || ordered);
+        match &self.win {
+            _ if ordered.contains(&false) => Some("states that are not in order"),
+            _ if !all(&self.score, f64::is_finite) => Some("a value that is not a finite number"),
+            Some(win) if !all(win, |value| (0.0..=1.0).contains(&value)) => {
+                Some("a probability that is not within 0 to 1")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The code of a game's positions.
+struct FindCode;
+
+impl OnGame for FindCode {
+    type Output = Option<Code>;
+
+    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
+        Code::new(&game)
+    }
+}
+
+fn wrong(path: &Path) -> impl FnOnce(NativeError) -> LabError {
+    |error| LabError::solution(path, error)
+}
+
+fn floats(bits: Vec<u64>) -> Vec<f64> {
+    bits.into_iter().map(f64::from_bits).collect()
+}
+
+/// Writes a tensor on all cores.
+fn carry_out<T: Copy + Sync>(
+    part: &Part,
+    place: Place,
+    numbers: &[T],
+    to_bytes: impl Fn(T) -> [u8; BYTES] + Sync,
+) -> std::io::Result<()> {
+    try_share(threads(0), numbers.len().div_ceil(PIECE), || {
+        |piece| {
+            let from = piece * PIECE;
+            let numbers = numbers[from..].iter().take(PIECE);
+            let bytes: Vec<u8> = numbers.flat_map(|&number| to_bytes(number)).collect();
+            part.write_at(&bytes, place.at + (from * BYTES) as u64)
+        }
+    })
+}
+
+/// Reads a tensor, a piece at a time.
+fn carry_in(file: &Shared, place: Place) -> std::io::Result<Vec<u64>> {
+    let mut numbers = Vec::with_capacity(place.numbers);
+    let mut bytes = vec![0; PIECE * BYTES];
+    while numbers.len() < place.numbers {
+        let count = PIECE.min(place.numbers - numbers.len());
+        let bytes = &mut bytes[..count * BYTES];
+        file.read_at(bytes, place.at + (numbers.len() * BYTES) as u64)?;
+        let (chunks, _) = bytes.as_chunks();
+        numbers.extend(chunks.iter().map(|&chunk| u64::from_le_bytes(chunk)));
+    }
+    Ok(numbers)
+}
+
+fn metadata(about: &About) -> Metadata {
+    let mut entries = vec![
+        ("afterstate", VERSION.to_owned()),
+        ("solution", VERSION.to_owned()),
+        ("game", about.game.clone()),
+        ("board", about.shape.to_string()),
+        ("discount", about.discount.to_string()),
+        ("states", about.states.to_string()),
+        ("expected_score", about.expected_score.to_string()),
+    ];
+    if let Some(target) = about.target {
+        entries.extend([
+            ("target", target.face.to_string()),
+            ("ends_at_target", target.ends.to_string()),
+            ("win_probability", target.probability.to_string()),
+        ]);
+    }
+    let entries = entries.into_iter();
+    entries
+        .map(|(key, value)| (key.to_owned(), value))
+        .collect()
+}
+
+impl About {
+    fn read(fields: &Fields<'_>) -> Result<Self, LabError> {
+        fields.get(
+            "solution",
+            "1 (a newer version needs a newer program)",
+            |version| (version == VERSION).then_some(()),
+        )?;
+        let number = |text: &str| f64::from_str(text).ok().filter(|n| n.is_finite());
+        let game = fields.get("game", "the name of a game", |text| Some(text.to_owned()))?;
+        registry::known_game(&game)?;
+        let (rows, cols) =
+            fields.get("board", "a size such as 3x3", |text| parse_board(text).ok())?;
+        let shape = registry::shape(rows, cols)?;
+        let target = fields.has("target").then(|| {
+            let face = fields.get("target", "a tile", |text| text.parse().ok())?;
+            Ok::<_, LabError>(Target {
+                tile: tile_of(&game, shape, face)?,
+                face,
+                ends: fields.get("ends_at_target", "true or false", |text| text.parse().ok())?,
+                probability: fields.get("win_probability", "a number", number)?,
+            })
+        });
+        Ok(Self {
+            discount: fields.get("discount", "a number", number)?,
+            target: target.transpose()?,
+            states: fields.get("states", "a number", |text| text.parse().ok())?,
+            expected_score: fields.get("expected_score", "a number", number)?,
+            game,
+            shape,
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! Upwards: every state that play can come to, by layers of the tile sum.
+
+use std::collections::BTreeMap;
+
+use afterstate::game::Game;
+use afterstate::solve::{Layer, Packed, Solver};
+
+use super::estimate::Memory;
+use super::work::{Stopped, Work};
+use super::{Halt, Layers};
+
+/// Afterstates whose new tiles are placed before what comes of them is merged: it is many times as much.
+const AT_ONCE: usize = 1 << 20;
+
+/// Lists all states, and counts them with all their images. `seen` is told the sum of each finished layer and
+/// how many states there are.
+pub(super) fn list<G: Game<State: Packed, After: Packed>>(
+    solver: &Solver<G>,
+    work: &Work<'_>,
+    memory: &Memory,
+    seen: impl Fn(u64, u64),
+) -> Result<(Layers, u64), Halt> {
+    let mut waiting = Waiting::default();
+    let mut starts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for (state, _) in solver.starts() {
+        let layer = starts.entry(solver.code().sum(state)).or_default();
+        layer.push(state);
+    }
+    for (sum, mut states) in starts {
+        states.sort_unstable();
+        states.dedup();
+        waiting.0.insert(sum, states);
+    }
+    let (mut layers, mut listed, mut largest, mut images) = (Vec::new(), 0, 0, 0);
+    while let Some((sum, states)) = waiting.0.pop_first() {
+        listed += states.len() as u64;
+        largest = largest.max(states.len() as u64);
+        images += count_images(solver, work, &states)?;
+        let afters = afters(solver, work, &states)?;
+        let check = |waiting: &Waiting| {
+            memory.check(listed, largest, waiting.count() + afters.len() as u64)
+        };
+        check(&waiting)?;
+        for some in afters.chunks(AT_ONCE) {
+            let above = work.in_parts(some, |part| solver.above(part))?;
+            waiting.add(work, above.into_iter().flatten())?;
+            check(&waiting)?;
+        }
+        layers.push(Layer { sum, states });
+        seen(sum, listed);
+    }
+    Ok((Layers::new(layers), images))
+}
+
+/// The afterstates of some states, each once and in order.
+pub(super) fn afters<G: Game<State: Packed, After: Packed>>(
+    solver: &Solver<G>,
+    work: &Work<'_>,
+    states: &[u64],
+) -> Result<Vec<u64>, Stopped> {
+    work.merged(work.in_parts(states, |part| solver.afters(part))?)
+}
+
+fn count_images<G: Game<State: Packed, After: Packed>>(
+    solver: &Solver<G>,
+    work: &Work<'_>,
+    states: &[u64],
+) -> Result<u64, Stopped> {
+    let count = |part: &[u64]| {
+        let images = part.iter().map(|&state| solver.count_images(state) as u64);
+        images.sum::<u64>()
+    };
+    Ok(work.in_parts(states, count)?.into_iter().sum())
+}
+
+/// Layers that are not whole yet, by their sums.
+#[derive(Default)]
+struct Waiting(BTreeMap<u64, Vec<u64>>);
+
+impl Waiting {
+    /// How many states are in them.
+    fn count(&self) -> u64 {
+        self.0.values().map(|states| states.len() as u64).sum()
+    }
+
+    fn add(&mut self, work: &Work<'_>, parts: impl Iterator<Item = Layer>) -> Result<(), Stopped> {
+        let mut runs: BTreeMap<u64, Vec<Vec<u64>>> = BTreeMap::new();
+        for part in parts {
+            runs.entry(part.sum).or_default().push(part.states);
+        }
+        for (sum, mut runs) in runs {
+            runs.extend(self.0.remove(&sum));
+            self.0.insert(sum, work.merged(runs)?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,354 @@
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use afterstate::game::Grid;
+use afterstate::solve::Recursive;
+use proptest::prelude::*;
+
+use super::*;
+
+fn plan(rows: usize, cols: usize) -> Plan<'static> {
+    Plan {
+        game: "2048",
+        shape: Shape::new(rows, cols).unwrap(),
+        target: None,
+        discount: 1.0,
+        luck: false,
+        threads: 1,
+        memory: None,
+        seen: &|_| (),
+        stop: &|| false,
+    }
+}
+
+fn solved(plan: &Plan<'_>) -> Solved {
+    solve(plan).unwrap().unwrap()
+}
+
+fn refused(plan: &Plan<'_>) -> String {
+    match solve(plan) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("{} was not refused", plan.shape),
+    }
+}
+
+fn mean(goal: Goal) -> Aim {
+    let chance = Chance::Mean;
+    Aim { goal, chance }
+}
+
+#[test]
+fn every_value_is_that_of_the_definition() {
+    for (rows, cols) in [(2, 2), (2, 3), (3, 2)] {
+        let Solved { solution, .. } = solved(&Plan {
+            target: Some(32),
+            discount: 0.9,
+            ..plan(rows, cols)
+        });
+        let about = solution.about();
+        let game = Grid::new(about.shape);
+        let mut score = Recursive::new(game, Ending::Stuck, mean(about.goal()));
+        let mut win = Recursive::new(game, Ending::Stuck, mean(Goal::Reach(5)));
+        let target = about.target.unwrap();
+        assert!((about.expected_score - score.start()).abs() < 1e-9);
+        assert!((target.probability - win.start()).abs() < 1e-12);
+        assert!(!target.ends && target.tile == 5);
+        assert_eq!(about.states, score.values().len() as u64);
+        for (&state, &value) in score.values() {
+            let place = solution.place(solution.code().of(state)).unwrap();
+            assert!((solution.scores()[place] - value).abs() < 1e-9);
+            let chance = win.value(state);
+            assert!((solution.wins().unwrap()[place] - chance).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let with = |threads| {
+        solved(&Plan {
+            threads,
+            target: Some(32),
+            // Too little for the whole game: it ends with the target.
+            memory: Some(100_000_000),
+            luck: true,
+            ..plan(3, 3)
+        })
+    };
+    let one = with(1);
+    assert!(one.solution.about().ends_at_target());
+    for threads in [2, 5] {
+        let other = with(threads);
+        assert_eq!(one.solution.about(), other.solution.about());
+        assert!(one.solution.layers() == other.solution.layers());
+        assert!(one.solution.scores() == other.solution.scores());
+        assert!(one.solution.wins() == other.solution.wins());
+        assert_eq!(one.luck, other.luck);
+    }
+}
+
+#[test]
+fn luck_is_around_the_mean_and_that_of_the_definition() {
+    let solved = solved(&Plan {
+        luck: true,
+        ..plan(2, 3)
+    });
+    let [min, max] = solved.luck.unwrap();
+    let mean = solved.solution.about().expected_score;
+    assert!(min < mean && mean < max);
+    let of = |chance| {
+        let goal = solved.solution.about().goal();
+        Recursive::new(
+            Grid::new(plan(2, 3).shape),
+            Ending::Stuck,
+            Aim { goal, chance },
+        )
+        .start()
+    };
+    assert_eq!([min, max], [of(Chance::Worst), of(Chance::Best)]);
+}
+
+#[test]
+fn what_cannot_fit_is_refused_at_once() {
+    let gib = Some(16 << 30);
+    let memory = refused(&Plan {
+        memory: gib,
+        ..plan(3, 4)
+    });
+    assert!(memory.contains("16.0 GiB are free"), "{memory}");
+    assert!(refused(&plan(4, 4)).contains("give a `--target` up to 32768"));
+    assert!(refused(&plan(5, 5)).contains("too many cells"));
+    let largest = Plan {
+        memory: gib,
+        target: Some(2048),
+        ..plan(4, 4)
+    };
+    assert!(refused(&largest).contains("a smaller `--target`"));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_it_is_listed() {
+    let seen = AtomicU64::new(0);
+    let memory = Plan {
+        memory: Some(200_000),
+        seen: &|stage| seen.store(stage.states, Ordering::Relaxed),
+        ..plan(2, 3)
+    };
+    assert!(refused(&memory).contains("are free"));
+    let listed = seen.into_inner();
+    assert!(listed > 0 && listed * 16 < 200_000, "{listed} states");
+}
+
+#[test]
+fn targets_and_discounts_that_make_no_sense_are_refused() {
+    let target = |target| {
+        refused(&Plan {
+            target: Some(target),
+            ..plan(2, 2)
+        })
+    };
+    assert!(target(24).contains("24 is not a tile of this game; expected one of 2, 4, 8"));
+    assert!(target(0).contains("not a tile") && target(65_536).contains("not a tile"));
+    for discount in [-0.1, 1.5, f64::NAN] {
+        let discount = Plan {
+            discount,
+            ..plan(2, 2)
+        };
+        assert!(refused(&discount).contains("from 0 to 1"));
+    }
+    let game = Plan {
+        game: "chess",
+        ..plan(2, 2)
+    };
+    assert!(refused(&game).contains("unknown game"));
+}
+
+#[test]
+fn it_stops_when_asked_and_tells_how_far_it_is() {
+    let asked = AtomicU64::new(0);
+    let after_some = || asked.fetch_add(1, Ordering::Relaxed) > 50;
+    let stopped = Plan {
+        stop: &after_some,
+        ..plan(2, 3)
+    };
+    assert!(solve(&stopped).unwrap().is_none());
+
+    let stages = Mutex::new(Vec::new());
+    let told = Plan {
+        target: Some(64),
+        seen: &|stage| stages.lock().unwrap().push(stage),
+        ..plan(2, 3)
+    };
+    solved(&told);
+    let stages = stages.into_inner().unwrap();
+    for doing in [Doing::Listing, Doing::Score, Doing::Win] {
+        let done = stages.iter().filter(|stage| stage.doing == doing);
+        let done: Vec<f64> = done.map(|stage| stage.done).collect();
+        assert!(done.is_sorted() && done[0] < 0.1, "{doing:?}");
+        assert!(done[done.len() - 1] > 0.99, "{doing:?}");
+    }
+}
+
+/// A solution in a file of its own.
+fn kept(plan: &Plan<'_>) -> (tempfile::TempDir, PathBuf, Solution) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("solution");
+    let solution = solved(plan).solution;
+    solution.write(&path).unwrap();
+    (folder, path, solution)
+}
+
+#[test]
+fn what_is_written_is_read() {
+    for target in [None, Some(16)] {
+        let (folder, path, solution) = kept(&Plan {
+            target,
+            discount: 0.99,
+            ..plan(2, 3)
+        });
+        let read = Solution::open(&path).unwrap();
+        assert_eq!(read.about(), solution.about());
+        assert!(read.layers() == solution.layers());
+        assert!(read.scores() == solution.scores() && read.wins() == solution.wins());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn every_move_is_worth_what_the_definition_says() {
+    let (_folder, path, _) = kept(&Plan {
+        target: Some(64),
+        ..plan(2, 3)
+    });
+    let solution = Solution::open(&path).unwrap();
+    let game = Grid::new(solution.about().shape);
+    let mut slow = Recursive::new(game, Ending::Stuck, mean(solution.about().goal()));
+    slow.start();
+    let mut wins = Recursive::new(game, Ending::Stuck, mean(Goal::Reach(6)));
+    let states: HashMap<_, _> = slow.values().clone();
+    for (&state, &value) in states.iter().take(500) {
+        let tiles: Vec<String> = (0..6)
+            .map(|i| afterstate::game::Position::cell(state, i))
+            .map(|tile| game.face(tile).to_string())
+            .collect();
+        let board = [tiles[..3].join(","), tiles[3..].join(",")].join("/");
+        let analysis = solution.analyze(&board).unwrap();
+        let totals = analysis.moves.iter().filter_map(|m| m.total);
+        let best = totals.fold(0.0, f64::max);
+        assert!((best - value).abs() < 1e-9, "{board}: {best} {value}");
+        let chances = analysis.moves.iter().filter_map(|m| m.win_probability?);
+        let chance = chances.fold(0.0, f64::max);
+        let known = wins.value(state);
+        assert!(analysis.best.is_none() || (chance - known).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn boards_that_are_not_in_the_solution_are_told_apart() {
+    let solution = solved(&plan(2, 3)).solution;
+    let error = |board| solution.analyze(board).unwrap_err().to_string();
+    assert!(
+        error("2,0,0/0,0,0").contains("not in the solution"),
+        "one tile"
+    );
+    assert!(
+        error("8,0,0/0,0,8").contains("not in the solution"),
+        "nothing new"
+    );
+    assert!(
+        error("128,128,0/0,0,2").contains("not in the solution"),
+        "too much"
+    );
+    assert!(
+        error("0,0,0/0,0,0").contains("not in the solution"),
+        "nothing"
+    );
+    assert!(error("2,0/0,4").contains("3 tiles"));
+    assert!(error("2,0,3/0,4,0").contains("not a tile"));
+}
+
+#[test]
+fn a_game_that_ends_with_its_target_has_no_moves_there() {
+    let solution = solved(&Plan {
+        target: Some(16),
+        memory: Some(3_000_000),
+        ..plan(3, 3)
+    });
+    let solution = solution.solution;
+    assert!(solution.about().ends_at_target());
+    let there = solution.analyze("16,2,0/0,0,0/0,0,2").unwrap();
+    assert_eq!(there.best, None);
+    let before = solution.analyze("8,8,0/0,0,0/0,0,2").unwrap();
+    assert!(before.best_for_target.is_some());
+    let win = before.moves[1].win_probability.flatten();
+    assert!(win.is_some_and(|win| (win - 1.0).abs() < 1e-12));
+    assert!(solution.wins().unwrap().iter().all(|&win| win <= 1.0));
+    assert_eq!(before.moves[1].value, Some(0.0), "nothing comes after it");
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    let (_folder, path, _) = kept(&plan(2, 2));
+    let bytes = fs::read(&path).unwrap();
+    for length in (0..bytes.len()).step_by(61).chain([bytes.len() - 1]) {
+        fs::write(&path, &bytes[..length]).unwrap();
+        assert!(Solution::open(&path).is_err(), "{length} bytes");
+    }
+    fs::write(&path, [&bytes[..], &[0]].concat()).unwrap();
+    assert!(Solution::open(&path).is_err(), "a byte more");
+}
+
+#[test]
+fn damaged_numbers_are_told() {
+    let (_folder, path, solution) = kept(&Plan {
+        target: Some(16),
+        ..plan(2, 2)
+    });
+    let bytes = fs::read(&path).unwrap();
+    let states = solution.layers().codes().len();
+    let with = |from_end: usize, number: [u8; 8]| {
+        let mut bytes = bytes.clone();
+        let at = bytes.len() - from_end;
+        bytes[at..at + 8].copy_from_slice(&number);
+        fs::write(&path, bytes).unwrap();
+        Solution::open(&path).unwrap_err().to_string()
+    };
+    let (win, score, codes) = (8 * states, 16 * states, 24 * states);
+    assert!(with(win, 2.0_f64.to_le_bytes()).contains("within 0 to 1"));
+    assert!(with(score, f64::NAN.to_le_bytes()).contains("finite"));
+    assert!(with(codes, [255; 8]).contains("states that are not in order"));
+    assert!(with(codes + 8, [255; 8]).contains("layers that are not in order"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// A few bytes changed anywhere: an error or a solution, whose every answer is one or an error, too.
+    #[test]
+    fn damage_never_panics(changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+        static BYTES: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+        let bytes = BYTES.get_or_init(|| {
+            let (_folder, path, _) = kept(&Plan { target: Some(16), ..plan(2, 2) });
+            fs::read(&path).unwrap()
+        });
+        let mut bytes = bytes.clone();
+        // The spaces behind the header would take most of the changes.
+        let header = bytes.iter().rposition(|&byte| byte == b'}').unwrap() + 1;
+        let numbers = bytes.len() - 4096;
+        for (place, byte) in changes {
+            let place = place.index(header + numbers);
+            bytes[if place < header { place } else { place - header + 4096 }] = byte;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("solution");
+        fs::write(&path, bytes).unwrap();
+        if let Ok(solution) = Solution::open(&path) {
+            for board in ["2,0/0,2", "2,4/0,0", "2,4/16,8"] {
+                let _ = solution.analyze(board);
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Downwards: what every state is worth, from the layers above it.
+
+use std::collections::VecDeque;
+
+use afterstate::game::Game;
+use afterstate::solve::{Aim, Packed, Solver};
+
+use super::Layers;
+use super::list::afters;
+use super::table::Table;
+use super::work::{Stopped, Work};
+
+/// The value of every state, in the order of the layers' codes. `seen` is told how many are valued.
+pub(super) fn values<G: Game<State: Packed, After: Packed>>(
+    solver: &Solver<G>,
+    layers: &Layers,
+    aim: Aim,
+    work: &Work<'_>,
+    seen: impl Fn(u64),
+) -> Result<Vec<f64>, Stopped> {
+    let codes = layers.codes();
+    let mut values = vec![0.0; codes.len()];
+    let mut recent = Recent::default();
+    for (sum, places) in layers.iter().rev() {
+        let states = &codes[places.clone()];
+        let afters = afters(solver, work, states)?;
+        let value = |state| {
+            let sum = solver.code().sum(state);
+            let found = recent.get(sum, state);
+            found.unwrap_or_else(|| values[known(layers.place(sum, state))])
+        };
+        let after_values = work.number_each(&afters, |after| {
+            solver.after_value(aim.chance, after, value)
+        })?;
+        let after_values = Table::new(&afters, &after_values);
+        let found = work.number_each(states, |state| {
+            solver.state_value(aim.goal, state, |after| known(after_values.get(after)))
+        })?;
+        values[places.clone()].copy_from_slice(&found);
+        recent.add(sum, Table::new(states, &found));
+        seen((codes.len() - places.start) as u64);
+    }
+    Ok(values)
+}
+
+/// The layers that were valued last: most new tiles lead to one of them.
+#[derive(Default)]
+struct Recent(VecDeque<(u64, Table)>);
+
+/// How many layers are kept in tables.
+pub(super) const RECENT: usize = 2;
+
+impl Recent {
+    fn get(&self, sum: u64, state: u64) -> Option<f64> {
+        let (_, table) = self.0.iter().find(|(other, _)| *other == sum)?;
+        table.get(state)
+    }
+
+    fn add(&mut self, sum: u64, table: Table) {
+        self.0.push_front((sum, table));
+        self.0.truncate(RECENT);
+    }
+}
+
+/// The value of the start of a game.
+pub(super) fn start<G: Game<State: Packed, After: Packed>>(
+    solver: &Solver<G>,
+    layers: &Layers,
+    aim: Aim,
+    values: &[f64],
+) -> f64 {
+    let starts = solver.starts().into_iter();
+    let value = starts.fold(aim.chance.nothing(), |all, (state, chance)| {
+        let place = known(layers.place(solver.code().sum(state), state));
+        aim.chance.and(all, values[place], chance)
+    });
+    aim.goal.bounded(value)
+}
+
+fn known<T>(found: Option<T>) -> T {
+    found.expect("every position that play comes to was listed")
+}

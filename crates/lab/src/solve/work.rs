@@ -1,0 +1,162 @@
+//! How the work on a layer is shared out among threads: in parts of a fixed size, so that nothing depends
+//! on how many threads there are.
+
+use std::cmp::Ordering;
+
+use crate::share::share;
+
+/// What comes in runs that are ordered by codes.
+pub(super) trait Coded: Copy + Send + Sync {
+    /// Its code.
+    fn code(self) -> u64;
+
+    /// It, and another with the same code, as one.
+    fn with(self, other: Self) -> Self;
+}
+
+impl Coded for u64 {
+    fn code(self) -> u64 {
+        self
+    }
+
+    fn with(self, _: Self) -> Self {
+        self
+    }
+}
+
+/// A code with a number that adds up.
+impl Coded for (u64, f64) {
+    fn code(self) -> u64 {
+        self.0
+    }
+
+    fn with(self, other: Self) -> Self {
+        (self.0, self.1 + other.1)
+    }
+}
+
+/// States of a part: few enough that a layer of ten thousands keeps several threads busy.
+const PART: usize = 1 << 14;
+
+/// Who works, and who may say that it is enough.
+pub(super) struct Work<'a> {
+    pub(super) threads: usize,
+    pub(super) stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Someone wants to stop.
+pub(super) struct Stopped;
+
+impl Work<'_> {
+    /// What each part of some codes comes to, in order.
+    pub(super) fn in_parts<C: Sync, T: Send>(
+        &self,
+        codes: &[C],
+        one: impl Fn(&[C]) -> T + Sync,
+    ) -> Result<Vec<T>, Stopped> {
+        let parts = codes.len().div_ceil(PART);
+        self.each(parts, |part| {
+            let from = part * PART;
+            one(&codes[from..codes.len().min(from + PART)])
+        })
+    }
+
+    /// A number for each code, in order.
+    pub(super) fn number_each(
+        &self,
+        codes: &[u64],
+        one: impl Fn(u64) -> f64 + Sync,
+    ) -> Result<Vec<f64>, Stopped> {
+        let parts = self.in_parts(codes, |part| {
+            part.iter().map(|&code| one(code)).collect::<Vec<_>>()
+        })?;
+        Ok(parts.concat())
+    }
+
+    /// All codes of some runs that are in order, each once and in order.
+    pub(super) fn merged<C: Coded>(&self, mut runs: Vec<Vec<C>>) -> Result<Vec<C>, Stopped> {
+        while runs.len() > 1 {
+            let pairs: Vec<&[Vec<C>]> = runs.chunks(2).collect();
+            runs = self.each(pairs.len(), |pair| match pairs[pair] {
+                [a, b] => merge(a, b),
+                rest => rest.concat(),
+            })?;
+        }
+        Ok(runs.pop().unwrap_or_default())
+    }
+
+    fn each<T: Send>(
+        &self,
+        count: usize,
+        one: impl Fn(usize) -> T + Sync,
+    ) -> Result<Vec<T>, Stopped> {
+        let threads = self.threads.min(count);
+        let done = share(threads, 0..count as u64, self.stop, || {
+            |number| one(number as usize)
+        });
+        if done.len() == count && !(self.stop)() {
+            Ok(done)
+        } else {
+            Err(Stopped)
+        }
+    }
+}
+
+/// Two runs as one, in which what both have is one.
+fn merge<C: Coded>(a: &[C], b: &[C]) -> Vec<C> {
+    let mut all = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        let (code_a, code_b) = (a[i].code(), b[j].code());
+        all.push(match code_a.cmp(&code_b) {
+            Ordering::Less => a[i],
+            Ordering::Equal => a[i].with(b[j]),
+            Ordering::Greater => b[j],
+        });
+        i += usize::from(code_a <= code_b);
+        j += usize::from(code_b <= code_a);
+    }
+    all.extend_from_slice(&a[i..]);
+    all.extend_from_slice(&b[j..]);
+    all
+}
+
+/// Each code once, in order.
+pub(super) fn run_of<C: Coded>(mut codes: Vec<C>) -> Vec<C> {
+    codes.sort_unstable_by_key(|coded| coded.code());
+    codes.dedup_by(|next, first| {
+        let same = next.code() == first.code();
+        if same {
+            *first = first.with(*next);
+        }
+        same
+    });
+    codes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_become_one_without_doubles() {
+        let work = Work {
+            threads: 2,
+            stop: &|| false,
+        };
+        let runs = vec![vec![1, 4, 9], vec![], vec![1, 2, 9, 10], vec![3], vec![4]];
+        assert_eq!(work.merged(runs).ok(), Some(vec![1, 2, 3, 4, 9, 10]));
+        assert_eq!(work.merged(Vec::<Vec<u64>>::new()).ok(), Some(vec![]));
+        let counted = vec![
+            vec![(1, 0.5), (4, 1.0)],
+            vec![(4, 2.0)],
+            vec![(0, 3.0), (4, 4.0)],
+        ];
+        assert_eq!(
+            work.merged(counted).ok(),
+            Some(vec![(0, 3.0), (1, 0.5), (4, 7.0)])
+        );
+        let loose = vec![(4, 1.0), (2, 1.0), (4, 2.0), (4, 4.0)];
+        assert_eq!(run_of(loose), [(2, 1.0), (4, 7.0)]);
+    }
+}
