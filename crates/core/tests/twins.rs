@@ -92,6 +92,42 @@ fn the_same_training_on_states() {
     same_training!(States<Plain>, Forward, 0.1, Ties::Order, zeros);
 }
 
+/// Ask a player for all it may choose, and it will choose one of these, the only one where order decides, and in
+/// the end each of them.
+#[test]
+fn a_choice_is_one_of_the_choices() {
+    let game = Grid::new(Shape::new(3, 3).unwrap());
+    let tuples = TupleSet::parse("012 345", game.shape(), true).unwrap();
+    let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
+    network.import(0, 0, 0x111, &[7.0, 3.0, 7.0]);
+    for ties in [Ties::Order, Ties::Random] {
+        let mut policy = Greedy::<Grid, Afterstates<Plain>>::new(&network, ties);
+        let (mut several, mut rng) = (0, game_rng(1, 1));
+        for n in 0..200 {
+            let mut state = game.start(&mut game_rng(3, n));
+            loop {
+                let choices: Vec<_> = policy.choices(&game, state).collect();
+                several += usize::from(choices.len() > 1);
+                let mut left = choices.clone();
+                let mut last = None;
+                for _ in 0..100 * choices.len() {
+                    last = policy.choose(&game, state, &mut rng);
+                    let chosen = last.as_ref().expect("a choice").direction;
+                    assert!(choices.contains(&chosen));
+                    left.retain(|&direction| direction != chosen);
+                }
+                assert_eq!(left, [], "all are chosen");
+                let Some(step) = last else {
+                    assert!(policy.choose(&game, state, &mut rng).is_none());
+                    break;
+                };
+                state = game.spawn(step.after, &mut rng);
+            }
+        }
+        assert_eq!(several > 0, ties == Ties::Random);
+    }
+}
+
 #[test]
 fn the_same_random_games() {
     let outcomes = |n| {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use afterstate_lab::evaluate::{Evaluation, Plan, evaluate};
 use afterstate_lab::model::Model;
-use afterstate_lab::solve::{Comparison, Measure, Solution, measure};
+use afterstate_lab::solve::{Comparison, Images, Measure, Solution, measure};
 
 use super::shown;
 use crate::args::{EvalArgs, GamesArgs};
@@ -41,6 +41,7 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     let measured = measure(&Measure {
         model: &model,
         solution: &solution,
+        images: if args.fast { Images::One } else { Images::All },
         threads: args.play.threads.into(),
         seen: &|done, states| parts.show("walking", done, states),
         stop: &interrupt::asked,

@@ -236,3 +236,58 @@ fn files_that_are_no_solutions_are_refused() {
         refuse("cut", &["cut is not a usable solution"]);
     }
 }
+
+#[test]
+fn a_player_is_measured_against_the_best() {
+    let lab = solved();
+    lab.train("run", 400, "--board 2x3 --set tuples=012345");
+    let json = lab.run("eval run --against s --json").json();
+    near(&json["optimum"], 480.258_271_775_96, 1e-8);
+    let gap = number(&json["optimum"]) - number(&json["expected_score"]);
+    near(&json["gap"], gap, 1e-9);
+    near(&json["relative_gap"], gap / number(&json["optimum"]), 1e-12);
+    let given_away = number(&json["mean_regret"]) * number(&json["moves"]);
+    near(&json["gap"], given_away, 1e-7);
+    let optimal = number(&json["optimal_moves"]);
+    assert!(optimal > 0.3 && optimal < 1.0, "{json}");
+    assert!(number(&json["win_probability"]) < number(&json["best_win_probability"]));
+    // As many games as one could play say the same.
+    let played = lab.run("eval run --games 20000 --json").json();
+    let [low, high] = [0, 1].map(|end| number(&played["mean_ci95"][end]));
+    let exact = number(&json["expected_score"]);
+    assert!(
+        exact > 2.0 * low - high && exact < 2.0 * high - low,
+        "{exact}"
+    );
+
+    let text = lab.run("eval run --against s --fast").succeeds().stdout;
+    for row in [
+        "best expected score    480.258272",
+        "optimal moves",
+        "chance of 64",
+    ] {
+        assert!(text.contains(row), "{text}");
+    }
+}
+
+#[test]
+fn players_that_cannot_be_measured_are_refused() {
+    let lab = solved();
+    lab.train("other", 20, "--board 3x3 --set tuples=012");
+    lab.refuses("eval other --against s", &["2048 on 3x3", "2048 on 2x3"]);
+    lab.train(
+        "plain",
+        20,
+        "--board 2x3 --set tuples=012 --set symmetry=false",
+    );
+    lab.refuses("eval plain --against s --fast", &["no symmetries"]);
+    lab.refuses(
+        "eval plain --against plain/model.safetensors",
+        &["not a usable solution"],
+    );
+    lab.refuses("eval plain --against s --games 10", &["--games"]);
+    lab.refuses("eval plain --fast", &["--against"]);
+    lab.run("solve --board 2x3 --discount 0.5 --out half")
+        .succeeds();
+    lab.refuses("eval plain --against half", &["0.5", "--discount"]);
+}

@@ -5,14 +5,16 @@
 //!
 //! score = sum over states of P r,   regret of a move = V(s) - (r + A(s')),   optimum - score = sum of P regret
 //!
-//! States are kept as they are, not up to symmetry: a player need not treat the images of a board alike.
-//! Where it settles equal moves at random, each of them has its share of the chance.
+//! States are kept as they are, not up to symmetry: a player need not treat the images of a board alike. One whose
+//! network has symmetries does, but for rounding and for equal moves, which it settles by their
+//! directions; [`Images::One`] asks it about one image of each board, eight times as fast on a square. Where it
+//! settles equal moves at random, each of them has its share of the chance.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use afterstate::game::Game;
-use afterstate::solve::{Packed, Solver};
+use afterstate::solve::{Code, Packed, Solver};
 use serde::Serialize;
 
 use super::table::Table;
@@ -30,12 +32,23 @@ pub struct Measure<'a> {
     pub model: &'a Model,
     /// The game it should play, solved.
     pub solution: &'a Solution,
+    /// The boards that the player is asked about.
+    pub images: Images,
     /// Threads that work at once; 0 means one for each core. The figures do not depend on it.
     pub threads: usize,
     /// Told now and then how much is done, from 0 to 1, and of how many states.
     pub seen: &'a (dyn Fn(f64, u64) + Sync),
     /// Asked now and then.
     pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Which of the images of a board stand for themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Images {
+    /// Each of them.
+    All,
+    /// One of them for all: the player is taken to treat all alike.
+    One,
 }
 
 /// A player beside the best one; the JSON of `eval --against --json`. Nothing here is sampled.
@@ -79,7 +92,8 @@ pub struct Comparison {
 /// Measures a player against the solution of its game; `None` if it was stopped.
 ///
 /// # Errors
-/// When the two are of different games or boards, when later rewards count less in the solution, or when the solution
+/// When the two are of different games or boards, when one image should stand for all and the player does not
+/// treat them alike, when later rewards count less in the solution, or when the solution
 /// does not know where the player goes.
 pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
     let Measure {
@@ -89,6 +103,9 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
     let (found, expected) = (model.game(), game_on(&about.game, about.shape));
     if found != expected {
         return Err(SolveError::OtherGame { found, expected }.into());
+    }
+    if measure.images == Images::One && !model.player.tuples.symmetry() {
+        return Err(SolveError::NotAlike.into());
     }
     if about.discount < 1.0 {
         return Err(SolveError::Discounted(about.discount).into());
@@ -117,6 +134,17 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
         states: totals.states,
         seconds: begun.elapsed().as_secs_f64(),
     }))
+}
+
+impl Images {
+    /// The number of a state, or of the image that stands for it.
+    #[inline(always)]
+    fn number<P: Packed>(self, code: &Code, state: P) -> u64 {
+        match self {
+            Self::All => code.exact(state),
+            Self::One => code.of(state),
+        }
+    }
 }
 
 /// What some states come to, each by its chance.
@@ -161,8 +189,8 @@ impl OnGame for Walk<'_> {
         let ending = solution.about().ending();
         let solver = Solver::with_code(game, solution.code().clone(), ending);
         let layers = solution.layers();
-        let mut waiting = Waiting::default();
-        waiting.start(&solver);
+        let images = self.0.images;
+        let mut waiting = Waiting::starts(&solver, images);
         let mut totals = Totals::default();
         for (number, (sum, places)) in layers.iter().enumerate() {
             let Some(states) = waiting.0.remove(&sum) else {
@@ -172,6 +200,7 @@ impl OnGame for Walk<'_> {
             let walked = work.in_parts(&states, |part| {
                 let mut walker = Walker {
                     solver: &solver,
+                    images,
                     known: &known,
                     target: solution.about().target.map(|target| target.tile),
                     choose: self.0.model.session.chooser(),
@@ -204,17 +233,15 @@ impl OnGame for Walk<'_> {
 struct Waiting(BTreeMap<u64, Chances>);
 
 impl Waiting {
-    fn start<G: Game<State: Packed, After: Packed>>(&mut self, solver: &Solver<G>) {
+    fn starts<G: Game<State: Packed, After: Packed>>(solver: &Solver<G>, images: Images) -> Self {
         let mut starts: BTreeMap<u64, Chances> = BTreeMap::new();
         solver.game().for_each_start(|state, chance| {
-            let code = solver.code().exact(state);
+            let code = images.number(solver.code(), state);
             let layer = starts.entry(solver.code().sum(code)).or_default();
             layer.push((code, chance));
         });
-        self.0 = starts
-            .into_iter()
-            .map(|(sum, states)| (sum, run_of(states)))
-            .collect();
+        let starts = starts.into_iter();
+        Self(starts.map(|(sum, states)| (sum, run_of(states))).collect())
     }
 
     fn add(&mut self, work: &Work<'_>, runs: BTreeMap<u64, Vec<Chances>>) -> Result<(), Stopped> {
@@ -263,6 +290,7 @@ impl<'a> Known<'a> {
 /// One thread on its way through some states.
 struct Walker<'a, G> {
     solver: &'a Solver<G>,
+    images: Images,
     known: &'a Known<'a>,
     target: Option<u8>,
     choose: Chooser<'a>,
@@ -306,12 +334,15 @@ impl<G: Game<State: Packed, After: Packed>> Walker<'_, G> {
         let (code, known) = (self.solver.code(), self.known);
         let mut mean = Some(0.0);
         self.solver.game().for_each_spawn(after, |state, p| {
-            let exact = code.exact(state);
-            let layer = self.above.entry(code.sum(exact)).or_default();
-            layer.push((exact, chance * p));
+            let number = self.images.number(code, state);
+            let layer = self.above.entry(code.sum(number)).or_default();
+            layer.push((number, chance * p));
             let value = known.value(code.of(state));
             mean = mean.zip(value).map(|(mean, value)| mean + p * value);
         });
         mean
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,6 +65,11 @@ pub enum SolveError {
         /// What was solved.
         expected: String,
     },
+    /// One image of a board was to stand for all.
+    #[error(
+        "the model has no symmetries: it may treat the images of a board differently; measure it without `--fast`"
+    )]
+    NotAlike,
     /// A solution by whose values no score can be measured.
     #[error(
         "the solution counts a reward one move later {0} times; expected one that was solved without `--discount`"

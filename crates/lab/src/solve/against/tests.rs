@@ -1,0 +1,326 @@
+use std::collections::HashMap;
+use std::path::Path;
+
+use afterstate::format::native::{self, Keep};
+use afterstate::game::{Game, Grid, Shape, State};
+use afterstate::ntuple::{Plain, Tables, TupleSet};
+use afterstate::solve::{Aim, Chance, Ending, Goal, Recursive};
+
+use super::*;
+use crate::evaluate::{self, evaluate};
+use crate::model::metadata;
+use crate::recipe::Recipe;
+use crate::registry::{Lesson, Player, session};
+use crate::solve::{Plan, solve};
+
+fn shape(rows: usize, cols: usize) -> Shape {
+    Shape::new(rows, cols).unwrap()
+}
+
+fn solution(shape: Shape, target: Option<u64>) -> Solution {
+    let solved = solve(&Plan {
+        game: "2048",
+        shape,
+        target,
+        discount: 1.0,
+        luck: false,
+        threads: 2,
+        memory: None,
+        seen: &|_| (),
+        stop: &|| false,
+    });
+    solved.unwrap().unwrap().solution
+}
+
+/// The recipe of a learner whose one tuple is the whole board.
+fn recipe(shape: Shape, more: &[&str]) -> Recipe {
+    let tuple = &"012345"[..shape.cells()];
+    let mut overrides = vec![format!("board={shape}"), format!("tuples={tuple}")];
+    overrides.extend(more.iter().map(|&line| line.to_owned()));
+    Recipe::load("quick", &overrides).unwrap()
+}
+
+/// A player after so many games of training on one thread.
+fn trained(recipe: &Recipe, games: u64) -> Model {
+    let player = Player::of(recipe).unwrap();
+    let initial = recipe.network.initial as f32;
+    let session = session(&player, recipe.learner.rule, initial).unwrap();
+    session.learn(
+        &Lesson {
+            numbers: 0..games,
+            seed: 1,
+            threads: 1,
+            stop: &|| false,
+            seen: &|_| (),
+        },
+        &recipe.learner,
+    );
+    Model {
+        player,
+        episodes: games,
+        path: Path::new("trained").to_owned(),
+        session,
+    }
+}
+
+fn compare(model: &Model, solution: &Solution, images: Images, threads: usize) -> Comparison {
+    let measured = measure(&Measure {
+        model,
+        solution,
+        images,
+        threads,
+        seen: &|_, _| (),
+        stop: &|| false,
+    });
+    measured.unwrap().unwrap()
+}
+
+/// The expected score of a player by its definition, state by state.
+fn score(game: Grid, model: &Model) -> f64 {
+    fn of(
+        game: Grid,
+        state: <Grid as Game>::State,
+        choose: &mut Chooser<'_>,
+        known: &mut HashMap<<Grid as Game>::State, f64>,
+    ) -> f64 {
+        if let Some(&score) = known.get(&state) {
+            return score;
+        }
+        let State(board) = state;
+        let tiles: Vec<u8> = (0..game.shape().cells())
+            .map(|i| afterstate::game::Position::cell(board, i))
+            .collect();
+        let choices = choose(&tiles).unwrap();
+        let mut score = 0.0;
+        for &direction in &choices {
+            let (after, reward) = game.slides(state).get(direction).unwrap();
+            let mut next = Vec::new();
+            game.for_each_spawn(after, |state, p| next.push((state, p)));
+            let rest: f64 = next
+                .into_iter()
+                .map(|(state, p)| p * of(game, state, choose, known))
+                .sum();
+            score += (f64::from(reward) + rest) / choices.len() as f64;
+        }
+        known.insert(state, score);
+        score
+    }
+    let (mut choose, mut known) = (model.session.chooser(), HashMap::new());
+    let mut starts = Vec::new();
+    game.for_each_start(|state, p| starts.push((state, p)));
+    starts
+        .into_iter()
+        .map(|(state, p)| p * of(game, state, &mut choose, &mut known))
+        .sum()
+}
+
+fn near(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() <= 1e-9 * expected.abs().max(1.0),
+        "{found} is not {expected}"
+    );
+}
+
+#[test]
+fn the_score_is_that_of_the_definition_and_what_is_missing_is_regret() {
+    for (rows, cols, more, games) in [
+        (2, 2, vec![], 0),
+        (2, 2, vec!["ties=random"], 20),
+        (2, 3, vec!["ties=random"], 50),
+        (2, 3, vec!["symmetry=false"], 300),
+        (
+            3,
+            2,
+            vec!["value=state", "rule=td", "rate=0.1", "lambda=0"],
+            1000,
+        ),
+    ] {
+        let shape = shape(rows, cols);
+        let (model, solution) = (trained(&recipe(shape, &more), games), solution(shape, None));
+        let found = compare(&model, &solution, Images::All, 2);
+        near(found.expected_score, score(Grid::new(shape), &model));
+        near(found.gap, found.mean_regret * found.moves);
+        near(found.gap, found.optimum - found.expected_score);
+        assert!(found.optimal_moves > 0.2 && found.optimal_moves < 1.0);
+        // One thread finds the same, to the last bit.
+        let alone = compare(&model, &solution, Images::All, 1);
+        let seconds = found.seconds;
+        assert_eq!(Comparison { seconds, ..alone }, found);
+    }
+}
+
+#[test]
+fn games_come_to_the_exact_score_and_chance() {
+    let shape = shape(2, 3);
+    let model = trained(&recipe(shape, &[]), 5000);
+    let found = compare(&model, &solution(shape, Some(64)), Images::All, 2);
+    let played = evaluate(
+        &model,
+        &evaluate::Plan {
+            games: 40_000,
+            seed: 1,
+            threads: 2,
+            seen: &|_| (),
+            stop: &|| false,
+        },
+    );
+    let [low, high] = played.mean_ci95.unwrap();
+    // Four standard errors on either side: an interval of 95% is two.
+    let (middle, room) = ((low + high) / 2.0, high - low);
+    assert!((found.expected_score - middle).abs() < room, "{found:?}");
+    let reached = played.tiles.iter().find(|row| row.tile == 64).unwrap();
+    let [low, high] = reached.reach_ci95;
+    let won = found.win_probability.unwrap();
+    assert!((won - (low + high) / 2.0).abs() < high - low, "{found:?}");
+    assert!(won < found.best_win_probability.unwrap());
+    assert!((played.moves - found.moves).abs() < 0.02 * found.moves);
+}
+
+/// A model with the exact value of every afterstate in its weights.
+fn perfect(shape: Shape, folder: &Path) -> Model {
+    let goal = Goal::Score { discount: 1.0 };
+    let chance = Chance::Mean;
+    let mut exact = Recursive::new(Grid::new(shape), Ending::Stuck, Aim { goal, chance });
+    exact.start();
+    let recipe = recipe(shape, &["symmetry=false"]);
+    let player = Player::of(&recipe).unwrap();
+    let tables: Tables<Plain> = Tables::new(&player.tuples, 0.0).unwrap();
+    let game = Grid::new(shape);
+    let states: Vec<_> = exact.values().keys().copied().collect();
+    for state in states {
+        for (_, after, _) in game.slides(state).legal() {
+            let mut mean = 0.0;
+            game.for_each_spawn(after, |next, p| mean += p * exact.values()[&next]);
+            let tile = |i| usize::from(afterstate::game::Position::cell(after, i));
+            let index = (0..shape.cells())
+                .rev()
+                .fold(0, |all, i| 16 * all + tile(i));
+            tables.import(0, 0, index, &[mean as f32]);
+        }
+    }
+    let path = folder.join("perfect.safetensors");
+    let mut file = std::fs::File::create(&path).unwrap();
+    native::write(
+        &tables,
+        &metadata(&player, &recipe, 0),
+        Keep::Weights,
+        &mut file,
+    )
+    .unwrap();
+    Model::open(&path).unwrap()
+}
+
+#[test]
+fn a_perfect_player_gives_nothing_away() {
+    let folder = tempfile::tempdir().unwrap();
+    for (rows, cols) in [(2, 2), (2, 3)] {
+        let shape = shape(rows, cols);
+        let (model, solution) = (perfect(shape, folder.path()), solution(shape, None));
+        let found = compare(&model, &solution, Images::All, 2);
+        // Its weights have seven digits.
+        assert!(found.gap.abs() < 1e-4 * found.optimum, "{found:?}");
+        assert!(found.optimal_moves > 0.9999, "{found:?}");
+    }
+}
+
+#[test]
+fn one_image_stands_for_all_where_they_are_alike() {
+    let shape = shape(2, 3);
+    let solution = solution(shape, None);
+    let model = trained(&recipe(shape, &["ties=random"]), 3000);
+    let all = compare(&model, &solution, Images::All, 2);
+    let one = compare(&model, &solution, Images::One, 2);
+    // The sums of four weights in another order may be rounded another way.
+    let difference = (all.expected_score - one.expected_score).abs();
+    assert!(difference < 1e-3 * all.expected_score, "{all:?} {one:?}");
+    assert!(one.states < all.states / 3);
+    near(one.gap, one.mean_regret * one.moves);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let (small, other) = (shape(2, 2), shape(2, 3));
+    let refused = |model: &Model, solution: &Solution, images| {
+        let measured = measure(&Measure {
+            model,
+            solution,
+            images,
+            threads: 1,
+            seen: &|_, _| (),
+            stop: &|| false,
+        });
+        measured.unwrap_err().to_string()
+    };
+    let model = trained(&recipe(small, &["symmetry=false"]), 1);
+    let error = refused(&model, &solution(other, None), Images::All);
+    assert!(
+        error.contains("2048 on 2x2") && error.contains("2048 on 2x3"),
+        "{error}"
+    );
+    let error = refused(&model, &solution(small, None), Images::One);
+    assert!(error.contains("--fast"), "{error}");
+    let mut discounted = solution(small, None);
+    discounted.about.discount = 0.9;
+    let error = refused(&model, &discounted, Images::All);
+    assert!(error.contains("0.9"), "{error}");
+    // A solution of another game that calls itself this one.
+    let mut lacking = solution(small, None);
+    lacking.layers = solution(other, None).layers;
+    lacking.score = solution(other, None).score;
+    let error = refused(&model, &lacking, Images::All);
+    assert!(error.contains("damaged"), "{error}");
+    let stopped = measure(&Measure {
+        model: &model,
+        solution: &solution(small, None),
+        images: Images::All,
+        threads: 1,
+        seen: &|_, _| (),
+        stop: &|| true,
+    });
+    assert!(stopped.unwrap().is_none());
+}
+
+/// High hopes make it try everything, small steps at last make it exact.
+#[test]
+fn a_learner_with_the_whole_board_comes_to_the_exact_value() {
+    let hopeful = |initial: u32, rates: &str| {
+        let lines = ["rule=td".to_owned(), "lambda=0".to_owned()];
+        let more = [format!("initial={initial}"), format!("rate={rates}")];
+        lines.into_iter().chain(more).collect::<Vec<_>>()
+    };
+    let slow = "[{from=0,rate=0.05},{from=300000,rate=0.01}]";
+    for (rows, cols, lines, games, close) in [
+        (
+            2,
+            2,
+            hopeful(100, "[{from=0,rate=0.1},{from=50000,rate=0.01}]"),
+            100_000,
+            0.003,
+        ),
+        (2, 3, hopeful(600, slow), 600_000, 0.025),
+    ] {
+        let shape = shape(rows, cols);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let model = trained(&recipe(shape, &lines), games);
+        let found = compare(&model, &solution(shape, None), Images::One, 2);
+        assert!(found.relative_gap < close, "{found:?}");
+        // And it knows what it is worth.
+        let believed = belief(Grid::new(shape), &model);
+        let error = (believed - found.optimum).abs() / found.optimum;
+        assert!(error < close, "{believed} for {}", found.optimum);
+    }
+}
+
+/// What a player of afterstates expects of the start.
+fn belief(game: Grid, model: &Model) -> f64 {
+    let mut mean = 0.0;
+    game.for_each_start(|State(board), p| {
+        let tiles: Vec<u8> = (0..game.shape().cells())
+            .map(|i| afterstate::game::Position::cell(board, i))
+            .collect();
+        let (moves, _) = model.session.judge(&tiles).unwrap();
+        let total = |worth: &crate::registry::Worth| f64::from(worth.reward as f32 + worth.value);
+        mean += p * moves.iter().map(total).fold(0.0, f64::max);
+    });
+    mean
+}
