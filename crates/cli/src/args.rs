@@ -256,8 +256,8 @@ pub struct BenchArgs {
     /// 4x6 td, 4x6 tc, 8x6 td, state-6 (the main ones), 5x6 td, 6x6 td, 8x4 td
     #[arg(long, value_name = "NAME")]
     pub network: Vec<String>,
-    /// How many threads "all" are [default: one for each core]
-    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// How many threads "all" are [default: one for each core, as 0]
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(0..=1024))]
     pub threads: Option<u16>,
     /// Print one JSON document and nothing else
     #[arg(long)]

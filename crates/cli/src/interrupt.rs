@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::output::note;
+
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// From here on Ctrl-C (and a request to terminate) only raises a flag.
@@ -11,6 +13,7 @@ pub fn listen() -> anyhow::Result<()> {
             // Files are written aside and renamed, so leaving at any moment breaks none.
             std::process::exit(i32::from(crate::INTERRUPTED));
         }
+        note("\nstopping; Ctrl-C once more ends at once, without saving");
     })?;
     Ok(())
 }

@@ -112,7 +112,7 @@ fn bad_input_is_refused() {
         lab.refuses_with("bench --network", name, &[&format!("`{name}`"), known[0]]);
     }
     lab.refuses("bench --network nothing", &known);
-    lab.refuses("bench --threads 0", &["--threads", "1..=1024"]);
+    lab.refuses("bench --threads 1025", &["--threads", "0..=1024"]);
     lab.refuses("bench --threads 5000", &["--threads"]);
     lab.refuses("bench --games 0", &["--games"]);
     lab.refuses("bench 4x6", &["4x6"]);
