@@ -122,8 +122,8 @@ pub struct EvalArgs {
     /// Compare it with the exact solution of its game, from a file that `afterstate solve --out` made
     #[arg(long, value_name = "SOLUTION", conflicts_with_all = ["games", "seed"])]
     pub against: Option<PathBuf>,
-    /// Let one image of each board stand for all: up to eight times as fast, and exact if the player treats
-    /// all alike, as networks with symmetries do but for equal moves
+    /// Measure the player that turns every board to one of its images first: up to eight times as fast, and
+    /// the same but for moves that are worth exactly the same to it
     #[arg(long, requires = "against")]
     pub fast: bool,
     #[command(flatten)]
@@ -164,7 +164,7 @@ pub struct AnalyzeArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     pub solution: Option<PathBuf>,
     /// Read a board a line from standard input, and answer each with a line of JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub batch: bool,
     /// Print one JSON document and nothing else
     #[arg(long)]

@@ -88,7 +88,11 @@ fn beside_the_best(comparison: &Comparison) -> String {
         row(&name, format!("{win:.6}  (at best {best:.6})"));
     }
     let states = grouped(c.states as f64);
-    row("positions", format!("{states} that it may come to"));
+    let turned = match c.images {
+        Images::All => "",
+        Images::One => ", all boards turned to one image",
+    };
+    row("positions", format!("{states} that it may come to{turned}"));
     row("seconds", format!("{:.1}", c.seconds));
     text
 }

@@ -54,8 +54,8 @@ fn lines(length: usize) -> Vec<Line> {
         .collect()
 }
 
-/// 2048 on a board of sides from 2 to 4. Two 32768-tiles do not merge: only boards of 15 cells and more
-/// can come to them.
+/// 2048 on a board of sides from 2 to 4. A line in which two 32768-tiles would merge does not move: only boards of
+/// 15 cells and more can come to them.
 #[derive(Clone, Copy, Debug)]
 pub struct Small {
     shape: Shape,

@@ -6,9 +6,9 @@
 //! score = sum over states of P r,   regret of a move = V(s) - (r + A(s')),   optimum - score = sum of P regret
 //!
 //! States are kept as they are, not up to symmetry: a player need not treat the images of a board alike. One whose
-//! network has symmetries does, but for rounding and for equal moves, which it settles by their
-//! directions; [`Images::One`] asks it about one image of each board, eight times as fast on a square. Where it
-//! settles equal moves at random, each of them has its share of the chance.
+//! network has symmetries does, but for rounding and for equal moves, which it may settle by their
+//! directions; [`Images::One`] measures the player that turns every board to one of its images first, eight times
+//! as fast on a square. Where equal moves are settled at random, each of them has its share of the chance.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -18,7 +18,7 @@ use afterstate::solve::{Code, Packed, Solver};
 use serde::Serialize;
 
 use super::table::Table;
-use super::work::{Stopped, Work, run_of};
+use super::work::{Waiting, Work, run_of};
 use super::{Halt, Solution, SolveError};
 use crate::LabError;
 use crate::error::game_on;
@@ -43,11 +43,13 @@ pub struct Measure<'a> {
 }
 
 /// Which of the images of a board stand for themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Images {
-    /// Each of them.
+    /// Each of them: the figures are of the player as it plays.
     All,
-    /// One of them for all: the player is taken to treat all alike.
+    /// One of them for all: the figures are of a player that turns every board to this image first. Networks with
+    /// symmetries differ from it where equal moves are settled by their directions.
     One,
 }
 
@@ -83,7 +85,9 @@ pub struct Comparison {
     /// How likely the best play for it comes to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_win_probability: Option<f64>,
-    /// States that the player may come to.
+    /// `all` if the player was asked about every board as it is; `one` if about one image of each.
+    pub images: Images,
+    /// States that the player may come to, as they were asked about.
     pub states: u64,
     /// How long it took.
     pub seconds: f64,
@@ -107,7 +111,7 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
     if measure.images == Images::One && !model.player.tuples.symmetry() {
         return Err(SolveError::NotAlike.into());
     }
-    if about.discount < 1.0 {
+    if about.discount != 1.0 {
         return Err(SolveError::Discounted(about.discount).into());
     }
     let begun = Instant::now();
@@ -116,6 +120,9 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
         Err(Halt::Stopped) => return Ok(None),
         Err(Halt::Failed(error)) => return Err(error.into()),
     };
+    if totals.moves == 0.0 {
+        return Err(SolveError::NoMoves.into());
+    }
     let gap = about.expected_score - totals.score;
     Ok(Some(Comparison {
         game: about.game.clone(),
@@ -131,6 +138,7 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
         target: about.target.map(|target| target.face),
         win_probability: about.target.map(|_| totals.won),
         best_win_probability: about.target.map(|target| target.probability),
+        images: measure.images,
         states: totals.states,
         seconds: begun.elapsed().as_secs_f64(),
     }))
@@ -190,67 +198,57 @@ impl OnGame for Walk<'_> {
         let solver = Solver::with_code(game, solution.code().clone(), ending);
         let layers = solution.layers();
         let images = self.0.images;
-        let mut waiting = Waiting::starts(&solver, images);
+        let mut waiting = starts(&solver, images);
         let mut totals = Totals::default();
         for (number, (sum, places)) in layers.iter().enumerate() {
             let Some(states) = waiting.0.remove(&sum) else {
                 continue;
             };
             let known = Known::new(solution, number);
-            let walked = work.in_parts(&states, |part| {
-                let mut walker = Walker {
-                    solver: &solver,
-                    images,
-                    known: &known,
-                    target: solution.about().target.map(|target| target.tile),
-                    choose: self.0.model.session.chooser(),
-                    totals: Totals::default(),
-                    above: BTreeMap::new(),
-                };
-                part.iter().try_for_each(|&state| walker.step(state))?;
-                Some((walker.totals, walker.above))
-            })?;
-            let mut runs: BTreeMap<u64, Vec<Chances>> = BTreeMap::new();
-            for part in walked {
-                let (part, above) = part.ok_or(SolveError::Incomplete)?;
-                totals.add(&part);
-                for (sum, states) in above {
-                    runs.entry(sum).or_default().push(run_of(states));
-                }
+            for some in states.chunks(AT_ONCE) {
+                let walked = work.in_parts(some, |part| {
+                    let mut walker = Walker {
+                        solver: &solver,
+                        images,
+                        known: &known,
+                        target: solution.about().target.map(|target| target.tile),
+                        choose: self.0.model.session.chooser(),
+                        totals: Totals::default(),
+                        above: BTreeMap::new(),
+                    };
+                    part.iter().try_for_each(|&state| walker.step(state))?;
+                    Ok::<_, SolveError>(walker.finish())
+                })?;
+                let walked = walked.into_iter().collect::<Result<Vec<_>, _>>()?;
+                walked.iter().for_each(|(part, _)| totals.add(part));
+                waiting.add(&work, walked.into_iter().flat_map(|(_, above)| above))?;
             }
-            waiting.add(&work, runs)?;
-            seen(
-                places.end as f64 / layers.codes().len() as f64,
-                totals.states,
-            );
+            let done = places.end as f64 / layers.codes().len() as f64;
+            seen(done, totals.states);
+        }
+        // Whoever comes to a layer that is not there is lost.
+        if !waiting.0.is_empty() {
+            return Err(SolveError::Incomplete.into());
         }
         Ok(totals)
     }
 }
 
-/// Layers that are not whole yet, by their sums.
-#[derive(Default)]
-struct Waiting(BTreeMap<u64, Chances>);
+/// States that are walked from before what comes of them is merged: it is many times as much.
+const AT_ONCE: usize = 1 << 20;
 
-impl Waiting {
-    fn starts<G: Game<State: Packed, After: Packed>>(solver: &Solver<G>, images: Images) -> Self {
-        let mut starts: BTreeMap<u64, Chances> = BTreeMap::new();
-        solver.game().for_each_start(|state, chance| {
-            let code = images.number(solver.code(), state);
-            let layer = starts.entry(solver.code().sum(code)).or_default();
-            layer.push((code, chance));
-        });
-        let starts = starts.into_iter();
-        Self(starts.map(|(sum, states)| (sum, run_of(states))).collect())
-    }
-
-    fn add(&mut self, work: &Work<'_>, runs: BTreeMap<u64, Vec<Chances>>) -> Result<(), Stopped> {
-        for (sum, mut runs) in runs {
-            runs.extend(self.0.remove(&sum));
-            self.0.insert(sum, work.merged(runs)?);
-        }
-        Ok(())
-    }
+/// Where games start, with their chances.
+fn starts<G: Game<State: Packed, After: Packed>>(
+    solver: &Solver<G>,
+    images: Images,
+) -> Waiting<(u64, f64)> {
+    let mut starts: BTreeMap<u64, Chances> = BTreeMap::new();
+    solver.game().for_each_start(|state, chance| {
+        let code = images.number(solver.code(), state);
+        let layer = starts.entry(solver.code().sum(code)).or_default();
+        layer.push((code, chance));
+    });
+    Waiting::new(starts)
 }
 
 /// Exact values near a layer: its own and those that new tiles lead to are at hand.
@@ -299,25 +297,30 @@ struct Walker<'a, G> {
 }
 
 impl<G: Game<State: Packed, After: Packed>> Walker<'_, G> {
-    /// Goes on from a state; `None` if the solution does not know it.
-    fn step(&mut self, (code, chance): (u64, f64)) -> Option<()> {
+    /// Goes on from a state.
+    fn step(&mut self, (code, chance): (u64, f64)) -> Result<(), SolveError> {
         let (solver, game) = (self.solver, self.solver.game());
         let state: G::State = solver.code().position(code);
         self.totals.states += 1;
-        let tiles = solver.code().tiles(code);
-        let choices = (self.choose)(&tiles[..game.shape().cells()])?;
-        if choices.is_empty() || solver.ending().is_over(game, state) {
+        let slides = game.slides(state);
+        if slides.legal().next().is_none() || solver.ending().is_over(game, state) {
             let won = self.target.is_some_and(|tile| game.largest(state) >= tile);
             self.totals.won += if won { chance } else { 0.0 };
-            return Some(());
+            return Ok(());
         }
-        let best = self.known.value(solver.code().of(state))?;
+        let tiles = solver.code().tiles(code);
+        let choices = (self.choose)(&tiles[..game.shape().cells()]).unwrap_or_default();
+        if choices.is_empty() {
+            return Err(SolveError::Speechless);
+        }
+        let best = self.known.value(solver.code().of(state));
+        let best = best.ok_or(SolveError::Incomplete)?;
         let share = chance / choices.len() as f64;
-        let slides = game.slides(state);
         for direction in choices {
-            let (after, reward) = slides.get(direction)?;
+            let (after, reward) = slides.get(direction).ok_or(SolveError::Speechless)?;
+            let rest = self.spread(after, share).ok_or(SolveError::Incomplete)?;
             let reward = f64::from(reward);
-            let regret = best - (reward + self.spread(after, share)?);
+            let regret = best - (reward + rest);
             self.totals.moves += share;
             self.totals.score += share * reward;
             self.totals.regret += share * regret;
@@ -325,7 +328,14 @@ impl<G: Game<State: Packed, After: Packed>> Walker<'_, G> {
                 self.totals.optimal += share;
             }
         }
-        Some(())
+        Ok(())
+    }
+
+    /// What its states came to, and the states above them, in runs.
+    fn finish(self) -> (Totals, Vec<(u64, Chances)>) {
+        let above = self.above.into_iter();
+        let above = above.map(|(sum, states)| (sum, run_of(states)));
+        (self.totals, above.collect())
     }
 
     /// Hands the chance of an afterstate on to the states that new tiles make of it, and returns its exact

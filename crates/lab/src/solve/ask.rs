@@ -76,7 +76,7 @@ impl OnGame for Question<'_> {
         let moves: Vec<Move<f64>> = moves.into_iter().collect::<Result<_, _>>()?;
         Ok(Analysis {
             best: best(&moves, |m| m.total),
-            best_for_target: best(&moves, |m| m.win_probability.flatten()),
+            best_for_target: best(&moves, |m| m.win_probability.flatten().filter(|&p| p > 0.0)),
             moves,
         })
     }

@@ -76,8 +76,14 @@ pub enum SolveError {
     )]
     Discounted(f64),
     /// A solution without a state that follows one of its own.
-    #[error("the solution lacks a position that follows this board: its file was damaged")]
+    #[error("the solution lacks positions that follow those it has: its file was damaged")]
     Incomplete,
+    /// A model that has no move for a position of the game.
+    #[error("the model knows no move where the game has one")]
+    Speechless,
+    /// A game that is over when it begins.
+    #[error("the solved game ends with its target at the start: there is no move to compare")]
+    NoMoves,
 }
 
 /// What is wrong with a file that should be a solution.
@@ -86,6 +92,14 @@ pub enum FileError {
     /// Its header, or its tensors as a whole.
     #[error(transparent)]
     Native(#[from] NativeError),
+    /// More than memory has room for.
+    #[error("it has {}, and {} of memory are free", bytes(*size), bytes(*available))]
+    Memory {
+        /// Its bytes.
+        size: u64,
+        /// Bytes free.
+        available: u64,
+    },
     /// The numbers in it.
     #[error("it is damaged: its tensors have {0}")]
     Numbers(&'static str),

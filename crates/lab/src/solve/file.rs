@@ -9,10 +9,10 @@ use std::str::FromStr;
 use afterstate::format::native::{Header, Metadata, NativeError};
 use afterstate::format::solution::{BYTES, Layout, Place, lay_out};
 use afterstate::game::Game;
-use afterstate::solve::{Code, Packed};
+use afterstate::solve::{Code, Goal, Packed, Solver};
 
 use super::solution::{About, Solution, Target};
-use super::{FileError, Layers, SolveError, tile_of};
+use super::{FileError, Layers, tile_of};
 use crate::LabError;
 use crate::disk::{Part, Shared};
 use crate::metadata::Fields;
@@ -74,16 +74,19 @@ impl Solution {
     /// When it cannot be read, is damaged, or is no solution.
     pub fn open(path: &Path) -> Result<Self, LabError> {
         let (mut file, size) = open(path).map_err(LabError::file("read", path))?;
+        let senseless = |source| LabError::Solution {
+            path: path.to_owned(),
+            source,
+        };
         let header = Header::read(&mut file, size).map_err(wrong(path))?;
         let fields = Fields::new(header.metadata(), path, LabError::solution);
         let game = About::read(&fields)?;
         let layout = Layout::of(&header, game.target.is_some()).map_err(wrong(path))?;
-        let (needed, available) = (layout.end(), available_memory());
-        if needed > available {
-            return Err(SolveError::Memory { needed, available }.into());
+        // In whatever order a file has its tensors, together they are no longer than the file.
+        let available = available_memory();
+        if size > available {
+            return Err(senseless(FileError::Memory { size, available }));
         }
-        let code = registry::on_game(&game.game.clone(), game.shape, FindCode)?
-            .ok_or(SolveError::Cells(game.shape))?;
         let file = Shared::new(file);
         let numbers = |place| carry_in(&file, place).map_err(LabError::file("read", path));
         let layers = Layers::checked(
@@ -91,55 +94,101 @@ impl Solution {
             &numbers(layout.starts)?,
             numbers(layout.codes)?,
         );
-        let senseless = |what| LabError::Solution {
-            path: path.to_owned(),
-            source: FileError::Numbers(what),
-        };
-        let layers = layers.ok_or_else(|| senseless("layers that are not in order"))?;
+        let damaged = |what| senseless(FileError::Numbers(what));
+        let layers = layers.ok_or_else(|| damaged("layers that are not in order"))?;
         let score = floats(numbers(layout.score)?);
         let win = layout.win.map(|place| numbers(place).map(floats));
-        let solution = Self {
+        let win = win.transpose()?;
+        let task = Check {
+            about: &game,
+            layers: &layers,
+            score: &score,
+            win: win.as_deref(),
+        };
+        let code = registry::on_game(&game.game, game.shape, task)?;
+        Ok(Self {
+            code: code.map_err(damaged)?,
             about: game,
-            code,
             layers,
             score,
-            win: win.transpose()?,
-        };
-        solution
-            .check()
-            .map_or(Ok(solution), |what| Err(senseless(what)))
-    }
-
-    /// What is wrong with the numbers of a file.
-    fn check(&self) -> Option<&'static str> {
-        let all = |values: &[f64], fine: fn(f64) -> bool| values.iter().all(|&value| fine(value));
-        let ordered = |layer: u64| {
-            let (sum, places) = self.layers.layer(layer as usize);
-            let states = &self.layers.codes()[places];
-            states.is_sorted_by(|a, b| a < b)
-                && states.iter().all(|&state| self.code.sum(state) == sum)
-        };
-        let layers = 0..self.layers.count() as u64;
-        let ordered = share(threads(0), layers, || false, || ordered);
-        match &self.win {
-            _ if ordered.contains(&false) => Some("states that are not in order"),
-            _ if !all(&self.score, f64::is_finite) => Some("a value that is not a finite number"),
-            Some(win) if !all(win, |value| (0.0..=1.0).contains(&value)) => {
-                Some("a probability that is not within 0 to 1")
-            }
-            _ => None,
-        }
+            win,
+        })
     }
 }
 
-/// The code of a game's positions.
-struct FindCode;
+/// The numbers of a file, which may be anything.
+struct Check<'a> {
+    about: &'a About,
+    layers: &'a Layers,
+    score: &'a [f64],
+    win: Option<&'a [f64]>,
+}
 
-impl OnGame for FindCode {
-    type Output = Option<Code>;
+impl OnGame for Check<'_> {
+    type Output = Result<Code, &'static str>;
 
+    /// The code of the game's positions, or what is wrong with the numbers.
     fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
-        Code::new(&game)
+        let solver = Solver::new(game, self.about.ending()).ok_or("too many cells")?;
+        self.states(&solver)?;
+        let all = |values: &[f64], fine: fn(f64) -> bool| values.iter().all(|&value| fine(value));
+        if !all(self.score, f64::is_finite) {
+            return Err("a value that is not a finite number");
+        }
+        self.is_start(
+            &solver,
+            self.about.goal(),
+            self.score,
+            self.about.expected_score,
+        )?;
+        if let (Some(win), Some(target)) = (self.win, self.about.target) {
+            if !all(win, |value| (0.0..=1.0).contains(&value)) {
+                return Err("a probability that is not within 0 to 1");
+            }
+            self.is_start(&solver, Goal::Reach(target.tile), win, target.probability)?;
+        }
+        Ok(solver.code().clone())
+    }
+}
+
+impl Check<'_> {
+    /// Refuses states that are not in order, or not the least of their images.
+    fn states<G: Game<State: Packed, After: Packed>>(
+        &self,
+        solver: &Solver<G>,
+    ) -> Result<(), &'static str> {
+        let code = solver.code();
+        let fine = |layer: u64| {
+            let (sum, places) = self.layers.layer(layer as usize);
+            let states = &self.layers.codes()[places];
+            let is_code = |state| code.of(code.position::<G::State>(state)) == state;
+            states.is_sorted_by(|a, b| a < b)
+                && states
+                    .iter()
+                    .all(|&state| code.sum(state) == sum && is_code(state))
+        };
+        let layers = 0..self.layers.count() as u64;
+        let fine = share(threads(0), layers, || false, || fine);
+        let wrong = "states that are not in order, or no states";
+        fine.into_iter().all(|fine| fine).then_some(()).ok_or(wrong)
+    }
+
+    /// Refuses a value of the start that is not what the values of states come to.
+    fn is_start<G: Game<State: Packed, After: Packed>>(
+        &self,
+        solver: &Solver<G>,
+        goal: Goal,
+        values: &[f64],
+        told: f64,
+    ) -> Result<(), &'static str> {
+        let mut mean = 0.0;
+        for (state, chance) in solver.starts() {
+            let place = self.layers.place(solver.code().sum(state), state);
+            mean += chance * values[place.ok_or("no state for a start of the game")?];
+        }
+        let near = (goal.bounded(mean) - told).abs() <= 1e-9 * told.abs().max(1.0);
+        near.then_some(())
+            .ok_or("values of the starts that do not come to the value in the metadata")
     }
 }
 
@@ -213,6 +262,7 @@ impl About {
             |version| (version == VERSION).then_some(()),
         )?;
         let number = |text: &str| f64::from_str(text).ok().filter(|n| n.is_finite());
+        let share = |text: &str| number(text).filter(|n| (0.0..=1.0).contains(n));
         let game = fields.get("game", "the name of a game", |text| Some(text.to_owned()))?;
         registry::known_game(&game)?;
         let (rows, cols) =
@@ -224,11 +274,11 @@ impl About {
                 tile: tile_of(&game, shape, face)?,
                 face,
                 ends: fields.get("ends_at_target", "true or false", |text| text.parse().ok())?,
-                probability: fields.get("win_probability", "a number", number)?,
+                probability: fields.get("win_probability", "a number from 0 to 1", share)?,
             })
         });
         Ok(Self {
-            discount: fields.get("discount", "a number", number)?,
+            discount: fields.get("discount", "a number from 0 to 1", share)?,
             target: target.transpose()?,
             states: fields.get("states", "a number", |text| text.parse().ok())?,
             expected_score: fields.get("expected_score", "a number", number)?,

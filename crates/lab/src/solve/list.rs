@@ -6,7 +6,7 @@ use afterstate::game::Game;
 use afterstate::solve::{Layer, Packed, Solver};
 
 use super::estimate::Memory;
-use super::work::{Stopped, Work};
+use super::work::{Stopped, Waiting, Work};
 use super::{Halt, Layers};
 
 /// Afterstates whose new tiles are placed before what comes of them is merged: it is many times as much.
@@ -20,30 +20,26 @@ pub(super) fn list<G: Game<State: Packed, After: Packed>>(
     memory: &Memory,
     seen: impl Fn(u64, u64),
 ) -> Result<(Layers, u64), Halt> {
-    let mut waiting = Waiting::default();
     let mut starts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (state, _) in solver.starts() {
         let layer = starts.entry(solver.code().sum(state)).or_default();
         layer.push(state);
     }
-    for (sum, mut states) in starts {
-        states.sort_unstable();
-        states.dedup();
-        waiting.0.insert(sum, states);
-    }
+    let mut waiting = Waiting::new(starts);
     let (mut layers, mut listed, mut largest, mut images) = (Vec::new(), 0, 0, 0);
     while let Some((sum, states)) = waiting.0.pop_first() {
         listed += states.len() as u64;
         largest = largest.max(states.len() as u64);
         images += count_images(solver, work, &states)?;
         let afters = afters(solver, work, &states)?;
-        let check = |waiting: &Waiting| {
+        let check = |waiting: &Waiting<u64>| {
             memory.check(listed, largest, waiting.count() + afters.len() as u64)
         };
         check(&waiting)?;
         for some in afters.chunks(AT_ONCE) {
             let above = work.in_parts(some, |part| solver.above(part))?;
-            waiting.add(work, above.into_iter().flatten())?;
+            let above = above.into_iter().flatten();
+            waiting.add(work, above.map(|layer| (layer.sum, layer.states)))?;
             check(&waiting)?;
         }
         layers.push(Layer { sum, states });
@@ -71,27 +67,4 @@ fn count_images<G: Game<State: Packed, After: Packed>>(
         images.sum::<u64>()
     };
     Ok(work.in_parts(states, count)?.into_iter().sum())
-}
-
-/// Layers that are not whole yet, by their sums.
-#[derive(Default)]
-struct Waiting(BTreeMap<u64, Vec<u64>>);
-
-impl Waiting {
-    /// How many states are in them.
-    fn count(&self) -> u64 {
-        self.0.values().map(|states| states.len() as u64).sum()
-    }
-
-    fn add(&mut self, work: &Work<'_>, parts: impl Iterator<Item = Layer>) -> Result<(), Stopped> {
-        let mut runs: BTreeMap<u64, Vec<Vec<u64>>> = BTreeMap::new();
-        for part in parts {
-            runs.entry(part.sum).or_default().push(part.states);
-        }
-        for (sum, mut runs) in runs {
-            runs.extend(self.0.remove(&sum));
-            self.0.insert(sum, work.merged(runs)?);
-        }
-        Ok(())
-    }
 }

@@ -2,6 +2,7 @@
 //! on how many threads there are.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use crate::share::share;
 
@@ -35,8 +36,8 @@ impl Coded for (u64, f64) {
     }
 }
 
-/// States of a part: few enough that a layer of ten thousands keeps several threads busy.
-const PART: usize = 1 << 14;
+/// States of a part: few enough that a layer of ten thousands keeps several threads busy. Tests have small layers.
+const PART: usize = if cfg!(test) { 50 } else { 1 << 14 };
 
 /// Who works, and who may say that it is enough.
 pub(super) struct Work<'a> {
@@ -119,6 +120,39 @@ fn merge<C: Coded>(a: &[C], b: &[C]) -> Vec<C> {
     all.extend_from_slice(&a[i..]);
     all.extend_from_slice(&b[j..]);
     all
+}
+
+/// Layers that are not whole yet, by their sums.
+pub(super) struct Waiting<C>(pub(super) BTreeMap<u64, Vec<C>>);
+
+impl<C: Coded> Waiting<C> {
+    /// Layers of loose codes.
+    pub(super) fn new(loose: BTreeMap<u64, Vec<C>>) -> Self {
+        let layers = loose.into_iter();
+        Self(layers.map(|(sum, codes)| (sum, run_of(codes))).collect())
+    }
+
+    /// How many codes are in them.
+    pub(super) fn count(&self) -> u64 {
+        self.0.values().map(|codes| codes.len() as u64).sum()
+    }
+
+    /// Adds runs to their layers.
+    pub(super) fn add(
+        &mut self,
+        work: &Work<'_>,
+        parts: impl Iterator<Item = (u64, Vec<C>)>,
+    ) -> Result<(), Stopped> {
+        let mut runs: BTreeMap<u64, Vec<Vec<C>>> = BTreeMap::new();
+        for (sum, run) in parts {
+            runs.entry(sum).or_default().push(run);
+        }
+        for (sum, mut runs) in runs {
+            runs.extend(self.0.remove(&sum));
+            self.0.insert(sum, work.merged(runs)?);
+        }
+        Ok(())
+    }
 }
 
 /// Each code once, in order.
