@@ -3,7 +3,7 @@ use std::path::Path;
 
 use afterstate::format::native::{self, Keep};
 use afterstate::game::{Game, Grid, Shape, State};
-use afterstate::ntuple::{Plain, Tables, TupleSet};
+use afterstate::ntuple::{Plain, Tables};
 use afterstate::solve::{Aim, Chance, Ending, Goal, Recursive};
 
 use super::*;
