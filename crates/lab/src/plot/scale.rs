@@ -40,11 +40,10 @@ impl Scale {
     pub fn around(values: impl Iterator<Item = f64>) -> Self {
         let ends = |(least, most): (f64, f64), value: f64| (least.min(value), most.max(value));
         let (least, most) = values.fold((f64::INFINITY, 0.0), ends);
-        Self::Logarithmic {
-            // The lines' reciprocals are lines.
-            min: round_up(1.0 / least, &LINES).recip(),
-            max: round_up(most.max(2.0 * least), &LINES),
-        }
+        // The lines' reciprocals are lines.
+        let min = round_up(least.recip(), &LINES).recip();
+        let max = round_up(most.max(1.5 * min), &LINES);
+        Self::Logarithmic { min, max }
     }
 
     /// The place of a value, from 0 at the scale's begin to 1 at its end.

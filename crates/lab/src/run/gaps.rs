@@ -123,15 +123,21 @@ fn parse(bytes: &[u8]) -> Result<BTreeMap<u64, Measurement>, u64> {
     }
     let mut lines = BTreeMap::new();
     for row in reader.records() {
-        let row = row.map_err(|error| error.position().map_or(1, csv::Position::line))?;
-        let line = row
-            .deserialize(Some(&header))
-            .ok()
-            .filter(Measurement::is_finite);
-        let line = line.ok_or(row.position().map_or(1, csv::Position::line))?;
+        let row = row.map_err(|error| line_at(bytes, error.position()))?;
+        let line = row.deserialize(Some(&header)).ok();
+        let line = line.filter(Measurement::is_finite);
+        let line = line.ok_or_else(|| line_at(bytes, row.position()))?;
         lines.insert(line.games, line);
     }
     Ok(lines)
+}
+
+/// The number of the line at a position; the reader tells where the empty ones before it begin.
+fn line_at(bytes: &[u8], position: Option<&csv::Position>) -> u64 {
+    let Some(position) = position else { return 1 };
+    let from = bytes.iter().skip(position.byte() as usize);
+    let empty = from.take_while(|byte| byte.is_ascii_whitespace());
+    position.line() + empty.filter(|&&byte| byte == b'\n').count() as u64
 }
 
 fn damaged(path: &Path, line: u64) -> LabError {
