@@ -113,6 +113,7 @@ pub struct GamesArgs {
   afterstate eval runs/quick
   afterstate eval runs/quick/model.safetensors --games 10000 --seed 7 --json
   afterstate eval runs/small --against 2x3.solution    how far from perfect? See `afterstate solve`
+  afterstate eval runs/small --against 2x3.solution --keep    for `afterstate plot`, after each training
 
 With --against no game is played. The chance of every position that the player comes to is worked out,
 so that its expected score is exact, as the best one is.")]
@@ -126,6 +127,9 @@ pub struct EvalArgs {
     /// the same but for moves that are worth exactly the same to it
     #[arg(long, requires = "against")]
     pub fast: bool,
+    /// Keep the figures in the run folder's gaps.csv, one line for each number of games it was trained for
+    #[arg(long, requires = "against")]
+    pub keep: bool,
     #[command(flatten)]
     pub play: GamesArgs,
 }
@@ -215,7 +219,9 @@ pub struct SolveArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   afterstate plot runs/quick                              into runs/quick/plots
-  afterstate plot runs/quick runs/td-4x6 --out compared   several runs in one picture")]
+  afterstate plot runs/quick runs/td-4x6 --out compared   several runs in one picture
+
+Runs that `eval --against --keep` has measured also get a picture of their optimality gap.")]
 pub struct PlotArgs {
     /// Run folders
     #[arg(required = true, value_name = "RUN")]

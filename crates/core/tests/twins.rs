@@ -6,7 +6,7 @@ use afterstate::learn::{Backward, Credit, Forward};
 use afterstate::machine::Cpu;
 use afterstate::ntuple::{Coherent, Expecting, Network, Plain, Tables, TupleSet, Weight};
 use afterstate::play::{
-    Afterstates, Greedy, Learner, Random, States, Ties, Viewpoint, Watch, play,
+    Afterstates, Greedy, Learner, Policy, Random, States, Ties, Viewpoint, Watch, play,
 };
 use afterstate::random::game_rng;
 use afterstate::tally::Outcome;

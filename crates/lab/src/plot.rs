@@ -1,5 +1,5 @@
-//! A run's three pictures, each as PNG and as SVG: its score, how many games reached each tile (win
-//! rate), and how many ended there (termination rate).
+//! A run's pictures, each as PNG and as SVG: its score, how many games reached each tile (win rate), how
+//! many ended there (termination rate), and, where it was measured, how far it is from perfect play.
 //!
 //! The idea: a picture is first a list of shapes in plain numbers (`scene`), written out twice, once
 //! as text (`svg`) and once as pixels (`png`). So both show the same, a test can ask whether any text
@@ -16,6 +16,7 @@ mod letters;
 mod merge;
 mod picture;
 mod png;
+mod scale;
 mod scene;
 mod svg;
 #[cfg(test)]
@@ -37,6 +38,8 @@ pub struct Curve {
     pub label: String,
     /// Its blocks, by rising number of games.
     pub points: Vec<Point>,
+    /// What was measured against the solution of its game, by rising number of games; mostly nothing.
+    pub gaps: Vec<Gap>,
 }
 
 /// One block of a run.
@@ -46,6 +49,15 @@ pub struct Point {
     pub games: u64,
     /// What the games of this block alone came to.
     pub tally: Tally,
+}
+
+/// How far a run was from perfect play.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gap {
+    /// Games it was trained for.
+    pub games: u64,
+    /// What its expected score lacks of the best, as a share of that.
+    pub relative: f64,
 }
 
 /// Why a picture could not be made.
@@ -91,11 +103,12 @@ pub enum PlotError {
     },
 }
 
-/// Draws `score`, `win-rate` and `termination-rate` of the runs into `dir`, as `.png` and `.svg`, and
-/// returns the six paths. The folder is created if missing; every file appears whole or not at all.
+/// Draws `score`, `win-rate` and `termination-rate` of the runs into `dir`, as `.png` and `.svg`, also
+/// `gap` of those that have any, and returns the paths. The folder is created if missing; every file
+/// appears whole or not at all.
 ///
 /// One run is drawn with a line or band for every tile; several runs with a panel for every tile, so
-/// that they can be compared.
+/// that they can be compared. Of the gap there is a line for each run.
 ///
 /// ```
 /// use afterstate::tally::{Outcome, Tally};
@@ -103,7 +116,8 @@ pub enum PlotError {
 ///
 /// let mut tally = Tally::default();
 /// tally.add(&Outcome { score: 20_000, moves: 1_000, largest: 2048 });
-/// let curve = Curve { label: "my run".into(), points: vec![Point { games: 1, tally }] };
+/// let points = vec![Point { games: 1, tally }];
+/// let curve = Curve { label: "my run".into(), points, gaps: Vec::new() };
 /// let dir = std::env::temp_dir().join("afterstate-plot-example");
 /// let files = draw(&[curve], "My first run", &dir)?;
 /// assert_eq!(files.len(), 6);
@@ -116,7 +130,7 @@ pub fn draw(curves: &[Curve], title: &str, dir: &Path) -> Result<Vec<PathBuf>, P
     }
     let runs = merge::runs(curves)?;
     let letters = Letters::new()?;
-    let scenes = [
+    let mut scenes = vec![
         ("score", picture::score(&runs, title, &letters)),
         ("win-rate", picture::win_rate(&runs, title, &letters)),
         (
@@ -124,6 +138,7 @@ pub fn draw(curves: &[Curve], title: &str, dir: &Path) -> Result<Vec<PathBuf>, P
             picture::termination_rate(&runs, title, &letters),
         ),
     ];
+    scenes.extend(picture::gap(curves, title, &letters).map(|scene| ("gap", scene)));
     // Everything is drawn in memory before the first file is touched.
     let mut files = Vec::new();
     for (name, scene) in &scenes {

@@ -2,7 +2,7 @@
 //!
 //! `recipe.toml` (complete), `blocks.csv` (a row a block), `scores.txt` (a line a game, where asked
 //! for), `checkpoint.safetensors` (all that learning needs to go on), `model.safetensors` (what playing
-//! needs), `plots/`.
+//! needs), `gaps.csv` (a line for each time it was measured against a solution, where asked for), `plots/`.
 //!
 //! The logs grow between checkpoints. A checkpoint remembers their lengths, and resuming cuts them
 //! back to it: after a crash they never tell of games that the network has forgotten.
@@ -13,9 +13,11 @@
 //! written beforehand, from a network that changes meanwhile: it is worth nothing, but it takes its room.
 
 mod curves;
+mod gaps;
 mod log;
 
 pub use curves::{curve_of, draw, title};
+pub use gaps::{Gaps, Measurement};
 
 use std::fs::{self, File};
 use std::io;
@@ -37,6 +39,7 @@ use log::Log;
 const RECIPE: &str = "recipe.toml";
 const BLOCKS: &str = "blocks.csv";
 const SCORES: &str = "scores.txt";
+const GAPS: &str = "gaps.csv";
 const CHECKPOINT: &str = "checkpoint.safetensors";
 const MODEL: &str = "model.safetensors";
 const LOCK: &str = ".lock";
@@ -333,7 +336,7 @@ impl Run {
 
 /// Refuses a folder that has anything of a run.
 fn free(folder: &Path) -> Result<(), LabError> {
-    let files = [RECIPE, BLOCKS, SCORES, CHECKPOINT, MODEL];
+    let files = [RECIPE, BLOCKS, SCORES, GAPS, CHECKPOINT, MODEL];
     let taken = files.iter().any(|name| folder.join(name).exists());
     let exists = || LabError::RunExists(folder.to_owned());
     (!taken).then_some(()).ok_or_else(exists)
@@ -397,14 +400,18 @@ pub fn has_checkpoint(folder: &Path) -> bool {
 /// # Errors
 /// When the folder has none, or it does not parse.
 pub fn recipe_of(folder: &Path, overrides: &[String]) -> Result<Recipe, LabError> {
-    let path = folder.join(RECIPE);
-    if !path.exists() {
-        return Err(LabError::NoRun {
-            folder: folder.to_owned(),
-            missing: RECIPE,
-        });
-    }
+    let path = existing(folder, RECIPE)?;
     Ok(Recipe::load_file(&path, overrides)?)
+}
+
+/// A file that every run has.
+fn existing(folder: &Path, name: &'static str) -> Result<PathBuf, LabError> {
+    let path = folder.join(name);
+    let missing = || LabError::NoRun {
+        folder: folder.to_owned(),
+        missing: name,
+    };
+    path.exists().then_some(path).ok_or_else(missing)
 }
 
 /// The file that plays for a run: of its model and its checkpoint the one with more games behind it.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use afterstate_lab::evaluate::{Evaluation, Plan, evaluate};
 use afterstate_lab::model::Model;
+use afterstate_lab::run::Gaps;
 use afterstate_lab::solve::{Comparison, Images, Measure, Solution, measure};
 
 use super::shown;
@@ -35,6 +36,8 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
 
 /// Compares a player with the best one.
 fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
+    // A place that cannot be kept in is told before all the work.
+    let gaps = args.keep.then(|| Gaps::open(&args.model)).transpose()?;
     let (model, solution) = (Model::open(&args.model)?, Solution::open(solution)?);
     interrupt::listen()?;
     let parts = Parts::new();
@@ -52,15 +55,21 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         return Ok(());
     };
     if args.play.json {
-        return print_json(&comparison);
+        print_json(&comparison)?;
+    } else {
+        print(format!(
+            "{}: {}, trained for {} games\n\n{}",
+            shown(&model.path),
+            model.game(),
+            grouped(model.episodes as f64),
+            beside_the_best(&comparison)
+        ))?;
     }
-    print(format!(
-        "{}: {}, trained for {} games\n\n{}",
-        shown(&model.path),
-        model.game(),
-        grouped(model.episodes as f64),
-        beside_the_best(&comparison)
-    ))
+    if let Some(mut gaps) = gaps {
+        gaps.keep(comparison.measurement(model.episodes))?;
+        note(&format!("kept in {}", shown(gaps.path())));
+    }
+    Ok(())
 }
 
 /// The figures of a comparison as people read them.

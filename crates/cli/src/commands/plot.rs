@@ -1,10 +1,11 @@
 //! `afterstate plot`: learning curves of runs.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use afterstate_lab::plot::draw;
-use afterstate_lab::run::{curve_of, recipe_of, title};
+use afterstate_lab::LabError;
+use afterstate_lab::plot::{Curve, draw};
+use afterstate_lab::run::{Gaps, curve_of, recipe_of, title};
 
 use super::shown;
 use crate::args::PlotArgs;
@@ -14,7 +15,7 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     let mut curves = args
         .runs
         .iter()
-        .map(|run| curve_of(run))
+        .map(|run| curve(run))
         .collect::<Result<Vec<_>, _>>()?;
     let names: HashSet<_> = curves.iter().map(|curve| curve.label.clone()).collect();
     if names.len() < curves.len() {
@@ -35,4 +36,13 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
             .map(|file| shown(file) + "\n")
             .collect::<String>(),
     )
+}
+
+/// A run with its gaps, if it was measured.
+fn curve(run: &Path) -> Result<Curve, LabError> {
+    let gaps = Gaps::open(run)?.curve();
+    Ok(Curve {
+        gaps,
+        ..curve_of(run)?
+    })
 }

@@ -83,7 +83,10 @@ fn every_option_of_the_design_is_there() {
             "train",
             "--game --board --episodes --threads --seed --out --set --resume",
         ),
-        ("eval", "--games --threads --seed --json"),
+        (
+            "eval",
+            "--against --fast --keep --games --threads --seed --json",
+        ),
         ("compare", "--games --threads --seed --json"),
         ("analyze", "--model --solution --batch --json"),
         (
@@ -107,6 +110,7 @@ fn examples_run() {
     for name in ["quick", "td-4x6", "state-6", "state-6x6"] {
         lab.train(&format!("runs/{name}"), 100, "");
     }
+    lab.train("runs/small", 100, "--board 2x3 --set tuples=012");
     let recipe = lab.run("recipes quick").succeeds().stdout;
     lab.write("my-recipe.toml", recipe);
     lab.run("solve --board 2x3 --out 2x3.solution").succeeds();

@@ -287,7 +287,47 @@ fn players_that_cannot_be_measured_are_refused() {
     );
     lab.refuses("eval plain --against s --games 10", &["--games"]);
     lab.refuses("eval plain --fast", &["--against"]);
+    lab.refuses("eval plain --keep", &["--against"]);
+    let file = "eval plain/model.safetensors --against s --keep";
+    lab.refuses(file, &["plain/model.safetensors holds no run"]);
     lab.run("solve --board 2x3 --discount 0.5 --out half")
         .succeeds();
     lab.refuses("eval plain --against half", &["0.5", "--discount"]);
+}
+
+#[test]
+fn gaps_are_kept_and_drawn() {
+    let lab = solved();
+    lab.train("run", 50, "--board 2x3 --set tuples=012345");
+    let first = lab.run("eval run --against s --keep --json").json();
+    lab.run("train --resume run --episodes 400").succeeds();
+    for _ in 0..2 {
+        let text = lab.run("eval run --against s --keep").succeeds().stdout;
+        assert!(text.contains("trained for 400 games"), "{text}");
+    }
+    let kept = lab.text("run/gaps.csv");
+    let lines: Vec<&str> = kept.lines().collect();
+    let header = "games,expected_score,optimum,gap,relative_gap,optimal_moves,mean_regret,moves";
+    assert_eq!(lines[0], header);
+    assert_eq!(lines.len(), 3, "a line for each number of games: {kept}");
+    let figures: Vec<&str> = lines[1].split(',').collect();
+    assert_eq!(figures[0], "50");
+    for (name, figure) in header.split(',').zip(figures).skip(1) {
+        near(&first[name], figure.parse().expect("a number"), 1e-12);
+    }
+    assert!(lines[2].starts_with("400,"), "{kept}");
+
+    let done = lab.run("plot run").succeeds();
+    assert_eq!(done.stdout.lines().count(), 8, "{}", done.stdout);
+    assert!(done.stdout.contains("run/plots/gap.png"), "{}", done.stdout);
+    assert!(lab.bytes("run/plots/gap.png").len() > 1000);
+    let svg = lab.text("run/plots/gap.svg");
+    assert!(svg.contains(">optimality gap: "), "{svg}");
+
+    lab.train("other", 20, "--board 2x3 --set tuples=012");
+    lab.run("plot run other --out both").succeeds();
+    assert_eq!(lab.names("both").len(), 8);
+    lab.write("run/gaps.csv", kept.replace("\n400,", "\nmany,"));
+    lab.refuses("plot run --out new", &["run/gaps.csv", "line 3"]);
+    lab.refuses("eval run --against s --keep", &["run/gaps.csv", "line 3"]);
 }

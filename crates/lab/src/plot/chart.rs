@@ -1,8 +1,9 @@
-//! What every picture is made of: a heading, and frames with their scales and lines.
+//! What every picture is made of: a heading, and frames with their grid and lines.
 //!
 //! Sizes are chosen so that a picture of 1,200 pixels can still be read at 600, as in a README.
 
 use super::letters::Letters;
+use super::scale::{Scale, Tick, Unit};
 use super::scene::{Anchor, Colour, Scene, Spot, Stroke, Type};
 
 pub(super) const WIDTH: f32 = 1200.0;
@@ -40,6 +41,7 @@ const GRID: Stroke = Stroke {
     width: 1.5,
     dash: None,
 };
+const THIN: Stroke = Stroke { width: 1.0, ..GRID };
 const AXIS: Stroke = Stroke {
     colour: Colour(0x808080),
     width: 2.0,
@@ -47,14 +49,6 @@ const AXIS: Stroke = Stroke {
 };
 /// From the baseline to the middle of a letter, as a share of its size.
 pub(super) const MIDDLE: f32 = 0.35;
-
-/// What the numbers of the upright scale are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
-    Points,
-    /// Shares from 0 to 1, written in percent.
-    Share,
-}
 
 /// The title, and below it what the upright scale shows.
 pub(super) fn heading(scene: &mut Scene, letters: &Letters, title: &str, about: &str) {
@@ -65,48 +59,64 @@ pub(super) fn heading(scene: &mut Scene, letters: &Letters, title: &str, about: 
     scene.text((RIM, 84.0), &about, Anchor::Start, PLAIN);
 }
 
-/// Where data meets the page: both scales begin at 0 in the lower left corner.
+/// The upright side of a frame.
+#[derive(Clone, Copy)]
+pub(super) struct Upright {
+    pub scale: Scale,
+    pub unit: Unit,
+    /// At most so many steps.
+    pub steps: usize,
+}
+
+impl Upright {
+    fn ticks(&self) -> Vec<Tick> {
+        self.scale.ticks(self.steps, self.unit)
+    }
+}
+
+/// Where data meets the page: both scales begin in the lower left corner.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub left: f32,
     pub right: f32,
     pub top: f32,
     pub bottom: f32,
-    pub x_max: f64,
-    pub y_max: f64,
-    /// At most so many steps upwards.
-    pub y_steps: usize,
-    pub unit: Unit,
+    /// Games played.
+    pub x: Scale,
+    pub y: Upright,
 }
 
 impl Frame {
     /// The place of a value.
     pub fn at(&self, x: f64, y: f64) -> Spot {
-        let (right, up) = ((x / self.x_max) as f32, (y / self.y_max) as f32);
-        (
-            self.left + right * (self.right - self.left),
-            self.bottom - up * (self.bottom - self.top),
-        )
+        (self.across(x), self.height(y))
+    }
+
+    fn across(&self, x: f64) -> f32 {
+        self.left + self.x.place(x) as f32 * (self.right - self.left)
+    }
+
+    /// The height of a value on the page.
+    pub fn height(&self, y: f64) -> f32 {
+        self.bottom - self.y.scale.place(y) as f32 * (self.bottom - self.top)
     }
 
     /// The grid and the axis, with numbers at the left and below where asked for.
     pub fn scales(&self, scene: &mut Scene, left: bool, below: bool) {
-        for y in ticks(self.y_max, step(self.y_max, self.y_steps)) {
-            let (_, at) = self.at(0.0, y);
-            scene.line(vec![(self.left, at), (self.right, at)], GRID);
-            if left {
+        for tick in self.y.ticks() {
+            let at = self.height(tick.at);
+            scene.line(vec![(self.left, at), (self.right, at)], grid(&tick));
+            if let (true, Some(text)) = (left, tick.number) {
                 let baseline = at + NUMBER.size * MIDDLE;
-                let text = number(y, self.y_max, self.unit);
                 scene.text((self.left - 12.0, baseline), &text, Anchor::End, NUMBER);
             }
         }
-        // As many as have room for their numbers; there are no halves of games.
+        // As many as have room for their numbers.
         let columns = ((self.right - self.left) / 100.0) as usize;
-        for x in ticks(self.x_max, step(self.x_max, columns).max(1.0)) {
-            let (at, _) = self.at(x, 0.0);
-            scene.line(vec![(at, self.top), (at, self.bottom)], GRID);
-            if below {
-                let text = number(x, self.x_max, Unit::Points);
+        for tick in self.x.ticks(columns, Unit::Games) {
+            let at = self.across(tick.at);
+            scene.line(vec![(at, self.top), (at, self.bottom)], grid(&tick));
+            if let (true, Some(text)) = (below, tick.number) {
                 scene.text((at, self.bottom + 30.0), &text, Anchor::Middle, NUMBER);
             }
         }
@@ -116,66 +126,43 @@ impl Frame {
 
     /// Moves the frame's left side so that the numbers beside it begin at the rim.
     pub fn with_numbers(mut self, letters: &Letters) -> Self {
-        let width = |y: f64| letters.room(&number(y, self.y_max, self.unit), NUMBER);
-        let numbers = ticks(self.y_max, step(self.y_max, self.y_steps));
-        let widest = numbers.into_iter().map(width).fold(0.0, f32::max);
-        self.left = RIM + widest + 12.0;
+        let numbers = self.y.ticks().into_iter().filter_map(|tick| tick.number);
+        let widths = numbers.map(|number| letters.room(&number, NUMBER));
+        self.left = RIM + widths.fold(0.0, f32::max) + 12.0;
         self
     }
 
     /// A line through the values. Where they are far apart, and for a single one, dots mark them.
     pub fn curve(&self, scene: &mut Scene, values: &[(f64, f64)], stroke: Stroke) {
-        let spots: Vec<Spot> = values.iter().map(|&(x, y)| self.at(x, y)).collect();
-        let radius = match spots[..] {
-            [_] => Some(8.0),
-            [first, second, ..] if second.0 - first.0 > 40.0 => Some(6.0),
-            _ => None,
+        let far_apart = match values {
+            [first, second, ..] => self.across(second.0) - self.across(first.0) > 40.0,
+            _ => true,
         };
-        if let Some(radius) = radius {
-            for &spot in &spots {
-                scene.dot(spot, radius, stroke.colour);
-            }
+        if far_apart {
+            self.dots(scene, values, stroke);
         }
-        if spots.len() > 1 {
-            scene.line(spots, stroke);
+        self.line(scene, values, stroke);
+    }
+
+    /// A line through the values, if there are two.
+    pub fn line(&self, scene: &mut Scene, values: &[(f64, f64)], stroke: Stroke) {
+        if values.len() > 1 {
+            let spots = values.iter().map(|&(x, y)| self.at(x, y));
+            scene.line(spots.collect(), stroke);
+        }
+    }
+
+    /// A dot at each value.
+    pub fn dots(&self, scene: &mut Scene, values: &[(f64, f64)], stroke: Stroke) {
+        let radius = if values.len() == 1 { 8.0 } else { 6.0 };
+        for &(x, y) in values {
+            scene.dot(self.at(x, y), radius, stroke.colour);
         }
     }
 }
 
-/// The multiples of `step` from 0 to `max`.
-fn ticks(max: f64, step: f64) -> Vec<f64> {
-    (0..)
-        .map(|i| f64::from(i) * step)
-        .take_while(|&tick| tick <= max * (1.0 + 1e-9))
-        .collect()
-}
-
-/// The least round number (1, 2, 2.5 or 5 times a power of ten) of which `count` steps reach `max`.
-pub(super) fn step(max: f64, count: usize) -> f64 {
-    let least = max / count.max(1) as f64;
-    let power = 10f64.powf(least.log10().floor());
-    let factor = [1.0, 2.0, 2.5, 5.0, 10.0]
-        .into_iter()
-        .find(|factor| factor * power >= least * (1.0 - 1e-9))
-        .unwrap_or(10.0);
-    factor * power
-}
-
-/// A number of a scale that ends at `max`: 20%, 5,000 or 50k.
-fn number(value: f64, max: f64, unit: Unit) -> String {
-    let short = |value: f64, letter| {
-        let text = format!("{value:.2}");
-        let text = text.trim_end_matches('0').trim_end_matches('.');
-        format!("{text}{letter}")
-    };
-    match unit {
-        Unit::Share => short(100.0 * value, "%"),
-        Unit::Points if value == 0.0 => "0".to_owned(),
-        Unit::Points if max >= 1e6 => short(value / 1e6, "M"),
-        Unit::Points if max >= 1e4 => short(value / 1e3, "k"),
-        Unit::Points if max >= 10.0 => thousands(value),
-        Unit::Points => short(value, ""),
-    }
+fn grid(tick: &Tick) -> Stroke {
+    if tick.thin { THIN } else { GRID }
 }
 
 /// A whole number with its thousands apart: 177,340.

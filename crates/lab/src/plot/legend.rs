@@ -24,7 +24,7 @@ pub(super) fn end_labels_width(letters: &Letters, entries: &[Entry]) -> f32 {
 /// is joined to its line by a thin one of its colour, so no key is needed.
 pub(super) fn end_labels(scene: &mut Scene, letters: &Letters, frame: &Frame, entries: &[Entry]) {
     let (names, values) = columns(letters, entries, STRONG, PLAIN);
-    let ends: Vec<f32> = entries.iter().map(|e| frame.at(0.0, e.end).1).collect();
+    let ends: Vec<f32> = entries.iter().map(|e| frame.height(e.end)).collect();
     let heights = spread(&ends, 30.0, frame.top, frame.bottom);
     for ((entry, end), height) in entries.iter().zip(ends).zip(heights) {
         let (from, to) = (frame.right + 6.0, frame.right + 34.0);

@@ -1,17 +1,21 @@
-//! The three pictures.
+//! The pictures.
 //!
 //! One run: the score with the highest game above it; the win rate with a line for every tile; the
 //! termination rate as bands that add up to all games. Several runs: a line for each run, and for the
 //! rates a panel for each tile, since five runs of eight tiles would be forty lines in one frame.
+//! The optimality gap has a line for each run that was measured, be it one or several.
 
 mod alone;
+mod gap;
 mod together;
 
 use afterstate::tally::Tally;
 
-use super::chart::{self, Frame, PLAIN};
+use super::Curve;
+use super::chart::{self, Frame, PLAIN, Upright};
 use super::letters::Letters;
 use super::merge::{Run, games_per_point};
+use super::scale::{Scale, Unit, step};
 use super::scene::{Anchor, Colour, Scene};
 
 /// Colours of runs: Okabe and Ito's, which people of any colour vision can tell apart.
@@ -79,15 +83,34 @@ pub(super) fn termination_rate(runs: &[Run], title: &str, letters: &Letters) -> 
     }
 }
 
+/// What the expected score lacks of the best; none if no run was measured.
+pub(super) fn gap(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
+    let about = "optimality gap: what the expected score lacks of the best, in percent".to_owned();
+    let text = Text {
+        title,
+        about,
+        letters,
+    };
+    gap::gap(curves, &text)
+}
+
 /// Names the level scale.
 fn episodes(scene: &mut Scene, frame: &Frame) {
     let at = ((frame.left + frame.right) / 2.0, scene.height - 20.0);
     scene.text(at, "episodes", Anchor::Middle, PLAIN);
 }
 
-/// The games of the longest run.
-fn longest(runs: &[Run]) -> f64 {
-    runs.iter().map(Run::games).max().unwrap_or(0).max(1) as f64
+/// Up to the games of the longest run.
+fn games(runs: &[Run]) -> Scale {
+    let longest = runs.iter().map(Run::games).max().unwrap_or(0);
+    let max = longest.max(1) as f64;
+    Scale::Linear { max }
+}
+
+/// From 0 to `max`.
+fn upright(max: f64, unit: Unit, steps: usize) -> Upright {
+    let scale = Scale::Linear { max };
+    Upright { scale, unit, steps }
 }
 
 /// A round number at or above every value, for the top of a scale.
@@ -97,7 +120,7 @@ fn round_top(runs: &[Run], of: impl Fn(&Tally) -> f64, count: usize) -> f64 {
     if highest <= 0.0 {
         return 1.0;
     }
-    let step = chart::step(highest, count);
+    let step = step(highest, count);
     (highest / step - 1e-9).ceil() * step
 }
 

@@ -5,25 +5,19 @@ use std::path::{Path, PathBuf};
 
 use afterstate::tally::Tally;
 
-use super::{BLOCKS, ENDED};
+use super::{BLOCKS, ENDED, existing};
 use crate::LabError;
 use crate::plot::{self, Curve, Point};
 use crate::recipe::Recipe;
 
 const PLOTS: &str = "plots";
 
-/// The learning curve of a run, from its `blocks.csv`.
+/// The learning curve of a run, from its `blocks.csv`, without gaps.
 ///
 /// # Errors
 /// When the file is missing or damaged.
 pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
-    let path = folder.join(BLOCKS);
-    if !path.exists() {
-        return Err(LabError::NoRun {
-            folder: folder.to_owned(),
-            missing: BLOCKS,
-        });
-    }
+    let path = existing(folder, BLOCKS)?;
     let damaged = |found: String| LabError::Inconsistent {
         path: path.clone(),
         found,
@@ -48,7 +42,11 @@ pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
         || folder.display().to_string(),
         |n| n.to_string_lossy().into_owned(),
     );
-    Ok(Curve { label, points })
+    Ok(Curve {
+        label,
+        points,
+        gaps: Vec::new(),
+    })
 }
 
 fn point(header: &csv::StringRecord, row: &csv::StringRecord) -> Option<Point> {

@@ -24,6 +24,7 @@ use crate::LabError;
 use crate::error::game_on;
 use crate::model::Model;
 use crate::registry::{Chooser, OnGame, on_game};
+use crate::run::Measurement;
 use crate::share::threads;
 
 /// Who is measured, and how.
@@ -91,6 +92,22 @@ pub struct Comparison {
     pub states: u64,
     /// How long it took.
     pub seconds: f64,
+}
+
+impl Comparison {
+    /// What is kept of it, if the player was trained for so many games.
+    pub fn measurement(&self, games: u64) -> Measurement {
+        Measurement {
+            games,
+            expected_score: self.expected_score,
+            optimum: self.optimum,
+            gap: self.gap,
+            relative_gap: self.relative_gap,
+            optimal_moves: self.optimal_moves,
+            mean_regret: self.mean_regret,
+            moves: self.moves,
+        }
+    }
 }
 
 /// Measures a player against the solution of its game; `None` if it was stopped.

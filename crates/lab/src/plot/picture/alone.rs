@@ -4,10 +4,11 @@ use std::slice;
 
 use afterstate::tally::Tally;
 
-use super::{RUNS, Run, STEPS, Text, episodes, longest, round_top};
-use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, RIM, Unit, WIDTH};
+use super::{RUNS, Run, STEPS, Text, episodes, games, round_top, upright};
+use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, RIM, Upright, WIDTH};
 use crate::plot::legend::{self, Entry};
 use crate::plot::merge::largest_tiles;
+use crate::plot::scale::Unit;
 use crate::plot::scene::{Colour, Scene, Stroke};
 
 /// Colours of tiles, the largest first: viridis without its palest end. They darken with the tile, so
@@ -35,8 +36,8 @@ pub(super) fn score(run: &Run, text: &Text) -> Scene {
         named(strong, "mean", run.last(Tally::mean)),
     ];
     let y_max = round_top(slice::from_ref(run), highest, STEPS);
-    let scale = (y_max, Unit::Points);
-    let mut page = Page::new(run, text, &entries, scale);
+    let y = upright(y_max, Unit::Points, STEPS);
+    let mut page = Page::new(run, text, &entries, y);
     let (mean, max) = (run.line(Tally::mean), run.line(highest));
     page.band(&mean, &max, RUNS[0].tint(0.9));
     page.scales();
@@ -55,8 +56,8 @@ pub(super) fn win_rate(run: &Run, text: &Text) -> Scene {
         entry(stroke, &tile.to_string(), chart::percent(share), share)
     };
     let entries: Vec<Entry> = tiles.iter().map(named).collect();
-    let scale = (1.0, Unit::Share);
-    let mut page = Page::new(run, text, &entries, scale);
+    let y = upright(1.0, Unit::Share, STEPS);
+    let mut page = Page::new(run, text, &entries, y);
     page.scales();
     for (&(tile, _), entry) in tiles.iter().zip(&entries) {
         page.curve(&run.line(|tally| tally.reach(tile)), entry.stroke);
@@ -74,8 +75,8 @@ pub(super) fn termination_rate(run: &Run, text: &Text) -> Scene {
         entry(stroke, &band.name, share, (low + high) / 2.0)
     };
     let entries: Vec<Entry> = bands.iter().map(named).collect();
-    let scale = (1.0, Unit::Share);
-    let mut page = Page::new(run, text, &entries, scale);
+    let y = upright(1.0, Unit::Share, STEPS);
+    let mut page = Page::new(run, text, &entries, y);
     page.scales();
     for band in &bands {
         let low = from_start(run, |tally| band.low(tally));
@@ -168,7 +169,7 @@ struct Page {
 }
 
 impl Page {
-    fn new(run: &Run, text: &Text, entries: &[Entry], (y_max, unit): (f64, Unit)) -> Self {
+    fn new(run: &Run, text: &Text, entries: &[Entry], y: Upright) -> Self {
         let letters = text.letters;
         let mut scene = Scene::new(WIDTH, HEIGHT);
         chart::heading(&mut scene, letters, text.title, &text.about);
@@ -177,10 +178,8 @@ impl Page {
             right: WIDTH - RIM - legend::end_labels_width(letters, entries),
             top: HEADING,
             bottom: HEIGHT - FOOT,
-            x_max: longest(slice::from_ref(run)),
-            y_max,
-            y_steps: STEPS,
-            unit,
+            x: games(slice::from_ref(run)),
+            y,
         }
         .with_numbers(letters);
         legend::end_labels(&mut scene, letters, &frame, entries);

@@ -2,10 +2,11 @@
 
 use afterstate::tally::Tally;
 
-use super::{RUNS, Run, STEPS, Text, episodes, longest, round_top};
-use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, LINE, RIM, STRONG, Unit, WIDTH};
+use super::{RUNS, Run, STEPS, Text, episodes, games, round_top, upright};
+use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, LINE, RIM, STRONG, Upright, WIDTH};
 use crate::plot::legend::{Entry, Legend};
 use crate::plot::merge::largest_tiles;
+use crate::plot::scale::{Scale, Unit};
 use crate::plot::scene::{Anchor, Scene, Stroke};
 
 /// After the last colour, they come again with dashes, then dotted.
@@ -18,18 +19,9 @@ const PANEL_STEPS: usize = 4;
 /// The mean of each run.
 pub(super) fn score(runs: &[Run], text: &Text) -> Scene {
     let value = |run: &Run| chart::thousands(run.last(Tally::mean));
-    let (mut scene, top) = page(runs, text, value);
-    let frame = Frame {
-        left: 0.0,
-        right: WIDTH - 2.0 * RIM,
-        top,
-        bottom: scene.height - FOOT,
-        x_max: longest(runs),
-        y_max: round_top(runs, Tally::mean, STEPS),
-        y_steps: STEPS,
-        unit: Unit::Points,
-    }
-    .with_numbers(text.letters);
+    let y_max = round_top(runs, Tally::mean, STEPS);
+    let y = upright(y_max, Unit::Points, STEPS);
+    let (mut scene, frame) = page(entries(runs, value), text, games(runs), y);
     frame.scales(&mut scene, true, true);
     for (run, stroke) in runs.iter().zip(strokes()) {
         frame.curve(&mut scene, &run.line(Tally::mean), stroke);
@@ -56,18 +48,9 @@ pub(super) fn termination_rate(runs: &[Run], text: &Text) -> Scene {
 
 /// A panel for each of the largest tiles, all with the same scales, a line for each run.
 fn panels(runs: &[Run], text: &Text, share: impl Fn(&Tally, u64) -> f64, y_max: f64) -> Scene {
-    let (mut scene, top) = page(runs, text, |_| String::new());
-    let whole = Frame {
-        left: 0.0,
-        right: WIDTH - 2.0 * RIM,
-        top,
-        bottom: scene.height - FOOT,
-        x_max: longest(runs),
-        y_max,
-        y_steps: PANEL_STEPS,
-        unit: Unit::Share,
-    }
-    .with_numbers(text.letters);
+    let entries = entries(runs, |_| String::new());
+    let y = upright(y_max, Unit::Share, PANEL_STEPS);
+    let (mut scene, whole) = page(entries, text, games(runs), y);
     let tiles = largest_tiles(runs, PANELS);
     let columns = match tiles.len() {
         1 => 1,
@@ -110,25 +93,37 @@ fn panel(whole: &Frame, (row, rows): (usize, usize), (column, columns): (usize, 
     }
 }
 
-/// A page with the runs' names above; it grows with their number. Also the height where they end.
-fn page(runs: &[Run], text: &Text, value: impl Fn(&Run) -> String) -> (Scene, f32) {
+/// What the legend says of each run.
+fn entries(runs: &[Run], value: impl Fn(&Run) -> String) -> Vec<Entry> {
     let entry = |(run, stroke): (&Run, Stroke)| Entry {
         stroke,
         name: run.label.to_owned(),
         value: value(run),
         end: 0.0,
     };
-    let entries = runs.iter().zip(strokes()).map(entry).collect();
+    runs.iter().zip(strokes()).map(entry).collect()
+}
+
+/// A page with the runs' names above; it grows with their number. Also the frame below them.
+pub(super) fn page(entries: Vec<Entry>, text: &Text, x: Scale, y: Upright) -> (Scene, Frame) {
     let legend = Legend::new(text.letters, entries);
     let more = (legend.height() - 2.0 * LINE).max(0.0);
     let mut scene = Scene::new(WIDTH, HEIGHT + more);
     chart::heading(&mut scene, text.letters, text.title, &text.about);
     legend.draw(&mut scene, text.letters);
-    (scene, HEADING + legend.height() + 6.0)
+    let frame = Frame {
+        left: 0.0,
+        right: WIDTH - 2.0 * RIM,
+        top: HEADING + legend.height() + 6.0,
+        bottom: scene.height - FOOT,
+        x,
+        y,
+    };
+    (scene, frame.with_numbers(text.letters))
 }
 
 /// How each run is drawn, one after another, without end.
-fn strokes() -> impl Iterator<Item = Stroke> {
+pub(super) fn strokes() -> impl Iterator<Item = Stroke> {
     let all = |dash| {
         RUNS.map(|colour| Stroke {
             colour,

@@ -1,0 +1,81 @@
+//! The optimality gap over the games played. Both scales are logarithmic: a gap falls by factors, and most
+//! of what is learnt is learnt early.
+
+use super::together::{page, strokes};
+use super::{Text, episodes};
+use crate::plot::chart::Upright;
+use crate::plot::legend::Entry;
+use crate::plot::scale::{Scale, Unit};
+use crate::plot::scene::{Scene, Stroke};
+use crate::plot::{Curve, Gap};
+
+/// The least gap that is told from none, which has no place on a logarithmic scale: 0.001%.
+const LEAST: f64 = 1e-5;
+/// Steps of the upright scale, three for a power of ten.
+const STEPS: usize = 12;
+
+/// A line with dots for each run that was measured, in its colour of the other pictures.
+pub(super) fn gap(curves: &[Curve], text: &Text) -> Option<Scene> {
+    let measured: Vec<Line> = curves.iter().zip(strokes()).filter_map(Line::new).collect();
+    if measured.is_empty() {
+        return None;
+    }
+    let values = || measured.iter().flat_map(|line| &line.values);
+    let x = Scale::around(values().map(|&(games, _)| games));
+    let y = Upright {
+        scale: Scale::around(values().map(|&(_, gap)| gap)),
+        unit: Unit::Share,
+        steps: STEPS,
+    };
+    let entries = measured.iter().map(Line::entry).collect();
+    let (mut scene, frame) = page(entries, text, x, y);
+    frame.scales(&mut scene, true, true);
+    for line in &measured {
+        frame.line(&mut scene, &line.values, line.stroke);
+        frame.dots(&mut scene, &line.values, line.stroke);
+    }
+    episodes(&mut scene, &frame);
+    Some(scene)
+}
+
+/// One run.
+struct Line<'a> {
+    label: &'a str,
+    stroke: Stroke,
+    /// Games and gap, as they are drawn.
+    values: Vec<(f64, f64)>,
+    last: f64,
+}
+
+impl<'a> Line<'a> {
+    /// None if the run was not measured.
+    fn new((curve, stroke): (&'a Curve, Stroke)) -> Option<Self> {
+        let value = |gap: &Gap| (gap.games.max(1) as f64, gap.relative.max(LEAST));
+        Some(Self {
+            label: &curve.label,
+            stroke,
+            values: curve.gaps.iter().map(value).collect(),
+            last: curve.gaps.last()?.relative,
+        })
+    }
+
+    fn entry(&self) -> Entry {
+        Entry {
+            stroke: self.stroke,
+            name: self.label.to_owned(),
+            value: percent(self.last),
+            end: 0.0,
+        }
+    }
+}
+
+/// A gap in percent, with three digits that count; more than nothing never reads 0%.
+pub(in crate::plot) fn percent(gap: f64) -> String {
+    match 100.0 * gap {
+        p if p <= 0.0 => "0%".to_owned(),
+        p if p < 100.0 * LEAST => "<0.001%".to_owned(),
+        p if p < 1.0 => format!("{p:.3}%"),
+        p if p < 10.0 => format!("{p:.2}%"),
+        p => format!("{p:.1}%"),
+    }
+}
