@@ -98,9 +98,6 @@ fn batch<V: Serialize>(ask: impl Fn(&str) -> Result<Analysis<V>, LabError>) -> a
     let (mut questions, mut faults) = (0_u64, 0_u64);
     let mut line = Vec::new();
     while read_line(&mut input, &mut line).context("cannot read standard input")? {
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
         questions += 1;
         let answer = match ask(&String::from_utf8_lossy(&line)) {
             Ok(analysis) => serde_json::to_string(&analysis)?,
