@@ -321,6 +321,43 @@ fn damaged_numbers_are_told() {
     assert!(with(score, f64::NAN.to_le_bytes()).contains("finite"));
     assert!(with(codes, [255; 8]).contains("states that are not in order"));
     assert!(with(codes + 8, [255; 8]).contains("layers that are not in order"));
+
+    // The same state turned, or with something beside its cells: sums and order are right, but it is no code.
+    let last = *solution.layers().codes().last().unwrap();
+    let turned = [12, 8, 4, 0].map(|bits| last >> bits & 15);
+    let turned = turned
+        .into_iter()
+        .rev()
+        .fold(0, |all, tile| all << 4 | tile);
+    assert!(turned > last, "it is not its own image");
+    for other in [turned, last | 1 << 40] {
+        assert!(with(score + 8, other.to_le_bytes()).contains("or no states"));
+    }
+    // The first states are starts.
+    assert!(with(score, 1.0_f64.to_le_bytes()).contains("do not come to the value"));
+    assert!(with(win, 0.0_f64.to_le_bytes()).contains("do not come to the value"));
+}
+
+#[test]
+fn senseless_metadata_is_told() {
+    let (_folder, path, mut solution) = kept(&Plan {
+        target: Some(16),
+        ..plan(2, 2)
+    });
+    let mut with = |change: &dyn Fn(&mut Solution)| {
+        let whole = solution.clone();
+        change(&mut solution);
+        solution.write(&path).unwrap();
+        solution = whole;
+        Solution::open(&path).unwrap_err().to_string()
+    };
+    let probability = |p| move |s: &mut Solution| s.about.target.as_mut().unwrap().probability = p;
+    assert!(with(&|s| s.about.discount = 5.0).contains("from 0 to 1"));
+    assert!(with(&|s| s.about.discount = -1.0).contains("from 0 to 1"));
+    assert!(with(&probability(7.0)).contains("from 0 to 1"));
+    assert!(with(&probability(0.5)).contains("do not come to the value"));
+    assert!(with(&|s| s.about.expected_score = 1e9).contains("do not come to the value"));
+    assert!(with(&|s| s.layers = Layers::new(Vec::new())).contains("not a usable solution"));
 }
 
 proptest! {
