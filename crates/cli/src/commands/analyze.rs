@@ -21,12 +21,20 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.solution {
         let solution = Solution::open(path)?;
         let about = solution.about();
+        let mut title = format!(
+            "{}: {}, exact values",
+            shown(path),
+            game_on(&about.game, about.shape)
+        );
+        // Writing to a string cannot fail.
+        if let Some(target) = about.target.filter(|target| target.ends) {
+            let _ = write!(title, ", of the game that ends with {}", target.face);
+        }
+        if about.discount < 1.0 {
+            let _ = write!(title, ", discount {}", about.discount);
+        }
         let source = Source {
-            title: format!(
-                "{}: {}, exact values",
-                shown(path),
-                game_on(&about.game, about.shape)
-            ),
+            title,
             target: about.target.map(|target| target.face),
             over: if about.ends_at_target() {
                 "the game is over: nothing moves, or the target is there, with which the solved game ends"
@@ -99,7 +107,7 @@ fn batch<V: Serialize>(ask: impl Fn(&str) -> Result<Analysis<V>, LabError>) -> a
     let mut line = Vec::new();
     while read_line(&mut input, &mut line).context("cannot read standard input")? {
         questions += 1;
-        let answer = match ask(&String::from_utf8_lossy(&line)) {
+        let answer = match ask(String::from_utf8_lossy(&line).trim()) {
             Ok(analysis) => serde_json::to_string(&analysis)?,
             Err(error) => {
                 faults += 1;

@@ -228,6 +228,18 @@ fn files_that_are_no_solutions_are_refused() {
     lab.refuses("analyze 8,0,0/0,8,0 --solution s", &["not in the solution"]);
     lab.refuses("analyze 2,0/0,2 --solution s", &["2 rows of 3 tiles"]);
 
+    // Nothing that is no solution is written over; an older solution is.
+    for taken in ["run/model.safetensors", "empty", "/dev/null"] {
+        lab.refuses(
+            &format!("solve --board 2x2 --out {taken}"),
+            &[taken, "no solution"],
+        );
+    }
+    lab.run("solve --board 2x2 --out t").succeeds();
+    lab.run("solve --board 2x3 --out t").succeeds();
+    assert_eq!(lab.bytes("t").len() % 8, 0);
+    lab.run("analyze 2,0,0/0,2,0 --solution t").succeeds();
+
     let whole = lab.bytes("s");
     let mut dice = Dice::new(7);
     for _ in 0..20 {

@@ -1,5 +1,7 @@
 //! What can go wrong with exact solutions.
 
+use std::path::PathBuf;
+
 use afterstate::format::native::NativeError;
 use afterstate::game::Shape;
 use thiserror::Error;
@@ -48,6 +50,9 @@ pub enum SolveError {
         /// The tiles.
         known: Vec<u64>,
     },
+    /// A name that something else has.
+    #[error("{} is there already, and no solution; name another file for `--out`", .0.display())]
+    Taken(PathBuf),
     /// A discount that is none.
     #[error("the discount is {0}; expected a number from 0 to 1")]
     Discount(f64),

@@ -6,13 +6,13 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use afterstate::format::native::{Header, Metadata, NativeError};
+use afterstate::format::native::{Header, Metadata, NativeError, peek_metadata};
 use afterstate::format::solution::{BYTES, Layout, Place, lay_out};
 use afterstate::game::Game;
 use afterstate::solve::{Code, Goal, Packed, Solver};
 
 use super::solution::{About, Solution, Target};
-use super::{FileError, Layers, tile_of};
+use super::{FileError, Layers, SolveError, tile_of};
 use crate::LabError;
 use crate::disk::{Part, Shared};
 use crate::metadata::Fields;
@@ -31,11 +31,14 @@ impl Solution {
     /// Tries to begin a file of this name, so that hours of work do not end in a folder that is not there.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When it cannot be written, or the name is that of something else than a solution.
     pub fn can_be_written(path: &Path) -> Result<(), LabError> {
         let refused = |reason| LabError::file("write", path)(reason);
         if path.is_dir() {
             return Err(refused(std::io::ErrorKind::IsADirectory.into()));
+        }
+        if path.exists() && !is_solution(path) {
+            return Err(SolveError::Taken(path.to_owned()).into());
         }
         Part::create(path).map(drop).map_err(refused)
     }
@@ -190,6 +193,16 @@ impl Check<'_> {
         near.then_some(())
             .ok_or("values of the starts that do not come to the value in the metadata")
     }
+}
+
+/// Whether there is a file that says so of itself. Devices and pipes are not asked.
+fn is_solution(path: &Path) -> bool {
+    let metadata = open(path)
+        .ok()
+        .map(|(mut file, _)| peek_metadata(&mut file));
+    metadata
+        .flatten()
+        .is_some_and(|metadata| metadata.contains_key("solution"))
 }
 
 fn wrong(path: &Path) -> impl FnOnce(NativeError) -> LabError {
