@@ -195,7 +195,10 @@ pub fn session(player: &Player, rule: Rule, initial: f32) -> Result<Box<dyn Sess
     known_game(&player.game)?;
     match player.shape() {
         Shape::FOUR => of_game(Classic::new(), player, rule, initial),
-        shape => of_game(Grid::new(shape), player, rule, initial),
+        shape => match Small::new(shape) {
+            Some(game) => of_game(game, player, rule, initial),
+            None => of_game(Grid::new(shape), player, rule, initial),
+        },
     }
 }
 

@@ -290,34 +290,28 @@ fn what_cannot_be_compared_is_refused() {
     assert!(stopped.unwrap().is_none());
 }
 
-/// High hopes make it try everything, and small steps at last bring it near.
+/// High hopes make it try everything, and coherence lowers its steps where they only tremble. Measured: 0.24% on
+/// 2x3 with this seed after a million games, and less the longer it learns.
 #[test]
-fn a_learner_with_the_whole_board_comes_near_the_exact_value() {
-    let hopeful = |initial: u32, rates: &str| {
-        let lines = ["rule=td".to_owned(), "lambda=0".to_owned()];
-        let more = [format!("initial={initial}"), format!("rate={rates}")];
-        lines.into_iter().chain(more).collect::<Vec<_>>()
-    };
-    let slow = "[{from=0,rate=0.05},{from=300000,rate=0.01}]";
-    for (rows, cols, lines, games, close) in [
-        (
-            2,
-            2,
-            hopeful(100, "[{from=0,rate=0.1},{from=50000,rate=0.01}]"),
-            100_000,
-            0.0025,
-        ),
-        (2, 3, hopeful(600, slow), 600_000, 0.025),
+fn a_learner_with_the_whole_board_converges_to_the_exact_value() {
+    for (rows, cols, initial, checkpoints, close) in [
+        (2, 2, 100, [1_000, 100_000], 0.0025),
+        (2, 3, 600, [100_000, 1_000_000], 0.005),
     ] {
         let shape = shape(rows, cols);
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let model = trained(&recipe(shape, &lines), games);
-        let found = compare(&model, &solution(shape, None), Images::All, 2);
-        assert!(found.relative_gap < close, "{found:?}");
-        // And it knows what it is worth, but for the noise of its last games.
-        let believed = belief(Grid::new(shape), &model);
-        let error = (believed - found.optimum).abs() / found.optimum;
-        assert!(error < 4.0 * close, "{believed} for {}", found.optimum);
+        let (initial, solution) = (format!("initial={initial}"), solution(shape, None));
+        let recipe = recipe(shape, &["rule=tc", "rate=0.3", "lambda=0", &initial]);
+        let [early, late] = checkpoints.map(|games| {
+            let model = trained(&recipe, games);
+            let found = compare(&model, &solution, Images::All, 2);
+            // It knows what it is worth, too.
+            let believed = belief(Grid::new(shape), &model);
+            let error = (believed - found.optimum).abs() / found.optimum;
+            (found.relative_gap, error)
+        });
+        assert!(late.0 < close, "{late:?} on {shape}");
+        assert!(late.1 < 0.01, "{late:?} on {shape}");
+        assert!(late.0 < early.0 && late.1 < early.1, "{early:?}, {late:?}");
     }
 }
 
