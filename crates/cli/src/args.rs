@@ -40,6 +40,8 @@ pub enum Command {
     Analyze(AnalyzeArgs),
     /// Solve a small board exactly: the best expected score, and the chance of a tile
     Solve(SolveArgs),
+    /// Replay records of games and say whether everything in them was by the rules
+    Judge(JudgeArgs),
     /// Draw the learning curves of one or several runs, as PNG and SVG
     Plot(PlotArgs),
     /// List every recipe, with what it is for and the figure it reaches
@@ -112,6 +114,7 @@ pub struct GamesArgs {
 #[command(after_help = "Examples:
   afterstate eval runs/quick
   afterstate eval runs/quick/model.safetensors --games 10000 --seed 7 --json
+  afterstate eval runs/quick --records games.txt       keep the games, for `afterstate judge`
   afterstate eval runs/small --against 2x3.solution    how far from perfect? See `afterstate solve`
   afterstate eval runs/small --against 2x3.solution --keep    for `afterstate plot`, after each training
 
@@ -130,8 +133,39 @@ pub struct EvalArgs {
     /// Keep the figures in the run folder's gaps.csv, one line for each number of games it was trained for
     #[arg(long, requires = "against")]
     pub keep: bool,
+    /// Write a record of every game to this file, a line each, as `afterstate judge` reads them
+    #[arg(long, value_name = "FILE", conflicts_with = "against")]
+    pub records: Option<PathBuf>,
     #[command(flatten)]
     pub play: GamesArgs,
+}
+
+/// `afterstate judge`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate eval runs/quick --records games.txt
+  afterstate judge games.txt
+  afterstate judge threes.txt --game threes --min-speed 100000
+  zcat games.gz | afterstate judge - --json
+
+Every slide, reward and new tile is checked against the rules, the frequency of new tiles and of their cells
+against their chances, and times must not run backwards. The exit status is 0 if all is well and 1 if there is
+a fault; 2 if there was nothing to judge.")]
+pub struct JudgeArgs {
+    /// A file of records, a line each; - for standard input
+    pub records: PathBuf,
+    /// The game that was played
+    #[arg(long, default_value = "2048")]
+    pub game: String,
+    /// Rows and columns of its board
+    #[arg(long, value_name = "RxC", default_value = "4x4")]
+    pub board: String,
+    /// The least number of moves a second, by the times in the records
+    #[arg(long, value_name = "N")]
+    pub min_speed: Option<f64>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `afterstate compare`

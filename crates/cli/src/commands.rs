@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod bench;
 pub mod compare;
 pub mod eval;
+pub mod judge;
 pub mod plot;
 pub mod recipes;
 pub mod solve;

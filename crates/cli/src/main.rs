@@ -13,6 +13,7 @@ use afterstate_lab::LabError;
 use clap::Parser;
 
 use args::{Args, Command};
+use commands::judge::Faulty;
 
 /// Something was asked for that cannot be done: a usage or input error.
 const BAD_INPUT: u8 = 2;
@@ -29,7 +30,8 @@ fn main() -> ExitCode {
         Err(error) => {
             output::complain(&error);
             let broken = matches!(error.downcast_ref(), Some(LabError::Broken { .. }));
-            ExitCode::from(if broken { FAILED } else { BAD_INPUT })
+            let failed = broken || error.is::<Faulty>();
+            ExitCode::from(if failed { FAILED } else { BAD_INPUT })
         }
     }
 }
@@ -42,6 +44,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Compare(args) => commands::compare::run(&args),
         Command::Analyze(args) => commands::analyze::run(&args),
         Command::Solve(args) => commands::solve::run(&args),
+        Command::Judge(args) => commands::judge::run(&args),
         Command::Plot(args) => commands::plot::run(&args),
         Command::Recipes(args) => commands::recipes::run(&args),
         Command::Bench(args) => commands::bench::run(&args),

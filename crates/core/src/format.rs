@@ -1,4 +1,5 @@
-//! Files of our own, over `Read` and `Write`: weights and exact solutions.
+//! Files, over `Read` and `Write`: weights, exact solutions, and the records of games.
 
+pub mod episode;
 pub mod native;
 pub mod solution;

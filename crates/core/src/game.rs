@@ -4,25 +4,34 @@
 //! places a tile and makes it a state again. They are two types, and a
 //! [`Viewpoint`](crate::play::Viewpoint) says which of them a player's network is about.
 //!
-//! To add a game: implement [`Game`] in a file of its own, pass `conformance`, name it in the
-//! registry of the lab, and give it a page in `docs/games/`.
+//! To add a game: implement [`Rules`] in a file of its own under `rules/`, which makes it a game on boards of any
+//! size by [`Grid`]; let it pass `conformance`, name it in the registry of the lab, and give it a page in `docs/games/`. A
+//! [`Game`] of its own is only for speed: [`Classic`] and its like are equal to the grid in every result.
 
 mod board;
 mod classic;
 #[cfg(test)]
 mod conformance;
+mod fibonacci;
 mod grid;
+mod luck;
 mod row;
+mod rules;
 mod small;
+mod threes;
 
 use std::fmt;
 use std::hash::Hash;
 
 pub use board::Board;
 pub(crate) use board::{HALF_TURN, images};
-pub use classic::{CLASSIC_SPAWNS, Classic};
+pub use classic::Classic;
+pub use fibonacci::{FibonacciBoard, FourFibonacci};
 pub use grid::{Grid, GridBoard};
+pub use luck::{Arrival, Luck};
+pub use rules::{Fibonacci, Rules, TWOS_TILES, Threes, Twos};
 pub use small::{Small, SmallBoard};
+pub use threes::{FourThrees, ThreesBoard};
 
 use crate::ntuple::{Indices, Plan};
 use crate::random::{Rng, scale};
@@ -133,6 +142,12 @@ pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync {
     /// The tile index in cell `i`, counted by rows.
     fn cell(self, i: usize) -> u8;
 
+    /// The tile to come, as it is shown: see [`Luck::hint`].
+    #[inline(always)]
+    fn hint(self) -> u8 {
+        0
+    }
+
     /// Finds the index of each lookup of `plan`, in their order, for each of four positions. A tile beyond what a table knows looks like the largest it
     /// knows.
     fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices);
@@ -147,8 +162,13 @@ pub struct State<B>(pub B);
 pub struct After<B>(pub B);
 
 impl<B: Position> Position for State<B> {
+    #[inline(always)]
     fn cell(self, i: usize) -> u8 {
         self.0.cell(i)
+    }
+    #[inline(always)]
+    fn hint(self) -> u8 {
+        self.0.hint()
     }
     #[inline(always)]
     fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
@@ -157,8 +177,13 @@ impl<B: Position> Position for State<B> {
 }
 
 impl<B: Position> Position for After<B> {
+    #[inline(always)]
     fn cell(self, i: usize) -> u8 {
         self.0.cell(i)
+    }
+    #[inline(always)]
+    fn hint(self) -> u8 {
+        self.0.hint()
     }
     #[inline(always)]
     fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
@@ -207,46 +232,17 @@ impl<A: Copy> Slides<A> {
     }
 }
 
-/// Where and what chance may place: every cell of `cells` with the same chance, and independently
-/// one of `tiles` with its own.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spawns {
-    /// Bit `i` is set if the tile may enter cell `i`.
-    pub cells: u32,
-    /// Tile indices with their chances, which sum to 1.
-    pub tiles: &'static [(u8, f64)],
-}
-
-impl Spawns {
-    /// The cells of the mask, from the lowest.
-    #[inline(always)]
-    pub fn each_cell(&self) -> impl Iterator<Item = usize> + use<> {
-        let mut left = self.cells;
-        std::iter::from_fn(move || {
-            let cell = left.trailing_zeros() as usize;
-            (left != 0).then(|| {
-                left &= left - 1;
-                cell
-            })
+/// The cells of a mask, from the lowest.
+#[inline(always)]
+pub fn each_cell(mask: u32) -> impl Iterator<Item = usize> + Clone {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let cell = left.trailing_zeros() as usize;
+        (left != 0).then(|| {
+            left &= left - 1;
+            cell
         })
-    }
-
-    /// Draws a cell and a tile from one number of 64 bits.
-    #[inline(always)]
-    fn draw(&self, rng: &mut Rng) -> (usize, u8) {
-        let bits = rng.bits();
-        let cell = random_bit(self.cells, bits as u32);
-        let mut chance = (bits >> 32) as f64 / 4_294_967_296.0;
-        let mut tile = self.tiles[0].0;
-        for &(candidate, p) in self.tiles {
-            tile = candidate;
-            chance -= p;
-            if chance < 0.0 {
-                break;
-            }
-        }
-        (cell, tile)
-    }
+    })
 }
 
 /// The place of a set bit, each with the same chance: `random` below 2^32 picks the one with so many set
@@ -289,7 +285,7 @@ static NTH_BIT: [[u8; 8]; 256] = {
     places
 };
 
-/// The rules of a game. A game is a small value that is copied freely; it holds no position.
+/// A game on a board. A game is a small value that is copied freely; it holds no position.
 pub trait Game: Copy + Send + Sync + 'static {
     /// A position in which the player is to move.
     type State: Position;
@@ -299,47 +295,121 @@ pub trait Game: Copy + Send + Sync + 'static {
     /// The rows and columns.
     fn shape(&self) -> Shape;
 
-    /// The face value of a tile index: 11 is 2048.
-    fn face(&self, tile: u8) -> u64;
+    /// What is the same on every board.
+    fn rules(&self) -> &dyn Rules;
 
-    /// The largest tile index that play on this board can reach.
-    fn largest_tile(&self) -> u8;
+    /// The board without tiles, before the first of them.
+    fn blank(&self) -> Self::After;
 
-    /// The first position.
-    fn start(&self, rng: &mut Rng) -> Self::State;
+    /// A state as if no slide had led to it, into which one more of the first tiles comes.
+    fn unslid(&self, state: Self::State) -> Self::After;
 
     /// What each of the four slides leads to.
     fn slides(&self, state: Self::State) -> Slides<Self::After>;
 
-    /// What chance may do to an afterstate. At least one cell is free after a legal slide.
-    fn spawns(&self, after: Self::After) -> Spawns;
+    /// The cells that a new tile may enter, a bit each, all with the same chance. At least one after a legal slide.
+    fn entries(&self, after: Self::After) -> u32;
 
-    /// The state that a tile makes of an afterstate.
-    fn place(&self, after: Self::After, cell: usize, tile: u8) -> Self::State;
+    /// What may enter any of them, with the chances of each, which sum to 1.
+    fn for_each_arrival(&self, after: Self::After, visit: impl FnMut(Arrival, f64));
 
-    /// The state with these tile indices, by rows; `None` if there are too few, too many, or one
+    /// The state that a new tile makes of an afterstate.
+    fn place(&self, after: Self::After, cell: usize, arrival: Arrival) -> Self::State;
+
+    /// The state with these tile indices, by rows, and this luck; `None` if there are too few, too many, or one
     /// that the game does not have.
-    fn state(&self, tiles: &[u8]) -> Option<Self::State>;
+    fn state(&self, tiles: &[u8], luck: Luck) -> Option<Self::State>;
 
-    /// A random new tile.
-    #[inline(always)]
-    fn spawn(&self, after: Self::After, rng: &mut Rng) -> Self::State {
-        let (cell, tile) = self.spawns(after).draw(rng);
-        self.place(after, cell, tile)
+    /// What chance remembers.
+    fn luck(&self, _: Self::State) -> Luck {
+        Luck::NONE
     }
 
-    /// Every state that a game may start with, with its chance; the same state may come several times.
-    fn for_each_start(&self, visit: impl FnMut(Self::State, f64));
+    /// What a new tile adds to the score.
+    #[inline(always)]
+    fn brings(&self, _tile: u8) -> u32 {
+        0
+    }
 
-    /// Every state that chance can make of an afterstate, with its chance.
-    fn for_each_spawn(&self, after: Self::After, mut visit: impl FnMut(Self::State, f64)) {
-        let spawns = self.spawns(after);
-        let cells = f64::from(spawns.cells.count_ones());
-        for cell in spawns.each_cell() {
-            for &(tile, chance) in spawns.tiles {
-                visit(self.place(after, cell, tile), chance / cells);
-            }
+    /// The face value of a tile index: 11 is 2048 in the game of that name.
+    fn face(&self, tile: u8) -> u64 {
+        self.rules().face(tile)
+    }
+
+    /// The largest tile index that play on this board can reach.
+    fn largest_tile(&self) -> u8 {
+        self.rules().largest_tile(self.shape())
+    }
+
+    /// The first position.
+    #[inline(always)]
+    fn start(&self, rng: &mut Rng) -> Self::State {
+        let mut state = self.spawn(self.blank(), rng);
+        for _ in 1..self.rules().first_tiles(self.shape()) {
+            state = self.spawn(self.unslid(state), rng);
         }
+        state
+    }
+
+    /// A random new tile and its cell, from one number of 64 bits.
+    #[inline(always)]
+    fn draw(&self, after: Self::After, rng: &mut Rng) -> (usize, Arrival) {
+        let bits = rng.bits();
+        let cell = random_bit(self.entries(after), bits as u32);
+        let mut chance = (bits >> 32) as f64 / 4_294_967_296.0;
+        let mut drawn = Arrival::default();
+        self.for_each_arrival(after, |arrival, p| {
+            if chance >= 0.0 {
+                drawn = arrival;
+            }
+            chance -= p;
+        });
+        (cell, drawn)
+    }
+
+    /// The state that a random new tile makes.
+    #[inline(always)]
+    fn spawn(&self, after: Self::After, rng: &mut Rng) -> Self::State {
+        let (cell, arrival) = self.draw(after, rng);
+        self.place(after, cell, arrival)
+    }
+
+    /// Every state that a game may start with, with its chance; the same state may come several times. Only where the
+    /// first tiles are few are these so few that one would want to see them all.
+    fn for_each_start(&self, mut visit: impl FnMut(Self::State, f64)) {
+        let mut starts = vec![];
+        self.for_each_spawn(self.blank(), |state, _, p| starts.push((state, p)));
+        for _ in 1..self.rules().first_tiles(self.shape()) {
+            let mut more = Vec::new();
+            for (state, chance) in starts {
+                let after = self.unslid(state);
+                self.for_each_spawn(after, |next, _, p| more.push((next, chance * p)));
+            }
+            starts = more;
+        }
+        for (state, chance) in starts {
+            visit(state, chance);
+        }
+    }
+
+    /// Every state that chance can make of an afterstate, with what its new tile brings and its chance.
+    #[inline(always)]
+    fn for_each_spawn(&self, after: Self::After, mut visit: impl FnMut(Self::State, u32, f64)) {
+        let entries = self.entries(after);
+        let cells = f64::from(entries.count_ones());
+        for cell in each_cell(entries) {
+            self.for_each_arrival(after, |arrival, chance| {
+                let brought = self.brings(arrival.tile);
+                visit(self.place(after, cell, arrival), brought, chance / cells);
+            });
+        }
+    }
+
+    /// The score that a game starts with.
+    #[inline(always)]
+    fn score_of_start(&self, state: Self::State) -> u64 {
+        let tiles = (0..self.shape().cells()).map(|i| state.cell(i));
+        tiles.map(|tile| u64::from(self.brings(tile))).sum()
     }
 
     /// The largest tile index of a state.
@@ -378,9 +448,8 @@ mod tests {
         let mut rng = crate::random::game_rng(1, 1);
         let larger = (0..1000).map(|n| rng.bits() as u32 & rng.bits() as u32 | 1 << (n % 32));
         for cells in (1..=0xFFFF).chain(larger).chain([u32::MAX]) {
-            let tiles = &CLASSIC_SPAWNS;
             let count = u64::from(cells.count_ones());
-            for (n, cell) in (0_u64..).zip(Spawns { cells, tiles }.each_cell()) {
+            for (n, cell) in (0_u64..).zip(each_cell(cells)) {
                 // The numbers x with x count / 2^32 = n, rounded down.
                 let first = (n << 32).div_ceil(count);
                 let last = ((n + 1) << 32).div_ceil(count) - 1;

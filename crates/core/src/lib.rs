@@ -28,6 +28,7 @@
 
 pub mod format;
 pub mod game;
+pub mod judge;
 pub mod learn;
 pub mod machine;
 pub mod ntuple;

@@ -24,8 +24,26 @@ pub struct Step<G: Game> {
     pub after: G::After,
     /// What the slide earned.
     pub reward: u32,
+    /// What the tile that made `state` brought: 0 in most games, and at the first step.
+    pub brought: u32,
     /// What the rest of the game is worth from `after`, as the policy saw it when it chose.
     pub value: Value,
+}
+
+impl<G: Game> Step<G> {
+    /// A slide by someone who does not know what came before it.
+    #[inline(always)]
+    fn new(state: G::State, slide: (Direction, G::After, u32), value: Value) -> Self {
+        let (direction, after, reward) = slide;
+        Self {
+            state,
+            direction,
+            after,
+            reward,
+            brought: 0,
+            value,
+        }
+    }
 }
 
 /// Chooses moves.
@@ -38,8 +56,8 @@ pub trait Policy<G: Game> {
 pub trait Learner<G: Game> {
     /// A step was made.
     fn step(&mut self, step: &Step<G>);
-    /// The game is over.
-    fn finish(&mut self);
+    /// The game is over in this state, whose last tile brought so much.
+    fn finish(&mut self, state: G::State, brought: u32);
     /// Changes the learning rate from now on.
     fn set_rate(&mut self, _: Value) {}
     /// How far off the network was in all updates so far.
@@ -55,7 +73,7 @@ pub struct Watch;
 impl<G: Game> Learner<G> for Watch {
     #[inline(always)]
     fn step(&mut self, _: &Step<G>) {}
-    fn finish(&mut self) {}
+    fn finish(&mut self, _: G::State, _brought: u32) {}
 }
 
 /// Plays one game to its end.
@@ -67,14 +85,21 @@ pub fn play<G: Game>(
     rng: &mut Rng,
 ) -> Outcome {
     let mut state = game.start(rng);
-    let mut outcome = Outcome::default();
-    while let Some(step) = policy.choose(game, state, rng) {
-        outcome.score += u64::from(step.reward);
+    let mut outcome = Outcome {
+        score: game.score_of_start(state),
+        ..Outcome::default()
+    };
+    let mut brought = 0;
+    while let Some(mut step) = policy.choose(game, state, rng) {
+        step.brought = brought;
         outcome.moves += 1;
         learner.step(&step);
-        state = game.spawn(step.after, rng);
+        let (cell, arrival) = game.draw(step.after, rng);
+        state = game.place(step.after, cell, arrival);
+        brought = game.brings(arrival.tile);
+        outcome.score += u64::from(step.reward) + u64::from(brought);
     }
-    learner.finish();
+    learner.finish(state, brought);
     outcome.largest = game.face(game.largest(state));
     outcome
 }
@@ -131,7 +156,7 @@ impl<G: Game, W: Weight> Viewpoint<G> for Afterstates<W> {
     fn visited(step: &Step<G>) -> Visit<G::After> {
         Visit {
             position: step.after,
-            before: step.reward as Value,
+            before: (step.brought + step.reward) as Value,
             after: 0.0,
         }
     }
@@ -158,14 +183,14 @@ impl<G: Game, W: Weight<Cell = Number>> Viewpoint<G> for States<W> {
         cells: Cells<'_, Expecting<W>>,
         lane: usize,
     ) -> Value {
-        network.expectation(cells, lane, game.spawns(after).cells.count_ones())
+        network.expectation(cells, lane, game.entries(after).count_ones())
     }
 
     #[inline(always)]
     fn visited(step: &Step<G>) -> Visit<G::State> {
         Visit {
             position: step.state,
-            before: 0.0,
+            before: step.brought as Value,
             after: step.reward as Value,
         }
     }
@@ -254,13 +279,7 @@ impl<G: Game, V: Viewpoint<G>> Policy<G> for Greedy<'_, G, V> {
                 equals = 1;
             }
             if wins {
-                best = Some(Step {
-                    state,
-                    direction,
-                    after,
-                    reward,
-                    value,
-                });
+                best = Some(Step::new(state, (direction, after, reward), value));
                 best_total = total;
             }
         }
@@ -281,13 +300,6 @@ impl<G: Game> Policy<G> for Random {
         } else {
             rng.below(count) as usize
         };
-        let (direction, after, reward) = slides.legal().nth(pick)?;
-        Some(Step {
-            state,
-            direction,
-            after,
-            reward,
-            value: 0.0,
-        })
+        Some(Step::new(state, slides.legal().nth(pick)?, 0.0))
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! `starts -> layer -> afterstates -> layers above it -> ...     V(layer) <- afterstates <- V(layers above)`
 //!
-//! V(s) = max over slides of r + d A(s'),   A(s') = the mean of V over new tiles
+//! V(s) = max over slides of r + A(s'),   A(s') = the mean of c + d V over new tiles, which bring c
 //!
 //! A board and its images are worth the same, so only one of them is kept, packed into a number
 //! (`code.rs`). `recursive.rs` is the same by its definition, position by position, for boards that are
@@ -41,10 +41,28 @@ impl Goal {
     }
 
     /// What a slide is worth that earns `reward` and leads to an afterstate of this value.
+    #[inline(always)]
     pub fn total(self, reward: u32, after: f64) -> f64 {
         match self {
-            Self::Score { discount } => f64::from(reward) + discount * after,
+            Self::Score { .. } => f64::from(reward) + after,
             Self::Reach(_) => self.bounded(after),
+        }
+    }
+
+    /// What a new tile is worth that brings so much and leads to a state of this value.
+    #[inline(always)]
+    pub fn brought(self, brought: u32, state: f64) -> f64 {
+        match self {
+            Self::Score { discount } => f64::from(brought) + discount * state,
+            Self::Reach(_) => state,
+        }
+    }
+
+    /// What a game is worth that starts with a score and a state of this value.
+    pub fn started(self, score: u64, state: f64) -> f64 {
+        match self {
+            Self::Score { .. } => score as f64 + state,
+            Self::Reach(_) => state,
         }
     }
 
@@ -162,11 +180,13 @@ impl<G: Game<State: Packed, After: Packed>> Solver<G> {
         &self.code
     }
 
-    /// The states a game may start with, with their chances.
-    pub fn starts(&self) -> Vec<(u64, f64)> {
+    /// The states a game may start with, with their scores and their chances.
+    pub fn starts(&self) -> Vec<(u64, u64, f64)> {
         let mut starts = Vec::new();
-        self.game
-            .for_each_start(|state, chance| starts.push((self.code.of(state), chance)));
+        self.game.for_each_start(|state, chance| {
+            let score = self.game.score_of_start(state);
+            starts.push((self.code.of(state), score, chance));
+        });
         starts
     }
 
@@ -188,13 +208,13 @@ impl<G: Game<State: Packed, After: Packed>> Solver<G> {
         found.map(|(after, reward)| (self.code.of(after), reward))
     }
 
-    /// The states that new tiles make of an afterstate, with their chances.
+    /// The states that new tiles make of an afterstate, with what these bring and their chances.
     #[inline]
-    pub fn for_each_spawn(&self, after: u64, mut visit: impl FnMut(u64, f64)) {
-        self.game
-            .for_each_spawn(self.code.position(after), |state, chance| {
-                visit(self.code.of(state), chance);
-            });
+    pub fn for_each_spawn(&self, after: u64, mut visit: impl FnMut(u64, u32, f64)) {
+        let after: G::After = self.code.position(after);
+        self.game.for_each_spawn(after, |state, brought, chance| {
+            visit(self.code.of(state), brought, chance);
+        });
     }
 
     /// The afterstates of some states, in order, each once.
@@ -211,7 +231,7 @@ impl<G: Game<State: Packed, After: Packed>> Solver<G> {
     pub fn above(&self, afters: &[u64]) -> Vec<Layer> {
         let mut above: Vec<Layer> = Vec::new();
         for &after in afters {
-            self.for_each_spawn(after, |code, _| {
+            self.for_each_spawn(after, |code, _, _| {
                 let sum = self.code.sum(code);
                 match above.iter_mut().find(|layer| layer.sum == sum) {
                     Some(layer) => layer.states.push(code),
@@ -230,9 +250,12 @@ impl<G: Game<State: Packed, After: Packed>> Solver<G> {
 
     /// The value of an afterstate, given those of the states that new tiles make of it.
     #[inline]
-    pub fn after_value(&self, chance: Chance, after: u64, value: impl Fn(u64) -> f64) -> f64 {
+    pub fn after_value(&self, aim: Aim, after: u64, value: impl Fn(u64) -> f64) -> f64 {
+        let Aim { goal, chance } = aim;
         let mut all = chance.nothing();
-        self.for_each_spawn(after, |state, p| all = chance.and(all, value(state), p));
+        self.for_each_spawn(after, |state, brought, p| {
+            all = chance.and(all, goal.brought(brought, value(state)), p);
+        });
         all
     }
 

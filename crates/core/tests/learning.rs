@@ -2,7 +2,7 @@
 //! their own frozen results.
 
 use afterstate::game::{
-    After, Board, CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Shape, State,
+    After, Board, Classic, Direction, Game, Grid, Shape, State, TWOS_TILES, Twos,
 };
 use afterstate::learn::{Backward, Credit, Forward};
 use afterstate::ntuple::{Coherent, Expecting, Network, Plain, Tables, TupleSet};
@@ -30,10 +30,11 @@ fn two_moves(learner: &mut impl Learner<Classic>) {
             direction: Direction::Left,
             after,
             reward,
+            brought: 0,
             value,
         });
     }
-    learner.finish();
+    learner.finish(State(Board::EMPTY), 0);
 }
 
 fn values(network: &impl Network) -> (f32, f32) {
@@ -52,7 +53,7 @@ fn afterstates(credit: Credit) -> (f32, f32) {
 }
 
 fn states(credit: Credit) -> (f32, f32) {
-    let network = fill(Expecting::<Plain>::new(&one_cell(), 0.0, &CLASSIC_SPAWNS).unwrap());
+    let network = fill(Expecting::<Plain>::new(&one_cell(), 0.0, &TWOS_TILES).unwrap());
     two_moves(&mut Backward::<Classic, States<Plain>>::new(
         &network, credit,
     ));
@@ -134,7 +135,7 @@ fn the_reward_counted_twice() {
 #[test]
 fn td0_forward_on_states() {
     // At the second move: 4 + V(2) = 24: 10 -> 17. At the end: 8: 20 -> 14.
-    let network = fill(Expecting::<Plain>::new(&one_cell(), 0.0, &CLASSIC_SPAWNS).unwrap());
+    let network = fill(Expecting::<Plain>::new(&one_cell(), 0.0, &TWOS_TILES).unwrap());
     two_moves(&mut Forward::<Classic, States<Plain>>::new(&network, 0.5));
     assert_eq!(values(&network), (17.0, 14.0));
 }
@@ -162,7 +163,7 @@ fn tc_keeps_its_sums_beside_the_weight() {
 #[test]
 fn a_full_tuple_learns_to_play_2x2_at_the_optimum() {
     const OPTIMUM: f64 = 66.964_149_457_10;
-    let game = Grid::new(Shape::new(2, 2).unwrap());
+    let game = Grid::new(Shape::new(2, 2).unwrap(), &Twos);
     let tuples = TupleSet::parse("0123", game.shape(), true).unwrap();
 
     let network = Tables::<Coherent>::new(&tuples, 0.0).unwrap();
@@ -177,7 +178,7 @@ fn a_full_tuple_learns_to_play_2x2_at_the_optimum() {
         "afterstates reach {mean}, the optimum is {OPTIMUM}"
     );
 
-    let network = Expecting::<Coherent>::new(&tuples, 0.0, &CLASSIC_SPAWNS).unwrap();
+    let network = Expecting::<Coherent>::new(&tuples, 0.0, &TWOS_TILES).unwrap();
     let learner = Backward::<Grid, States<Coherent>>::new(&network, credit);
     let mean = trained_mean::<States<Coherent>>(&game, &network, learner);
     assert!(
@@ -222,7 +223,7 @@ fn results_are_frozen() {
     let hash = hash_after::<Afterstates<Coherent>>(&network, learner);
     assert_eq!(hash, 0xcbd3_caab_76e8_e305, "TC(0.5) is now {hash:#018x}");
 
-    let network = Expecting::<Plain>::new(&tuples, 0.0, &CLASSIC_SPAWNS).unwrap();
+    let network = Expecting::<Plain>::new(&tuples, 0.0, &TWOS_TILES).unwrap();
     let twice = Credit {
         reward_twice: true,
         ..credit
@@ -231,7 +232,7 @@ fn results_are_frozen() {
     let hash = hash_after::<States<Plain>>(&network, learner);
     assert_eq!(hash, 0xbfa2_1aac_ce2d_88c5, "R1 is now {hash:#018x}");
 
-    let network = Expecting::<Plain>::new(&tuples, 0.0, &CLASSIC_SPAWNS).unwrap();
+    let network = Expecting::<Plain>::new(&tuples, 0.0, &TWOS_TILES).unwrap();
     let learner = Forward::<Classic, States<Plain>>::new(&network, 0.1);
     let hash = hash_after::<States<Plain>>(&network, learner);
     assert_eq!(hash, 0x9041_c024_02d6_fae5, "R0 is now {hash:#018x}");

@@ -1,7 +1,10 @@
 //! The fast paths against their slow twins, over whole games: the 4x4 board in a u64 against the grid
 //! that slides a cell at a time, down to the last bit of every weight.
 
-use afterstate::game::{Classic, Game, Grid, Position, Shape, Slides};
+use afterstate::game::{
+    Classic, Fibonacci, FourFibonacci, FourThrees, Game, Grid, Luck, Position, Rules, Shape,
+    Slides, TWOS_TILES, Threes, Twos,
+};
 use afterstate::learn::{Backward, Credit, Forward};
 use afterstate::machine::Cpu;
 use afterstate::ntuple::{Coherent, Expecting, Network, Plain, Tables, TupleSet, Weight};
@@ -12,10 +15,10 @@ use afterstate::random::game_rng;
 use afterstate::tally::Outcome;
 use proptest::prelude::*;
 
-const SPAWNS: &[(u8, f64)] = &afterstate::game::CLASSIC_SPAWNS;
+const SPAWNS: &[(u8, f64)] = &TWOS_TILES;
 
 fn grid() -> Grid {
-    Grid::new(Shape::FOUR)
+    Grid::new(Shape::FOUR, &Twos)
 }
 
 fn tuples() -> TupleSet {
@@ -24,10 +27,10 @@ fn tuples() -> TupleSet {
 
 fn bits<W: Weight>(tables: &Tables<W>) -> Vec<u32> {
     let mut bits = Vec::new();
-    for (tuple, pattern) in tables.tuples().patterns().iter().enumerate() {
+    for (table, (_, weights)) in tables.tuples().tables().enumerate() {
         for part in 0..W::PARTS {
-            let mut numbers = vec![0.0; pattern.weights()];
-            tables.export(tuple, part, 0, &mut numbers);
+            let mut numbers = vec![0.0; weights];
+            tables.export(table, part, 0, &mut numbers);
             bits.extend(numbers.into_iter().map(f32::to_bits));
         }
     }
@@ -96,7 +99,7 @@ fn the_same_training_on_states() {
 /// the end each of them.
 #[test]
 fn a_choice_is_one_of_the_choices() {
-    let game = Grid::new(Shape::new(3, 3).unwrap());
+    let game = Grid::new(Shape::new(3, 3).unwrap(), &Twos);
     let tuples = TupleSet::parse("012 345", game.shape(), true).unwrap();
     let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
     network.import(0, 0, 0x111, &[7.0, 3.0, 7.0]);
@@ -146,6 +149,107 @@ fn the_same_random_games() {
     assert!((1000..1200).contains(&mean), "{mean}");
 }
 
+/// Every move of some games at random, with all that may come of it, on the fast board and on the slow one.
+fn the_same_positions<G: Game>(fast: G, rules: &'static dyn Rules) {
+    let slow = Grid::new(Shape::FOUR, rules);
+    for n in 0..40 {
+        let rngs = || (game_rng(9, n), game_rng(9, n));
+        let (mut a, mut b) = rngs();
+        let (mut left, mut right) = (fast.start(&mut a), slow.start(&mut b));
+        loop {
+            let (one, other) = (fast.slides(left), slow.slides(right));
+            assert_eq!(shown(&one), shown(&other));
+            let (count, luck) = (one.legal().count(), fast.luck(left));
+            assert_eq!(luck, slow.luck(right));
+            if count == 0 {
+                break;
+            }
+            for ((_, one, _), (_, other, _)) in one.legal().zip(other.legal()) {
+                assert_eq!(fast.entries(one), slow.entries(other));
+                assert_eq!(one.hint(), other.hint());
+                let (mut first, mut second) = (Vec::new(), Vec::new());
+                fast.for_each_arrival(one, |arrival, p| first.push((arrival, p)));
+                slow.for_each_arrival(other, |arrival, p| second.push((arrival, p)));
+                assert_eq!(first, second);
+            }
+            let pick = a.below(count as u32) as usize;
+            b.below(count as u32);
+            left = fast.spawn(one.legal().nth(pick).unwrap().1, &mut a);
+            right = slow.spawn(other.legal().nth(pick).unwrap().1, &mut b);
+        }
+        let (mut a, mut b) = rngs();
+        let outcome = play(&fast, &mut Random, &mut Watch, &mut a);
+        assert_eq!(outcome, play(&slow, &mut Random, &mut Watch, &mut b));
+    }
+}
+
+#[test]
+fn the_same_games_of_threes_and_2584() {
+    the_same_positions(FourThrees::new(Threes::Course), &Threes::Course);
+    the_same_positions(FourThrees::new(Threes::Hint), &Threes::Hint);
+    the_same_positions(FourThrees::new(Threes::Original), &Threes::Original);
+    the_same_positions(FourFibonacci::new(Fibonacci::OneTwo), &Fibonacci::OneTwo);
+    the_same_positions(
+        FourFibonacci::new(Fibonacci::OneThree),
+        &Fibonacci::OneThree,
+    );
+}
+
+/// A training with tables by hint, on the packed board and on the grid.
+#[test]
+fn the_same_training_by_hint() {
+    let tuples = tuples().with_hints(true);
+    let network = |cpu| Tables::<Coherent>::on(cpu, &tuples, 0.0).unwrap();
+    let slow = network(Cpu::PLAIN);
+    let credit = Credit {
+        rate: 1.0,
+        ..Credit::default()
+    };
+    type View = Afterstates<Coherent>;
+    let mut learner = Backward::<Grid, View>::new(&slow, credit);
+    let grid = Grid::new(Shape::FOUR, &Threes::Hint);
+    let slowly = games::<Grid, View>(&grid, &slow, &mut learner, Ties::Order);
+    for cpu in Cpu::all() {
+        let fast = network(cpu);
+        let mut learner = Backward::<FourThrees, View>::new(&fast, credit);
+        let game = FourThrees::new(Threes::Hint);
+        let played = games::<FourThrees, View>(&game, &fast, &mut learner, Ties::Order);
+        assert_eq!(played, slowly, "{cpu}");
+        assert_eq!(bits(&fast), bits(&slow), "{cpu}");
+    }
+    // Every hint has learned something of its own.
+    let tables = bits(&slow);
+    for sheet in tables.chunks(tables.len() / 4) {
+        assert!(sheet.iter().any(|&bits| bits != 0));
+    }
+}
+
+/// 2584 with tables of five bits a cell, by the fast board and by the slow one.
+#[test]
+fn the_same_training_with_five_bits() {
+    let tuples = TupleSet::parse("012 1256 45", Shape::FOUR, true).unwrap();
+    let tuples = tuples.with_tile_bits(5);
+    let slow = Tables::<Plain>::new(&tuples, 0.0).unwrap();
+    let fast = Tables::<Plain>::new(&tuples, 0.0).unwrap();
+    type View = Afterstates<Plain>;
+    let grid = Grid::new(Shape::FOUR, &Fibonacci::OneTwo);
+    let mut learner = Forward::<Grid, View>::new(&slow, 0.1);
+    let slowly = games::<Grid, View>(&grid, &slow, &mut learner, Ties::Order);
+    let four = FourFibonacci::new(Fibonacci::OneTwo);
+    let mut learner = Forward::<FourFibonacci, View>::new(&fast, 0.1);
+    let played = games::<FourFibonacci, View>(&four, &fast, &mut learner, Ties::Order);
+    assert_eq!(played, slowly);
+    assert_eq!(bits(&fast), bits(&slow));
+    // Tiles beyond 15 have weights of their own.
+    let board = |tile| {
+        let mut tiles = [0; 16];
+        tiles[0] = tile;
+        four.state(&tiles, Luck::NONE).unwrap()
+    };
+    fast.import(0, 0, 17, &[1000.0]);
+    assert_ne!(fast.value(board(17)), fast.value(board(16)));
+}
+
 fn shown<A: Position>(slides: &Slides<A>) -> Vec<(String, Vec<u8>, u32)> {
     let tiles = |after: A| (0..16).map(|i| after.cell(i)).collect();
     slides
@@ -164,8 +268,8 @@ proptest! {
         for tile in tiles.iter_mut().skip(keep.min(3)) {
             *tile = tile.saturating_sub(3).min(14);
         }
-        let slow = grid().state(&tiles);
-        let fast = Classic::new().state(&tiles);
+        let slow = grid().state(&tiles, Luck::NONE);
+        let fast = Classic::new().state(&tiles, Luck::NONE);
         prop_assert_eq!(fast.is_some(), slow.is_some());
         if let (Some(fast), Some(slow)) = (fast, slow) {
             prop_assert_eq!(shown(&Classic::new().slides(fast)), shown(&grid().slides(slow)));
@@ -177,7 +281,7 @@ proptest! {
 fn two_32768_tiles_make_65536_and_two_of_those_131072() {
     let game = Classic::new();
     let merged = |tiles: [u8; 16]| {
-        let slides = game.slides(game.state(&tiles).unwrap());
+        let slides = game.slides(game.state(&tiles, Luck::NONE).unwrap());
         let (_, after, reward) = slides.legal().last().unwrap();
         (after.cell(0), reward)
     };
@@ -188,7 +292,7 @@ fn two_32768_tiles_make_65536_and_two_of_those_131072() {
     assert_eq!(merged(tiles), (17, 131_072));
     // Both at once, and the networks see each as the largest tile they know.
     (tiles[0], tiles[1], tiles[2], tiles[3]) = (16, 16, 15, 15);
-    let slides = game.slides(game.state(&tiles).unwrap());
+    let slides = game.slides(game.state(&tiles, Luck::NONE).unwrap());
     let (_, after, reward) = slides.legal().last().unwrap();
     assert_eq!(
         ((after.cell(0), after.cell(1)), reward),

@@ -1,10 +1,11 @@
 //! "Here is my board: what is each move worth?"
 
-use afterstate::game::Direction;
+use afterstate::game::{Direction, Luck, Rules, Shape};
 use serde::Serialize;
 
 use crate::LabError;
 use crate::model::Model;
+use crate::registry;
 
 /// Every move of a board, worth numbers of type `V`; the JSON of `analyze --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -70,7 +71,8 @@ pub(crate) fn best<V>(
 /// When the text is not a board of the model's game.
 pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
     let shape = model.player.shape();
-    let tiles = parse(board, shape.rows(), shape.cols(), &model.session.faces())?;
+    let rules = registry::rules(&model.player.game)?;
+    let (tiles, luck) = parse(board, shape, rules, &model.session.faces())?;
     if tiles.iter().all(|&tile| tile == 0) {
         return Err(LabError::Board(
             "the board is empty: a game always has tiles".to_owned(),
@@ -78,11 +80,11 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
     }
     let impossible = || {
         LabError::Board(format!(
-            "no game of {} can come to the board `{board}`: its tiles sum to more than the board can hold",
+            "no game of {} can come to the board `{board}`: its tiles are more than the board can hold",
             model.game()
         ))
     };
-    let (worth, best) = model.session.judge(&tiles).ok_or_else(impossible)?;
+    let (worth, best) = model.session.judge(&tiles, luck).ok_or_else(impossible)?;
     let of = |direction: Direction| {
         let found = worth.iter().find(|worth| worth.direction == direction);
         found.map_or_else(
@@ -103,13 +105,79 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
     })
 }
 
-/// The tile indices of a board text.
+/// The tile indices and the luck of a board text. The luck follows the tiles where there is any: `+2` or `+bonus` for the
+/// tile that is shown, then `@` and what is left in the bag, such as `@1133`, where it matters and cannot be told.
 pub(crate) fn parse(
     board: &str,
-    rows: usize,
-    cols: usize,
+    shape: Shape,
+    rules: &dyn Rules,
     faces: &[u64],
-) -> Result<Vec<u8>, LabError> {
+) -> Result<(Vec<u8>, Luck), LabError> {
+    let (board, bag) = split(board, '@');
+    let (board, hint) = split(board, '+');
+    let tiles = parse_tiles(board, shape.rows(), shape.cols(), faces)?;
+    let wrong = |found: String, expected: &str| {
+        let board = board.trim();
+        LabError::Board(format!(
+            "{found}; expected {expected} behind the board, as in `{board}+2`"
+        ))
+    };
+    let shows = rules.shows_hint(shape);
+    let hints = "the tile that is shown, +1, +2, +3 or +bonus,";
+    let hint = match hint {
+        None if shows => return Err(wrong("the next tile is missing".to_owned(), hints)),
+        None => 0,
+        Some(text) if !shows => {
+            let found = format!("this game does not show its next tile, but `+{text}` was found");
+            return Err(LabError::Board(found));
+        }
+        Some("1") => 1,
+        Some("2") => 2,
+        Some("3") => 3,
+        Some("bonus") => Luck::BONUS,
+        Some(text) => return Err(wrong(format!("`+{text}` is no tile that is shown"), hints)),
+    };
+    let impossible = || {
+        let shown = Luck { hint, ..Luck::NONE };
+        LabError::Board(format!(
+            "no game comes to the board `{}{shown}`",
+            board.trim()
+        ))
+    };
+    let mut luck = rules.luck_of(shape, &tiles, hint).ok_or_else(impossible)?;
+    if let Some(bag) = bag {
+        luck.bag = parse_bag(bag)?;
+        if !rules.remembers() || !rules.is_possible(shape, &tiles, luck) {
+            let found = format!("this game has no bag that holds `{bag}`");
+            return Err(LabError::Board(found));
+        }
+    }
+    Ok((tiles, luck))
+}
+
+fn split(text: &str, at: char) -> (&str, Option<&str>) {
+    match text.split_once(at) {
+        Some((text, rest)) => (text, Some(rest.trim())),
+        None => (text, None),
+    }
+}
+
+/// How many tiles of each kind a bag holds.
+fn parse_bag(text: &str) -> Result<[u8; 3], LabError> {
+    let mut bag = [0; 3];
+    for letter in text.chars() {
+        let kind = "123".find(letter).filter(|&kind| bag[kind] < 4);
+        let kind = kind.ok_or_else(|| {
+            LabError::Board(format!(
+                "`@{text}` is no bag; expected up to four each of 1, 2 and 3, as in `@1133`"
+            ))
+        })?;
+        bag[kind] += 1;
+    }
+    Ok(bag)
+}
+
+fn parse_tiles(board: &str, rows: usize, cols: usize, faces: &[u64]) -> Result<Vec<u8>, LabError> {
     let wrong = |found: String| {
         let example = vec![vec!["0"; cols].join(","); rows].join("/");
         Err(LabError::Board(format!(
@@ -160,18 +228,47 @@ pub(crate) fn parse(
 
 #[cfg(test)]
 mod tests {
+    use afterstate::game::{Threes, Twos};
+
     use super::*;
 
     const FACES: [u64; 5] = [2, 4, 8, 16, 32];
 
     #[test]
     fn boards_are_read_by_rows() {
-        assert_eq!(parse("2,0/ 32, 4", 2, 2, &FACES).unwrap(), [1, 0, 5, 2]);
+        assert_eq!(
+            parse_tiles("2,0/ 32, 4", 2, 2, &FACES).unwrap(),
+            [1, 0, 5, 2]
+        );
+    }
+
+    #[test]
+    fn the_tile_to_come_and_the_bag_follow_the_tiles() {
+        let shape = Shape::new(2, 3).unwrap();
+        let faces = [1, 2, 3, 6, 12, 24, 48];
+        let course = |text| parse(text, shape, &Threes::Course, &faces);
+        let (tiles, luck) = course("0,0,0/0,1,0 +2").unwrap();
+        assert_eq!(
+            (tiles, luck.hint, luck.bag),
+            (vec![0, 0, 0, 0, 1, 0], 2, [0, 0, 1])
+        );
+        let error = |text| course(text).unwrap_err().to_string();
+        assert!(error("0,0,0/0,1,0").contains("the next tile is missing"));
+        assert!(error("0,0,0/0,1,0+7").contains("`+7` is no tile"));
+        assert!(error("0,0,0/0,1,0+1").contains("no game comes to the board `0,0,0/0,1,0+1`"));
+        assert!(error("0,0,0/0,1,0+2@x").contains("`@x` is no bag"));
+        assert!(error("0,0,0/0,1,0+2@11").contains("no bag that holds `11`"));
+        let hint = |text| parse(text, shape, &Threes::Hint, &faces).unwrap().1;
+        assert_eq!(hint("48,0,0/0,1,0+bonus@1133").bag, [2, 0, 2]);
+        let (four, twos) = (Shape::new(2, 2).unwrap(), [2, 4]);
+        let error = parse("2,2/0,0+1", four, &Twos, &twos).unwrap_err();
+        assert!(error.to_string().contains("does not show its next tile"));
+        assert!(parse("2,2/0,0@1", four, &Twos, &twos).is_err());
     }
 
     #[test]
     fn wrong_boards_say_what_is_wrong() {
-        let error = |board| parse(board, 2, 2, &FACES).unwrap_err().to_string();
+        let error = |board| parse_tiles(board, 2, 2, &FACES).unwrap_err().to_string();
         assert!(error("2,0").starts_with("the board has 1 row;"));
         assert!(error("2,0/4").contains("row 2 of the board, `4`, has 1 cells"));
         assert!(error("2,0/4,x").contains("`x` in row 2 is not a tile"));

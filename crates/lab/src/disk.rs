@@ -30,6 +30,35 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     part.appear()
 }
 
+/// Writes a file from its beginning to its end; it appears if all of that has succeeded.
+pub(crate) fn replace_with<T>(
+    path: &Path,
+    write: impl FnOnce(Writer<'_>) -> io::Result<T>,
+) -> io::Result<T> {
+    let part = Part::create(path)?;
+    let done = write(Writer { part: &part, at: 0 })?;
+    part.appear()?;
+    Ok(done)
+}
+
+/// Writes a file from its beginning.
+pub(crate) struct Writer<'a> {
+    part: &'a Part,
+    at: u64,
+}
+
+impl io::Write for Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.part.write_at(bytes, self.at)?;
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A file in the making. Dropped before it has appeared, it leaves nothing behind.
 pub struct Part {
     file: Shared,

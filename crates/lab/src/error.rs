@@ -29,6 +29,18 @@ pub enum LabError {
         /// All games.
         known: Vec<&'static str>,
     },
+    /// A file without a single record.
+    #[error("{} holds no records: it is empty", .0.display())]
+    NoRecords(PathBuf),
+    /// Tables by hint where nothing is shown.
+    #[error("{0} does not show its next tile: `network.hint` must be false")]
+    NoHint(String),
+    /// Values of states where the mean over new tiles would take too long.
+    #[error(
+        "values of states are not for {0}: its new tiles depend on more than the empty cells, or it has too many kinds \
+         of tiles; set `learner.value` to \"afterstate\""
+    )]
+    NoStates(String),
     /// A network that `bench` does not measure.
     #[error("unknown network `{found}`; there are: {}", known.join(", "))]
     UnknownNetwork {

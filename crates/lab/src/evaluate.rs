@@ -1,12 +1,15 @@
 //! How good a player is: games without learning, every figure with its 95% interval.
 
 use std::ops::Range;
+use std::path::Path;
 use std::time::Instant;
 
 use afterstate::tally::{Outcome, Tally};
 use serde::Serialize;
 
+use crate::LabError;
 use crate::model::Model;
+use crate::records;
 use crate::registry::Lesson;
 use crate::share::threads;
 use crate::statistics::{Interval, mean_interval, median, share_interval};
@@ -69,13 +72,7 @@ pub struct TileRow {
 
 /// Plays some games of a plan, in the order of their numbers.
 pub(crate) fn outcomes(model: &Model, plan: &Plan<'_>, numbers: Range<u64>) -> Vec<Outcome> {
-    model.session.play(&Lesson {
-        numbers,
-        seed: plan.seed,
-        threads: threads(plan.threads),
-        stop: plan.stop,
-        seen: plan.seen,
-    })
+    model.session.play(&lesson(plan, numbers))
 }
 
 /// Plays and counts.
@@ -83,6 +80,30 @@ pub fn evaluate(model: &Model, plan: &Plan<'_>) -> Evaluation {
     let begun = Instant::now();
     let outcomes = outcomes(model, plan, 0..plan.games);
     summary(model, plan.seed, &outcomes, begun.elapsed().as_secs_f64())
+}
+
+/// Plays and counts, and writes a record of each game to a file.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn record(model: &Model, plan: &Plan<'_>, path: &Path) -> Result<Evaluation, LabError> {
+    let begun = Instant::now();
+    let game = (&*model.player.game, model.player.shape());
+    let outcomes = records::write(path, game, |sink| {
+        model.session.record(&lesson(plan, 0..plan.games), sink)
+    })?;
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(summary(model, plan.seed, &outcomes, seconds))
+}
+
+fn lesson<'a>(plan: &Plan<'a>, numbers: Range<u64>) -> Lesson<'a> {
+    Lesson {
+        numbers,
+        seed: plan.seed,
+        threads: threads(plan.threads),
+        stop: plan.stop,
+        seen: plan.seen,
+    }
 }
 
 /// The figures of games that were played.

@@ -2,7 +2,7 @@
 //!
 //! A [`recipe`] names what to learn; the [`registry`] makes types of its words; the [`trainer`] plays
 //! and learns into a [`run`] folder; [`evaluate`], [`compare`] and [`analyze`] ask a [`model`] how good
-//! it is; [`mod@solve`] works out exact values of small boards; [`plot`] draws; [`mod@bench`] measures the
+//! it is; [`mod@solve`] works out exact values of small boards; [`records`] keeps games and judges them; [`plot`] draws; [`mod@bench`] measures the
 //! machine. Libraries return typed errors and print nothing.
 
 pub mod analyze;
@@ -15,6 +15,7 @@ mod metadata;
 pub mod model;
 pub mod plot;
 pub mod recipe;
+pub mod records;
 pub mod registry;
 pub mod run;
 mod share;

@@ -1,7 +1,7 @@
 //! Models on disk: what a player is, told by flat metadata, and its tables.
 //!
 //! The keys (docs/formats/native.md): `afterstate` (the format's version), `game`, `board`, `tuples`,
-//! `symmetry`, `value`, `ties`, `rule`, `episodes`, and `recipe`, the whole recipe it was trained by.
+//! `symmetry`, `hint` (only where true), `value`, `ties`, `rule`, `episodes`, and `recipe`, the whole recipe it was trained by.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -72,6 +72,7 @@ impl Model {
 
 /// The metadata of a player after so many games.
 pub(crate) fn metadata(player: &Player, recipe: &Recipe, episodes: u64) -> Metadata {
+    let hint = player.tuples.by_hint();
     let entries = [
         ("afterstate", VERSION.to_owned()),
         ("game", player.game.clone()),
@@ -84,8 +85,9 @@ pub(crate) fn metadata(player: &Player, recipe: &Recipe, episodes: u64) -> Metad
         ("episodes", episodes.to_string()),
         ("recipe", recipe.to_toml()),
     ];
+    let hint = hint.then(|| ("hint", "true".to_owned()));
+    let entries = entries.into_iter().chain(hint);
     entries
-        .into_iter()
         .map(|(key, value)| (key.to_owned(), value))
         .collect()
 }
@@ -103,10 +105,12 @@ fn player(fields: &Fields<'_>) -> Result<Player, LabError> {
         bool::from_str(text).ok()
     })?;
     let tuples = text("tuples", "patterns such as 012345")?;
-    registry::known_game(&game)?;
+    let hint = fields.has("hint")
+        && fields.get("hint", "true or false", |text| bool::from_str(text).ok())?;
+    let tuples = TupleSet::parse(&tuples, registry::shape(rows, cols)?, symmetry)?;
     Ok(Player {
+        tuples: registry::tuples_of(&game, tuples, hint)?,
         game,
-        tuples: TupleSet::parse(&tuples, registry::shape(rows, cols)?, symmetry)?,
         value: fields.get("value", "afterstate or state", from_word::<ValueOf>)?,
         ties: fields.get("ties", "order or random", from_word::<Ties>)?,
     })

@@ -109,6 +109,8 @@ pub struct NetworkRecipe {
     pub tuples: String,
     /// Whether all images of the board (eight of a square, four of a rectangle) share each table.
     pub symmetry: bool,
+    /// Whether there are tables of their own for each tile that the game may show as the next one.
+    pub hint: bool,
     /// V of every position in a new network: each weight starts at `initial` / m.
     pub initial: f64,
 }
@@ -214,6 +216,7 @@ impl Default for NetworkRecipe {
         NetworkRecipe {
             tuples: "4x6".into(),
             symmetry: true,
+            hint: false,
             initial: 0.0,
         }
     }

@@ -4,12 +4,18 @@
 //! that no string and no dynamic call is left inside value, update or slides. A [`Session`] is the
 //! face that all of them show to the rest of the laboratory.
 
+#[cfg(test)]
+mod toy;
+
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use afterstate::format::native::{Keep, Metadata, NativeError};
-use afterstate::game::{CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Shape, Small};
+use afterstate::game::{
+    Classic, Direction, Fibonacci, FourFibonacci, FourThrees, Game, Grid, Luck, Rules, Shape,
+    Small, Threes, Twos,
+};
 use afterstate::learn::{Backward, Credit, Forward};
 use afterstate::ntuple::{
     Coherent, Expecting, Indices, Network, Number, Plain, Tables, TupleSet, Weight,
@@ -24,17 +30,76 @@ use sysinfo::System;
 
 use crate::LabError;
 use crate::disk::Part;
+use crate::error::game_on;
 use crate::recipe::{LearnerRecipe, Recipe, Rule, Target, Ties, Update, ValueOf, parse_board};
+use crate::records::{Recorder, Sink};
 use crate::share::share;
 use crate::tables::{self, Saved};
 
-/// Every game there is, by name.
-pub const GAMES: [&str; 1] = ["2048"];
+/// Every game there is. A new one is a line here: `Family::Slow(&Toy)` plays it on every board.
+const GAMES: &[(&str, Family)] = &[
+    ("2048", Family::Twos),
+    ("threes", Family::Threes(&Threes::Course)),
+    ("threes-hint", Family::Threes(&Threes::Hint)),
+    ("threes-original", Family::Threes(&Threes::Original)),
+    ("2584", Family::Fibonacci(&Fibonacci::OneTwo)),
+    ("2584-three", Family::Fibonacci(&Fibonacci::OneThree)),
+    #[cfg(test)]
+    ("toy", Family::Slow(&toy::Toy)),
+];
+
+/// Games that have fast paths in common.
+#[derive(Clone, Copy)]
+enum Family {
+    Twos,
+    Threes(&'static Threes),
+    Fibonacci(&'static Fibonacci),
+    /// By its rules alone.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "all games so far have a fast path")
+    )]
+    Slow(&'static dyn Rules),
+}
+
+impl Family {
+    fn of(name: &str) -> Result<Self, LabError> {
+        let found = GAMES.iter().find(|(known, _)| *known == name);
+        found
+            .map(|(_, family)| *family)
+            .ok_or_else(|| LabError::UnknownGame {
+                found: name.to_owned(),
+                known: games().collect(),
+            })
+    }
+
+    fn rules(self) -> &'static dyn Rules {
+        match self {
+            Self::Twos => &Twos,
+            Self::Threes(rules) => rules,
+            Self::Fibonacci(rules) => rules,
+            Self::Slow(rules) => rules,
+        }
+    }
+}
+
+/// The names of all games.
+pub fn games() -> impl Iterator<Item = &'static str> {
+    GAMES.iter().map(|(name, _)| *name)
+}
+
+/// The rules of a game, by its name.
+///
+/// # Errors
+/// When there is no such game.
+pub fn rules(name: &str) -> Result<&'static dyn Rules, LabError> {
+    Family::of(name).map(Family::rules)
+}
 
 /// What a player is: enough to make its network, and all that a model file must remember.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Player {
-    /// The game, by its name in [`GAMES`].
+    /// The game, by one of the names of [`games`].
     pub game: String,
     /// The tuples on their board.
     pub tuples: TupleSet,
@@ -52,10 +117,11 @@ impl Player {
     pub fn of(recipe: &Recipe) -> Result<Self, LabError> {
         let (rows, cols) = parse_board(&recipe.board)?;
         let shape = shape(rows, cols)?;
-        known_game(&recipe.game)?;
+        let network = &recipe.network;
+        let tuples = TupleSet::parse(&network.tuples, shape, network.symmetry)?;
         Ok(Self {
+            tuples: tuples_of(&recipe.game, tuples, network.hint)?,
             game: recipe.game.clone(),
-            tuples: TupleSet::parse(&recipe.network.tuples, shape, recipe.network.symmetry)?,
             value: recipe.learner.value,
             ties: recipe.learner.ties,
         })
@@ -77,13 +143,17 @@ pub fn shape(rows: usize, cols: usize) -> Result<Shape, LabError> {
     })
 }
 
-/// Refuses a name that is not in [`GAMES`].
-pub(crate) fn known_game(name: &str) -> Result<(), LabError> {
-    let unknown = || LabError::UnknownGame {
-        found: name.to_owned(),
-        known: GAMES.to_vec(),
-    };
-    GAMES.contains(&name).then_some(()).ok_or_else(unknown)
+/// Tuples as a game needs them: with room for its tiles, and with tables by hint if that is wanted.
+///
+/// # Errors
+/// When there is no such game, or it shows no hint.
+pub(crate) fn tuples_of(game: &str, tuples: TupleSet, hint: bool) -> Result<TupleSet, LabError> {
+    let (rules, shape) = (rules(game)?, tuples.shape());
+    if hint && !rules.shows_hint(shape) {
+        return Err(LabError::NoHint(game_on(game, shape)));
+    }
+    let tuples = tuples.with_tile_bits(rules.tile_bits(shape));
+    Ok(tuples.with_hints(hint))
 }
 
 /// Something to do with a game that can be solved, whichever it is.
@@ -97,10 +167,41 @@ pub(crate) trait OnGame {
 
 /// Does something with the game of this name.
 pub(crate) fn on_game<T: OnGame>(name: &str, shape: Shape, task: T) -> Result<T::Output, LabError> {
-    known_game(name)?;
-    Ok(match Small::new(shape) {
-        Some(game) => task.on(game),
-        None => task.on(Grid::new(shape)),
+    fn small<R: Rules + Copy, T: OnGame>(shape: Shape, rules: &'static R, task: T) -> T::Output {
+        match Small::new(shape, *rules) {
+            Some(game) => task.on(game),
+            None => task.on(Grid::new(shape, rules)),
+        }
+    }
+    Ok(match Family::of(name)? {
+        Family::Twos => small(shape, &Twos, task),
+        Family::Threes(rules) => small(shape, rules, task),
+        Family::Fibonacci(rules) => small(shape, rules, task),
+        Family::Slow(rules) => task.on(Grid::new(shape, rules)),
+    })
+}
+
+/// Something to do with a game, whichever it is, on the fastest board there is for it.
+pub(crate) trait OnBoard {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn on<G: Game>(self, game: G) -> Self::Output;
+}
+
+/// Does something with the game of this name on its fastest board.
+pub(crate) fn on_board<T: OnBoard>(
+    name: &str,
+    shape: Shape,
+    task: T,
+) -> Result<T::Output, LabError> {
+    let family = Family::of(name)?;
+    Ok(match family {
+        Family::Twos if shape == Shape::FOUR => task.on(Classic::new()),
+        Family::Threes(&rules) if shape == Shape::FOUR => task.on(FourThrees::new(rules)),
+        Family::Fibonacci(&rules) if shape == Shape::FOUR => task.on(FourFibonacci::new(rules)),
+        _ => task.on(Grid::new(shape, family.rules())),
     })
 }
 
@@ -140,8 +241,8 @@ pub struct Worth {
     pub value: f32,
 }
 
-/// From tile indices, by rows, to the moves that may be chosen.
-pub type Chooser<'a> = Box<dyn FnMut(&[u8]) -> Option<Vec<Direction>> + 'a>;
+/// From tile indices, by rows, and what chance knows, to the moves that may be chosen.
+pub type Chooser<'a> = Box<dyn FnMut(&[u8], Luck) -> Option<Vec<Direction>> + 'a>;
 
 /// A network with its game, its types forgotten.
 pub trait Session: Send + Sync {
@@ -151,9 +252,12 @@ pub trait Session: Send + Sync {
     /// Plays without learning.
     fn play(&self, lesson: &Lesson<'_>) -> Vec<Outcome>;
 
+    /// Plays without learning, and hands over a record of each game.
+    fn record(&self, lesson: &Lesson<'_>, sink: Sink<'_>) -> Vec<Outcome>;
+
     /// The worth of every legal slide, and the one it would choose; `None` if the tiles (indices, by
     /// rows) make no board of this game.
-    fn judge(&self, tiles: &[u8]) -> Option<(Vec<Worth>, Option<Direction>)>;
+    fn judge(&self, tiles: &[u8], luck: Luck) -> Option<(Vec<Worth>, Option<Direction>)>;
 
     /// Someone who says which moves it may choose in a state, each with the same chance; `None` if the tiles
     /// make no board of this game. One for each thread.
@@ -192,14 +296,40 @@ pub trait Session: Send + Sync {
 /// # Errors
 /// When there is not enough memory, before any is taken.
 pub fn session(player: &Player, rule: Rule, initial: f32) -> Result<Box<dyn Session>, LabError> {
-    known_game(&player.game)?;
-    match player.shape() {
-        Shape::FOUR => of_game(Classic::new(), player, rule, initial),
-        shape => match Small::new(shape) {
-            Some(game) => of_game(game, player, rule, initial),
-            None => of_game(Grid::new(shape), player, rule, initial),
-        },
+    let (family, shape) = (Family::of(&player.game)?, player.shape());
+    let small = match family {
+        Family::Twos => Small::new(shape, Twos),
+        _ => None,
+    };
+    match (family, small) {
+        (Family::Twos, _) if shape == Shape::FOUR => of_game(Classic::new(), player, rule, initial),
+        (Family::Threes(&rules), _) if shape == Shape::FOUR => {
+            of_afterstates(FourThrees::new(rules), player, rule, initial)
+        }
+        (Family::Fibonacci(&rules), _) if shape == Shape::FOUR => {
+            of_afterstates(FourFibonacci::new(rules), player, rule, initial)
+        }
+        (_, Some(game)) => of_game(game, player, rule, initial),
+        _ => of_game(Grid::new(shape, family.rules()), player, rule, initial),
     }
+}
+
+/// A game whose states are never valued: there is no code for that.
+fn of_afterstates<G: Game>(
+    game: G,
+    player: &Player,
+    rule: Rule,
+    initial: f32,
+) -> Result<Box<dyn Session>, LabError> {
+    match (player.value, rule) {
+        (ValueOf::State, _) => Err(no_states(&game, player)),
+        (ValueOf::Afterstate, Rule::Td) => afterstates::<G, Plain>(game, player, initial),
+        (ValueOf::Afterstate, Rule::Tc) => afterstates::<G, Coherent>(game, player, initial),
+    }
+}
+
+fn no_states<G: Game>(game: &G, player: &Player) -> LabError {
+    LabError::NoStates(game_on(&player.game, game.shape()))
 }
 
 fn of_game<G: Game>(
@@ -209,10 +339,9 @@ fn of_game<G: Game>(
     initial: f32,
 ) -> Result<Box<dyn Session>, LabError> {
     match (player.value, rule) {
-        (ValueOf::Afterstate, Rule::Td) => afterstates::<G, Plain>(game, player, initial),
-        (ValueOf::Afterstate, Rule::Tc) => afterstates::<G, Coherent>(game, player, initial),
         (ValueOf::State, Rule::Td) => states::<G, Plain>(game, player, initial),
         (ValueOf::State, Rule::Tc) => states::<G, Coherent>(game, player, initial),
+        (ValueOf::Afterstate, _) => of_afterstates(game, player, rule, initial),
     }
 }
 
@@ -234,7 +363,10 @@ fn states<G: Game, W: Weight<Cell = Number>>(
     player: &Player,
     initial: f32,
 ) -> Result<Box<dyn Session>, LabError> {
-    let make = |tuples: &TupleSet| Expecting::<W>::new(tuples, initial, &CLASSIC_SPAWNS);
+    let (rules, shape) = (game.rules(), game.shape());
+    let fair = rules.fair_tiles().filter(|_| rules.tile_bits(shape) == 4);
+    let tiles = fair.ok_or_else(|| no_states(&game, player))?;
+    let make = |tuples: &TupleSet| Expecting::<W>::new(tuples, initial, tiles);
     let network = allocate::<<Expecting<W> as Network>::Weight, _>(player, make)?;
     Ok(Box::new(Rig::<G, States<W>> {
         game,
@@ -280,6 +412,27 @@ impl<G: Game, V: Viewpoint<G>> Rig<G, V> {
             Ties::Random => play::Ties::Random,
         };
         Greedy::new(&self.network, ties)
+    }
+
+    /// Plays games of an evaluation, each thread with someone who watches.
+    fn play_with<L: Learner<G>>(
+        &self,
+        lesson: &Lesson<'_>,
+        watcher: impl Fn() -> L + Sync,
+    ) -> Vec<Outcome> {
+        share(lesson.threads, lesson.numbers.clone(), lesson.stop, || {
+            let (mut policy, mut watcher) = (self.policy(), watcher());
+            move |number| {
+                let outcome = play(
+                    &self.game,
+                    &mut policy,
+                    &mut watcher,
+                    &mut game_rng(lesson.seed ^ EVALUATION, number),
+                );
+                (lesson.seen)(&outcome);
+                outcome
+            }
+        })
     }
 
     fn learn_with<'s, L: Learner<G> + 's>(
@@ -334,23 +487,15 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
     }
 
     fn play(&self, lesson: &Lesson<'_>) -> Vec<Outcome> {
-        share(lesson.threads, lesson.numbers.clone(), lesson.stop, || {
-            let mut policy = self.policy();
-            move |number| {
-                let outcome = play(
-                    &self.game,
-                    &mut policy,
-                    &mut Watch,
-                    &mut game_rng(lesson.seed ^ EVALUATION, number),
-                );
-                (lesson.seen)(&outcome);
-                outcome
-            }
-        })
+        self.play_with(lesson, || Watch)
     }
 
-    fn judge(&self, tiles: &[u8]) -> Option<(Vec<Worth>, Option<Direction>)> {
-        let state = self.game.state(tiles)?;
+    fn record(&self, lesson: &Lesson<'_>, sink: Sink<'_>) -> Vec<Outcome> {
+        self.play_with(lesson, || Recorder::new(self.game, sink))
+    }
+
+    fn judge(&self, tiles: &[u8], luck: Luck) -> Option<(Vec<Worth>, Option<Direction>)> {
+        let state = self.game.state(tiles, luck)?;
         let worth = |(direction, after, reward)| {
             let mut at = Indices::default();
             self.network.find([after; 4], &mut at);
@@ -371,8 +516,8 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
 
     fn chooser(&self) -> Chooser<'_> {
         let mut policy = self.policy();
-        Box::new(move |tiles| {
-            let state = self.game.state(tiles)?;
+        Box::new(move |tiles, luck| {
+            let state = self.game.state(tiles, luck)?;
             Some(policy.choices(&self.game, state).collect())
         })
     }

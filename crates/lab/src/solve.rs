@@ -39,7 +39,7 @@ use work::{Stopped, Work};
 
 /// What to solve.
 pub struct Plan<'a> {
-    /// The game, by its name in [`crate::registry::GAMES`].
+    /// The game, by one of the names of [`crate::registry::games`].
     pub game: &'a str,
     /// The board.
     pub shape: Shape,

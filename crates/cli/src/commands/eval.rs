@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use afterstate_lab::evaluate::{Evaluation, Plan, evaluate};
+use afterstate_lab::evaluate::{Evaluation, Plan, evaluate, record};
 use afterstate_lab::model::Model;
 use afterstate_lab::run::Gaps;
 use afterstate_lab::solve::{Comparison, Images, Measure, Solution, measure};
@@ -21,8 +21,17 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let model = Model::open(&args.model)?;
     interrupt::listen()?;
     let progress = Progress::new(args.play.games, 0);
-    let evaluation = evaluate(&model, &plan(&args.play, &|outcome| progress.game(outcome)));
+    let seen = |outcome: &_| progress.game(outcome);
+    let plan = plan(&args.play, &seen);
+    let evaluation = match &args.records {
+        Some(path) => record(&model, &plan, path),
+        None => Ok(evaluate(&model, &plan)),
+    };
     progress.finish();
+    let evaluation = evaluation?;
+    if let Some(path) = &args.records {
+        note(&format!("records are in {}", shown(path)));
+    }
     if args.play.json {
         return print_json(&evaluation);
     }

@@ -9,7 +9,9 @@ use std::cell::RefCell;
 use std::hint::black_box;
 
 use afterstate::Value;
-use afterstate::game::{CLASSIC_SPAWNS, Classic, Direction, Game, Grid, Position, Shape, Slides};
+use afterstate::game::{
+    Classic, Direction, Game, Grid, Luck, Position, Shape, Slides, TWOS_TILES, Twos,
+};
 use afterstate::learn::{Backward, Credit};
 use afterstate::ntuple::{
     Cells, Coherent, Expecting, Indices, Network, Plain, Tables, TupleSet, Updated, Weight,
@@ -53,7 +55,7 @@ pub fn tc() -> Tables<Coherent> {
 
 /// The tuples of `state-6`, V(state), TD.
 pub fn of_states() -> Expecting<Plain> {
-    let network = Expecting::new(&tuples(STATE_6), 0.0, &CLASSIC_SPAWNS).expect("memory");
+    let network = Expecting::new(&tuples(STATE_6), 0.0, &TWOS_TILES).expect("memory");
     train::<States<Plain>>(&network, 0.1);
     network
 }
@@ -102,7 +104,7 @@ impl Learner<Classic> for Notes {
         self.0.push(*step);
     }
 
-    fn finish(&mut self) {}
+    fn finish(&mut self, _: State, _brought: u32) {}
 }
 
 pub fn states(steps: &[Step<Classic>]) -> Vec<State> {
@@ -129,14 +131,16 @@ fn rewards<A: Copy>(slides: &Slides<A>) -> u64 {
 
 /// The same in the slow game.
 pub fn slow_slide(states: &[State]) -> u64 {
-    let of = |&state: &State| rewards(&Grid::new(Shape::FOUR).slides(slow(state)));
+    let of = |&state: &State| rewards(&Grid::new(Shape::FOUR, &Twos).slides(slow(state)));
     states.iter().map(of).sum()
 }
 
 /// A state of the fast game in the slow one.
 fn slow(state: State) -> <Grid as Game>::State {
     let tiles: [u8; 16] = std::array::from_fn(|i| state.cell(i));
-    Grid::new(Shape::FOUR).state(&tiles).expect("a board")
+    Grid::new(Shape::FOUR, &Twos)
+        .state(&tiles, Luck::NONE)
+        .expect("a board")
 }
 
 /// The sum of the values of all positions.
@@ -152,7 +156,7 @@ pub fn value<N: Network, P: Position>(network: &N, positions: &[P], at: &mut Ind
 /// The same of the positions in the slow game.
 pub fn slow_value<N: Network>(network: &N, steps: &[Step<Classic>]) -> f64 {
     let of = |step: &Step<Classic>| {
-        let slides = Grid::new(Shape::FOUR).slides(slow(step.state));
+        let slides = Grid::new(Shape::FOUR, &Twos).slides(slow(step.state));
         let (after, _) = slides.get(step.direction).expect("a legal slide");
         f64::from(network.value(after))
     };
@@ -180,13 +184,13 @@ pub fn check_update<W: Weight>(sum: f64, afters: &[After], network: &Tables<W>) 
 
     let new = || Tables::<W>::new(network.tuples(), 0.0).expect("memory");
     let (fast, slow, mut at) = (new(), new(), Indices::default());
-    let grid = Grid::new(Shape::FOUR);
+    let grid = Grid::new(Shape::FOUR, &Twos);
     for (n, after) in afters.iter().enumerate() {
         let target = TARGET + n as Value;
         fast.find([*after; 4], &mut at);
         let quick = fast.update(*after, &mut at, 1, target, 0.5);
         let tiles: [u8; 16] = std::array::from_fn(|i| after.cell(i));
-        let after = grid.state(&tiles).expect("a board");
+        let after = grid.state(&tiles, Luck::NONE).expect("a board");
         slow.find([after; 4], &mut at);
         assert_eq!(quick, slow.update(after, &mut at, 2, target, 0.5));
     }
@@ -228,7 +232,7 @@ fn few_games<G: Game>(
 
 /// The games as the slow game plays them.
 pub fn slow_playing(network: &Tables<Plain>) -> Outcome {
-    playing::<_, Afterstates<Plain>>(&Grid::new(Shape::FOUR), network)
+    playing::<_, Afterstates<Plain>>(&Grid::new(Shape::FOUR, &Twos), network)
 }
 
 /// The moves that a viewpoint chooses.
@@ -271,7 +275,7 @@ impl<const TOGETHER: usize> Viewpoint<Classic> for EveryNewTile<TOGETHER> {
         }
         ROOM.with_borrow_mut(|(states, at)| {
             states.clear();
-            game.for_each_spawn(after, |state, chance| states.push((state, chance)));
+            game.for_each_spawn(after, |state, _, chance| states.push((state, chance)));
             let mut mean = 0.0;
             for some in states.chunks(TOGETHER) {
                 let last = some.len() - 1;

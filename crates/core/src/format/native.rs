@@ -22,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use thiserror::Error;
 
-use crate::ntuple::{Block, Pattern, Tables, TupleSet, Weight};
+use crate::ntuple::{Block, Tables, TupleSet, Weight};
 pub use layout::{Buffer, Layout, Piece};
 use layout::{Source, Tensor, to_bytes};
 
@@ -129,14 +129,13 @@ pub fn lay_out<W: Weight>(
 
 /// The tensors of a model, in the order of its tuples, not placed yet.
 fn tables(tuples: &TupleSet) -> Vec<Tensor> {
-    let patterns = tuples.patterns().iter().enumerate();
-    let tensor = |(tuple, pattern): (usize, &Pattern)| Tensor {
-        name: pattern.to_string(),
-        source: Source::Table(tuple),
-        numbers: pattern.weights(),
+    let tensor = |(table, (name, numbers)): (usize, (String, usize))| Tensor {
+        name,
+        source: Source::Table(table),
+        numbers,
         at: 0,
     };
-    patterns.map(tensor).collect()
+    tuples.tables().enumerate().map(tensor).collect()
 }
 
 /// The tensors of a checkpoint, not placed yet.

@@ -76,12 +76,7 @@ impl Board {
     /// The empty cells, a bit each.
     #[inline(always)]
     pub fn empty_cells(self) -> u32 {
-        let x = self.cells | self.cells >> 1;
-        let mut bits = !(x | x >> 2) & LOWEST_BITS;
-        bits = (bits | bits >> 3) & 0x0303_0303_0303_0303;
-        bits = (bits | bits >> 6) & 0x000F_000F_000F_000F;
-        bits = (bits | bits >> 12) & 0x0000_00FF_0000_00FF;
-        (bits | bits >> 24) as u32 & 0xFFFF
+        empty_cells(self.cells)
     }
 
     /// The board with a small tile in an empty cell.
@@ -92,6 +87,17 @@ impl Board {
             ..self
         }
     }
+}
+
+/// The empty ones of packed cells, a bit each.
+#[inline(always)]
+pub(super) fn empty_cells(cells: u64) -> u32 {
+    let x = cells | cells >> 1;
+    let mut bits = !(x | x >> 2) & LOWEST_BITS;
+    bits = (bits | bits >> 3) & 0x0303_0303_0303_0303;
+    bits = (bits | bits >> 6) & 0x000F_000F_000F_000F;
+    bits = (bits | bits >> 12) & 0x0000_00FF_0000_00FF;
+    (bits | bits >> 24) as u32 & 0xFFFF
 }
 
 /// Rows become columns.
@@ -139,7 +145,7 @@ impl Position for Board {
     /// masks, as its cells lie in runs, while a turned tuple has most of its cells apart.
     #[inline(always)]
     fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
-        plan.find_packed(four.map(Self::packed), found);
+        plan.find_packed(four.map(Self::packed), [0; 4], found);
     }
 }
 

@@ -3,13 +3,10 @@
 use std::fmt;
 
 use super::board::transpose;
-use super::grid::possible;
 use super::row::Rows;
-use super::{After, Board, Direction, Game, Shape, Slides, Spawns, State};
-use crate::random::Rng;
-
-/// A new tile of 2048: 2 in nine of ten cases, else 4.
-pub const CLASSIC_SPAWNS: [(u8, f64); 2] = [(1, 0.9), (2, 0.1)];
+use super::{
+    After, Arrival, Board, Direction, Game, Luck, Rules, Shape, Slides, State, TWOS_TILES, Twos,
+};
 
 /// 2048 on 4x4.
 #[derive(Clone, Copy)]
@@ -52,7 +49,7 @@ impl Classic {
     fn slow_slides(board: Board) -> Slides<After<Board>> {
         let grid = board.to_grid();
         Slides::new(After(board), |direction| {
-            grid.slide(direction)
+            grid.slide(&Twos, direction)
                 .map(|(after, reward)| (After(Board::from_grid(after)), reward))
         })
     }
@@ -78,23 +75,16 @@ impl Game for Classic {
         Shape::FOUR
     }
 
-    fn face(&self, tile: u8) -> u64 {
-        if tile == 0 { 0 } else { 1 << tile }
+    fn rules(&self) -> &dyn Rules {
+        &Twos
     }
 
-    fn largest_tile(&self) -> u8 {
-        17
+    fn blank(&self) -> Self::After {
+        After(Board::EMPTY)
     }
 
-    fn for_each_start(&self, mut visit: impl FnMut(Self::State, f64)) {
-        self.for_each_spawn(After(Board::EMPTY), |State(first), chance| {
-            self.for_each_spawn(After(first), |second, then| visit(second, chance * then));
-        });
-    }
-
-    fn start(&self, rng: &mut Rng) -> Self::State {
-        let State(first) = self.spawn(After(Board::EMPTY), rng);
-        self.spawn(After(first), rng)
+    fn unslid(&self, State(board): Self::State) -> Self::After {
+        After(board)
     }
 
     #[inline(always)]
@@ -110,20 +100,25 @@ impl Game for Classic {
     }
 
     #[inline(always)]
-    fn spawns(&self, After(board): Self::After) -> Spawns {
-        Spawns {
-            cells: board.empty_cells(),
-            tiles: &CLASSIC_SPAWNS,
+    fn entries(&self, After(board): Self::After) -> u32 {
+        board.empty_cells()
+    }
+
+    #[inline(always)]
+    fn for_each_arrival(&self, _: Self::After, mut visit: impl FnMut(Arrival, f64)) {
+        for (tile, chance) in TWOS_TILES {
+            visit(Arrival::of(tile), chance);
         }
     }
 
     #[inline(always)]
-    fn place(&self, After(board): Self::After, cell: usize, tile: u8) -> Self::State {
-        State(board.with(cell, tile))
+    fn place(&self, After(board): Self::After, cell: usize, arrival: Arrival) -> Self::State {
+        State(board.with(cell, arrival.tile))
     }
 
-    fn state(&self, tiles: &[u8]) -> Option<Self::State> {
+    fn state(&self, tiles: &[u8], luck: Luck) -> Option<Self::State> {
+        let possible = Twos.is_possible(Shape::FOUR, tiles, luck);
         let tiles: &[u8; 16] = tiles.try_into().ok()?;
-        possible(Shape::FOUR, tiles).then(|| State(Board::from_tiles(tiles)))
+        possible.then(|| State(Board::from_tiles(tiles)))
     }
 }

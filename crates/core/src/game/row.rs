@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use super::grid::slide_line;
+use super::{Rules, Twos};
 
 /// A row, slid to either side. The three stand together, so that a row costs one read: 512 KiB in all, of
 /// which play touches a small part.
@@ -33,12 +33,12 @@ impl Rows {
         let mut rows = Box::new([Row::default(); 65_536]);
         for (packed, row) in (0..=u16::MAX).zip(rows.iter_mut()) {
             let mut tiles = unpack(packed);
-            row.reward = slide_line(&mut tiles);
+            row.reward = Twos.slide_line(&mut tiles);
             row.left = pack(tiles);
 
             let mut tiles = unpack(packed);
             tiles.reverse();
-            slide_line(&mut tiles);
+            Twos.slide_line(&mut tiles);
             tiles.reverse();
             row.right = pack(tiles);
         }
@@ -52,13 +52,13 @@ impl Rows {
     }
 }
 
-fn unpack(row: u16) -> [u8; 4] {
+pub(super) fn unpack(row: u16) -> [u8; 4] {
     [0, 4, 8, 12].map(|shift| (row >> shift & 15) as u8)
 }
 
 /// Two 32768-tiles make a tile that does not fit into four bits. Such a row is packed as if it did
 /// not merge, and never read: [`Classic`](super::Classic) takes the slow path for these boards.
-fn pack(tiles: [u8; 4]) -> u16 {
+pub(super) fn pack(tiles: [u8; 4]) -> u16 {
     tiles
         .iter()
         .rev()
@@ -85,7 +85,7 @@ mod tests {
                 (Direction::Left, rows.row(row).left),
                 (Direction::Right, rows.row(row).right),
             ] {
-                let (slow, reward) = board.slide(direction).unwrap_or((board, 0));
+                let (slow, reward) = board.slide(&Twos, direction).unwrap_or((board, 0));
                 assert_eq!(
                     slow.tiles()[..4],
                     unpack(fast),

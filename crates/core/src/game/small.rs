@@ -1,15 +1,13 @@
-//! 2048 on small boards in one 64-bit number: four bits a cell, cell 0 lowest, without gaps. The fast twin of
+//! Any game on small boards in one 64-bit number: four bits a cell, cell 0 lowest, without gaps. The fast twin of
 //! [`Grid`](super::Grid) for those who look at every position of a board.
 //!
 //! A slide gathers the cells of each line, from the wall that the tiles slide to, and reads the slid line from a
 //! table of all lines of that length, which the slow rule has made.
 
-use std::sync::LazyLock;
+use std::sync::{Mutex, PoisonError};
 
-use super::grid::{possible, slide_line};
-use super::{After, CLASSIC_SPAWNS, Direction, Game, Position, Shape, Slides, Spawns, State};
+use super::{After, Arrival, Direction, Game, Luck, Position, Rules, Shape, Slides, State};
 use crate::ntuple::{Indices, Plan};
-use crate::random::Rng;
 
 /// Bits of a cell.
 const BITS: u32 = 4;
@@ -18,33 +16,40 @@ const LONGEST: usize = 4;
 /// The largest tile that a cell can hold: 32768.
 const LARGEST: u8 = 15;
 
-/// Up to sixteen cells of tile indices.
+/// Up to sixteen cells of tile indices, and what chance knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SmallBoard(pub u64);
+pub struct SmallBoard {
+    pub(crate) cells: u64,
+    pub(crate) luck: Luck,
+    /// Of an afterstate, the cells that the slide lets a new tile enter, empty or not. Of a state, none.
+    pub(crate) entry: u32,
+}
 
 impl Position for SmallBoard {
     #[inline(always)]
     fn cell(self, i: usize) -> u8 {
-        (self.0 >> (BITS * i as u32) & 15) as u8
+        (self.cells >> (BITS * i as u32) & 15) as u8
+    }
+
+    #[inline(always)]
+    fn hint(self) -> u8 {
+        self.luck.hint
     }
 
     fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
-        plan.find(four, Self::cell, found);
+        plan.find(four, found);
     }
 }
 
 /// A line slid towards its first cell: its cells, and what that earned.
 type Line = (u16, u32);
 
-/// All lines of two, three and four cells.
-static LINES: LazyLock<[Vec<Line>; 3]> = LazyLock::new(|| [2, 3, 4].map(lines));
-
-fn lines(length: usize) -> Vec<Line> {
+fn lines(rules: &dyn Rules, length: usize) -> Vec<Line> {
     (0..1_u32 << (BITS as usize * length))
         .map(|packed| {
             let mut tiles: [u8; LONGEST] =
                 std::array::from_fn(|i| (packed >> (BITS as usize * i) & 15) as u8);
-            let reward = slide_line(&mut tiles[..length]);
+            let reward = rules.slide_line(&mut tiles[..length]);
             if tiles.iter().any(|&tile| tile > LARGEST) {
                 return (packed as u16, 0);
             }
@@ -54,32 +59,34 @@ fn lines(length: usize) -> Vec<Line> {
         .collect()
 }
 
-/// 2048 on a board of sides from 2 to 4. A line in which two 32768-tiles would merge does not move: only boards of
-/// 15 cells and more can come to them.
+/// A game on a board of sides from 2 to 4, none of whose tiles is larger than 15.
 #[derive(Clone, Copy, Debug)]
-pub struct Small {
+pub struct Small<R> {
     shape: Shape,
+    rules: R,
     rows: &'static [Line],
     cols: &'static [Line],
 }
 
-impl Small {
-    /// The game on this board, if its lines are short enough.
-    pub fn new(shape: Shape) -> Option<Self> {
-        let lines = |length: usize| LINES.get(length - 2).map(Vec::as_slice);
-        Some(Self {
+impl<R: Rules + Copy + 'static> Small<R> {
+    /// The game on this board, if its lines are short enough and its tiles small enough.
+    pub fn new(shape: Shape, rules: R) -> Option<Self> {
+        let short = shape.rows() <= LONGEST && shape.cols() <= LONGEST;
+        let fits = short && rules.largest_tile(shape) <= LARGEST;
+        fits.then(|| Self {
             shape,
-            rows: lines(shape.cols())?,
-            cols: lines(shape.rows())?,
+            rules,
+            rows: LINES.get(&rules, shape.cols()),
+            cols: LINES.get(&rules, shape.rows()),
         })
     }
 
     /// Slides so many lines of so many cells.
     #[inline(always)]
-    fn slide(board: u64, lines: &[Line], count: usize, length: usize, way: Way) -> (u64, u32) {
-        let (mut after, mut reward) = (0, 0);
+    fn slide(board: u64, lines: &[Line], count: usize, length: usize, way: Way) -> (u64, u32, u32) {
+        let (mut after, mut reward, mut moved) = (0, 0, 0);
         let mut first = way.first;
-        for _ in 0..count {
+        for number in 0..count {
             let (mut line, mut at) = (0, first);
             for k in 0..length as u32 {
                 line |= (board >> at & 15) << (BITS * k);
@@ -87,6 +94,7 @@ impl Small {
             }
             let (slid, earned) = lines[line as usize];
             reward += earned;
+            moved |= u32::from(u64::from(slid) != line) << number;
             let mut at = first;
             for k in 0..length as u32 {
                 after |= (u64::from(slid) >> (BITS * k) & 15) << at;
@@ -94,11 +102,12 @@ impl Small {
             }
             first = first.wrapping_add(way.next);
         }
-        (after, reward)
+        (after, reward, moved)
     }
 
+    /// The cells after a slide, what it earned, and which lines it moved.
     #[inline(always)]
-    fn slid(&self, board: u64, direction: Direction) -> (u64, u32) {
+    fn slid(&self, board: u64, direction: Direction) -> (u64, u32, u32) {
         let (rows, cols) = (self.shape.rows() as u32, self.shape.cols() as u32);
         let (down, right) = (BITS * cols, BITS);
         let (lines, count, length, way) = match direction {
@@ -134,7 +143,7 @@ impl Way {
     }
 }
 
-impl Game for Small {
+impl<R: Rules + Copy + 'static> Game for Small<R> {
     type State = State<SmallBoard>;
     type After = After<SmallBoard>;
 
@@ -142,60 +151,107 @@ impl Game for Small {
         self.shape
     }
 
-    fn face(&self, tile: u8) -> u64 {
-        if tile == 0 { 0 } else { 1 << tile }
+    fn rules(&self) -> &dyn Rules {
+        &self.rules
     }
 
-    fn largest_tile(&self) -> u8 {
-        self.shape.cells() as u8 + 1
+    fn blank(&self) -> Self::After {
+        After(SmallBoard {
+            cells: 0,
+            luck: Luck::NONE,
+            entry: u32::MAX,
+        })
     }
 
-    fn for_each_start(&self, mut visit: impl FnMut(Self::State, f64)) {
-        self.for_each_spawn(After(SmallBoard(0)), |State(first), chance| {
-            self.for_each_spawn(After(first), |second, then| visit(second, chance * then));
-        });
-    }
-
-    fn start(&self, rng: &mut Rng) -> Self::State {
-        let State(first) = self.spawn(After(SmallBoard(0)), rng);
-        self.spawn(After(first), rng)
+    fn unslid(&self, State(board): Self::State) -> Self::After {
+        let entry = u32::MAX;
+        After(SmallBoard { entry, ..board })
     }
 
     #[inline(always)]
     fn slides(&self, State(board): Self::State) -> Slides<Self::After> {
         Slides::new(After(board), |direction| {
-            let (after, reward) = self.slid(board.0, direction);
-            (after != board.0).then_some((After(SmallBoard(after)), reward))
+            let (cells, reward, moved) = self.slid(board.cells, direction);
+            let after = || SmallBoard {
+                cells,
+                luck: board.luck,
+                entry: self.rules.entry(self.shape, direction, moved),
+            };
+            (moved != 0).then(|| (After(after()), reward))
         })
     }
 
     #[inline(always)]
-    fn spawns(&self, After(board): Self::After) -> Spawns {
+    fn entries(&self, After(board): Self::After) -> u32 {
         let cells = 0..self.shape.cells();
         let empty = cells.map(|i| u32::from(board.cell(i) == 0) << i);
-        Spawns {
-            cells: empty.sum(),
-            tiles: &CLASSIC_SPAWNS,
-        }
+        board.entry & empty.sum::<u32>()
     }
 
     #[inline(always)]
-    fn place(&self, After(board): Self::After, cell: usize, tile: u8) -> Self::State {
-        State(SmallBoard(
-            board.0 | u64::from(tile) << (BITS * cell as u32),
-        ))
+    fn for_each_arrival(&self, After(board): Self::After, mut visit: impl FnMut(Arrival, f64)) {
+        let largest = if self.rules.remembers() {
+            self.largest(State(board))
+        } else {
+            0
+        };
+        self.rules
+            .for_each_arrival(self.shape, board.luck, largest, &mut visit);
     }
 
-    fn state(&self, tiles: &[u8]) -> Option<Self::State> {
-        let fits = possible(self.shape, tiles) && tiles.iter().all(|&tile| tile <= LARGEST);
+    #[inline(always)]
+    fn place(&self, After(board): Self::After, cell: usize, arrival: Arrival) -> Self::State {
+        State(SmallBoard {
+            cells: board.cells | u64::from(arrival.tile) << (BITS * cell as u32),
+            luck: arrival.luck,
+            entry: 0,
+        })
+    }
+
+    fn state(&self, tiles: &[u8], luck: Luck) -> Option<Self::State> {
         let pack = |board, &tile: &u8| board << BITS | u64::from(tile);
-        fits.then(|| State(SmallBoard(tiles.iter().rev().fold(0, pack))))
+        let possible = self.rules.is_possible(self.shape, tiles, luck);
+        possible.then(|| {
+            State(SmallBoard {
+                cells: tiles.iter().rev().fold(0, pack),
+                luck,
+                entry: 0,
+            })
+        })
+    }
+
+    fn luck(&self, State(board): Self::State) -> Luck {
+        board.luck
+    }
+
+    #[inline(always)]
+    fn brings(&self, tile: u8) -> u32 {
+        self.rules.brings(tile)
+    }
+}
+
+/// The lines of every game and length that was asked for, made once a program.
+static LINES: Lines = Lines(Mutex::new(Vec::new()));
+
+struct Lines(Mutex<Vec<(String, usize, &'static [Line])>>);
+
+impl Lines {
+    fn get(&self, rules: &dyn Rules, length: usize) -> &'static [Line] {
+        let name = format!("{rules:?}");
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |(other, of, _): &&(String, usize, _)| *other == name && *of == length;
+        if let Some((_, _, lines)) = known.iter().find(is_it) {
+            return lines;
+        }
+        let made = Vec::leak(lines(rules, length));
+        known.push((name, length, made));
+        made
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Grid;
+    use super::super::{Fibonacci, Grid, Threes, Twos};
     use super::*;
     use crate::random::game_rng;
 
@@ -204,18 +260,25 @@ mod tests {
     }
 
     /// Random boards of every shape, most of them with tiles that merge.
-    #[test]
-    fn slides_and_spawns_are_those_of_the_slow_board() {
+    fn slides_and_spawns_are_those_of_the_slow_board<R: Rules + Copy + 'static>(rules: &'static R) {
         let mut rng = game_rng(1, 3);
         for (rows, cols) in (2..=4).flat_map(|rows| (2..=4).map(move |cols| (rows, cols))) {
             let shape = Shape::new(rows, cols).unwrap();
-            let (fast, slow) = (Small::new(shape).unwrap(), Grid::new(shape));
+            let Some(fast) = Small::new(shape, *rules) else {
+                continue;
+            };
+            let slow = Grid::new(shape, rules);
             for n in 0..2000 {
                 let kinds = 2 + n % 6;
                 let board: Vec<u8> = (0..shape.cells())
                     .map(|_| (rng.bits() % kinds) as u8)
                     .collect();
-                let (Some(a), Some(b)) = (fast.state(&board), slow.state(&board)) else {
+                let luck = Luck {
+                    bag: [0; 3],
+                    hint: u8::from(rules.shows_hint(shape)),
+                };
+                let (Some(a), Some(b)) = (fast.state(&board, luck), slow.state(&board, luck))
+                else {
                     continue;
                 };
                 assert_eq!(tiles(shape, a), board);
@@ -228,7 +291,11 @@ mod tests {
                         "{shape} {board:?} {direction:?}"
                     );
                     if let (Some((a, _)), Some((b, _))) = (a, b) {
-                        assert_eq!(fast.spawns(a), slow.spawns(b));
+                        assert_eq!(fast.entries(a), slow.entries(b));
+                        let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+                        fast.for_each_arrival(a, |arrival, p| of_a.push((arrival, p)));
+                        slow.for_each_arrival(b, |arrival, p| of_b.push((arrival, p)));
+                        assert_eq!(of_a, of_b);
                     }
                 }
             }
@@ -236,7 +303,21 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_five_are_too_long() {
-        assert!(Small::new(Shape::new(2, 5).unwrap()).is_none());
+    fn every_game_is_that_of_the_slow_board() {
+        slides_and_spawns_are_those_of_the_slow_board(&Twos);
+        slides_and_spawns_are_those_of_the_slow_board(&Fibonacci::OneTwo);
+        slides_and_spawns_are_those_of_the_slow_board(&Fibonacci::OneThree);
+        slides_and_spawns_are_those_of_the_slow_board(&Threes::Course);
+        slides_and_spawns_are_those_of_the_slow_board(&Threes::Hint);
+        slides_and_spawns_are_those_of_the_slow_board(&Threes::Original);
+    }
+
+    #[test]
+    fn lines_of_five_are_too_long_and_some_tiles_too_large() {
+        let shape = |rows, cols| Shape::new(rows, cols).unwrap();
+        assert!(Small::new(shape(2, 5), Twos).is_none());
+        assert!(Small::new(shape(4, 4), Twos).is_none());
+        assert!(Small::new(shape(4, 4), Threes::Course).is_some());
+        assert!(Small::new(shape(2, 4), Fibonacci::OneTwo).is_none());
     }
 }

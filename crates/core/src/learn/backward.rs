@@ -59,13 +59,13 @@ impl<G: Game, V: Viewpoint<G>> Learner<G> for Backward<'_, G, V> {
         self.path.push(V::visited(step));
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, _: G::State, brought: u32) {
         let Credit {
             rate,
             lambda,
             reward_twice,
         } = self.credit;
-        let mut z = 0.0;
+        let mut z = brought as Value;
         let [here, next] = &mut self.at;
         let mut stretches = self.path.rchunks(4).peekable();
         if let Some(last) = stretches.peek() {

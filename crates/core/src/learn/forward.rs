@@ -51,9 +51,9 @@ impl<G: Game, V: Viewpoint<G>> Learner<G> for Forward<'_, G, V> {
         }
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, _: G::State, brought: u32) {
         if let Some(last) = self.last.take() {
-            self.learn(&last, last.after);
+            self.learn(&last, last.after + brought as Value);
         }
     }
 

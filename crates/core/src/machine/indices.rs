@@ -45,6 +45,22 @@ impl Indices {
         self.bound = Some(gathers.bound);
     }
 
+    /// Moves the indices of each position further by a number of its own, none larger than `most`.
+    ///
+    /// # Panics
+    /// When one is.
+    #[inline(always)]
+    pub(crate) fn shift(&mut self, by: [usize; 4], most: usize) {
+        assert!(by.iter().all(|&by| by <= most));
+        let bound = self.bound.take().and_then(|bound| bound.checked_add(most));
+        for at in &mut self.at {
+            for (at, by) in at.iter_mut().zip(by) {
+                *at += by;
+            }
+        }
+        self.bound = bound;
+    }
+
     /// All indices, by lookup.
     #[cfg(test)]
     pub(crate) fn all(&self) -> &[[usize; 4]] {

@@ -194,7 +194,7 @@ impl<W: Weight<Cell = Number>> Network for Expecting<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::{After, Board, CLASSIC_SPAWNS, Classic, Game, Shape};
+    use crate::game::{After, Board, Classic, Game, Shape, TWOS_TILES};
     use crate::ntuple::{Coherent, Plain};
     use crate::random::game_rng;
 
@@ -211,7 +211,7 @@ mod tests {
         after: After<Board>,
     ) -> f64 {
         let mut mean = 0.0;
-        Classic::new().for_each_spawn(after, |state, chance| {
+        Classic::new().for_each_spawn(after, |state, _, chance| {
             mean += chance * f64::from(network.value(state))
         });
         mean
@@ -237,7 +237,7 @@ mod tests {
 
     fn trained<W: Weight<Cell = Number>>(set: &str, symmetry: bool) -> Expecting<W> {
         let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
-        let network = Expecting::new(&tuples, 50.0, &CLASSIC_SPAWNS).unwrap();
+        let network = Expecting::new(&tuples, 50.0, &TWOS_TILES).unwrap();
         let mut at = Indices::default();
         for number in 0..3000 {
             let board = random_board(number % 700);

@@ -21,7 +21,7 @@
 //! Files know nothing of it: there every tuple has a table of its own, digits in the order of its
 //! cells. [`Table::at`] leads from there to here.
 
-use super::pattern::{Pattern, TILES_BITS, TupleSet, cell_name};
+use super::pattern::{Pattern, TupleSet, cell_name};
 use crate::game::Shape;
 
 /// How a table writes the tiles of a weight into the weight's place.
@@ -33,6 +33,8 @@ pub(super) struct Numbering {
     woven: u32,
     /// A one in every digit.
     ones: usize,
+    /// The bits of a digit.
+    digit: usize,
 }
 
 impl Numbering {
@@ -97,15 +99,16 @@ impl Tiling {
         let mut rest: Vec<usize> = (run..digits).collect();
         rest.sort_by_key(|&digit| table.shifts[digit]);
         let (near, far) = rest.split_at(Self::NEAR.min(rest.len()));
-        let runs = all_of(near);
+        let digit = table.numbering.digit;
+        let runs = all_of(near, digit);
         Self {
-            run: 1 << (TILES_BITS * run),
+            run: 1 << (digit * run),
             near: runs
                 .iter()
                 .map(|&file| table.at(file) - table.start())
                 .collect(),
             runs,
-            tiles: all_of(far),
+            tiles: all_of(far, digit),
         }
     }
 
@@ -126,13 +129,13 @@ impl Tiling {
 }
 
 /// The file indices in which all digits but these are 0, in order.
-fn all_of(digits: &[usize]) -> Vec<usize> {
+fn all_of(digits: &[usize], bits: usize) -> Vec<usize> {
     let mut digits = digits.to_vec();
     digits.sort_unstable();
     let mut all = vec![0];
     for digit in digits {
-        let with = |value: usize| move |file: &usize| file + (value << (TILES_BITS * digit));
-        all = (0..16)
+        let with = |value: usize| move |file: &usize| file + (value << (bits * digit));
+        all = (0..1 << bits)
             .flat_map(|value| all.iter().map(with(value)).collect::<Vec<_>>())
             .collect();
     }
@@ -142,14 +145,16 @@ fn all_of(digits: &[usize]) -> Vec<usize> {
 impl Table {
     fn new(start: usize, woven: u32, first: u8, turned: bool, pattern: &Pattern) -> Self {
         let cells = ordered(first, turned, pattern);
+        let bits = pattern.tile_bits();
         let shift = |cell: &u8| {
             let digit = cells.iter().position(|c| c == cell).unwrap_or_default();
-            (digit * TILES_BITS) as u32 + woven
+            (digit * bits) as u32 + woven
         };
         let numbering = Numbering {
             start,
             woven,
-            ones: 0x1111_1111 & ((1 << (TILES_BITS * cells.len())) - 1),
+            ones: (0..cells.len()).map(|digit| 1 << (digit * bits)).sum(),
+            digit: bits,
         };
         let mut table = Self {
             numbering,
@@ -160,6 +165,18 @@ impl Table {
         };
         table.tiling = Tiling::new(&table);
         table
+    }
+
+    /// The table of the same tuple for another hint: so many weights further.
+    fn further(&self, weights: usize) -> Self {
+        let start = self.numbering.start + weights;
+        Self {
+            numbering: Numbering {
+                start,
+                ..self.numbering
+            },
+            ..self.clone()
+        }
     }
 
     /// How it is cut into tiles.
@@ -198,11 +215,12 @@ impl Table {
 
     /// The cells with the place of each one's digit in an index.
     pub(super) fn digits(&self) -> impl Iterator<Item = (u8, u32)> {
-        let woven = self.numbering.woven;
+        let Numbering { woven, digit, .. } = self.numbering;
+        let bits = digit as u32;
         self.cells
             .iter()
             .zip(0..)
-            .map(move |(&cell, k)| (cell, k * TILES_BITS as u32 + woven))
+            .map(move |(&cell, k)| (cell, k * bits + woven))
     }
 
     /// The lowest digit: its cell and its place.
@@ -223,7 +241,7 @@ impl Table {
 
     /// How many weights it has.
     pub(super) fn weights(&self) -> usize {
-        15 * self.numbering.ones + 1
+        1 << (self.numbering.digit * self.cells.len())
     }
 
     /// The places of all its weights.
@@ -241,9 +259,11 @@ impl Table {
         assert!(from + count <= self.weights());
         let mut k = 0;
         while k < count {
-            // Sixteen in a row differ in the first digit alone.
-            let base = self.at((from + k) & !15);
-            for digit in (from + k) & 15..16.min(((from + k) & 15) + count - k) {
+            // As many in a row as a digit has values differ in the first digit alone.
+            let (values, first) = (1 << self.numbering.digit, from + k);
+            let digit = first & (values - 1);
+            let base = self.at(first - digit);
+            for digit in digit..values.min(digit + count - k) {
                 visit(k, base + (digit << self.shifts[0]));
                 k += 1;
             }
@@ -252,16 +272,29 @@ impl Table {
 
     /// The place of the weight with this index in files.
     pub(super) fn at(&self, file: usize) -> usize {
-        let digit = |k: usize| file >> (TILES_BITS * k) & 15;
+        let bits = self.numbering.digit;
+        let digit = |k: usize| file >> (bits * k) & ((1 << bits) - 1);
         let moved = |(k, &shift): (usize, &u32)| digit(k) << shift;
         self.start() + self.shifts.iter().enumerate().map(moved).sum::<usize>()
     }
 }
 
+/// The bits of a cell in a packed 4x4 board.
+const PACKED_BITS: u32 = 4;
+
 /// Where the bits of a cell are in a packed 4x4 board, as it is or after half a turn.
 pub(super) fn source(cell: u8, turned: bool) -> u32 {
     let cell = if turned { cell ^ 15 } else { cell };
-    TILES_BITS as u32 * u32::from(cell)
+    PACKED_BITS * u32::from(cell)
+}
+
+/// The tables of a set that was laid out, for every hint: the whole of it again behind itself.
+pub(super) fn for_every_hint(tables: &[Table], tuples: &TupleSet) -> Vec<Table> {
+    let sheet = tuples.weights() as usize / tuples.sheets();
+    let sheets = (0..tuples.sheets()).map(|hint| hint * sheet);
+    sheets
+        .flat_map(|further| tables.iter().map(move |table| table.further(further)))
+        .collect()
 }
 
 /// Lays out the tables of a set, and says which of them are woven together: groups of one or two tuples,

@@ -5,10 +5,10 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::game::Shape;
+use crate::game::{Luck, Shape};
 
-/// How many different tiles a table tells apart in one cell: 0 to 15, in four bits.
-pub(super) const TILES_BITS: usize = 4;
+/// The bits of a cell in a table's index, unless more are asked for: tiles 0 to 15 are told apart.
+const TILE_BITS: usize = 4;
 
 /// Sets with names, all for the 4x4 board.
 pub const NAMED_SETS: [(&str, &str); 5] = [
@@ -108,6 +108,8 @@ fn names() -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     cells: Vec<u8>,
+    /// The bits of a cell in the table's index.
+    tile_bits: usize,
 }
 
 impl Pattern {
@@ -149,7 +151,10 @@ impl Pattern {
                 found: cells.len(),
             });
         }
-        Ok(Self { cells })
+        Ok(Self {
+            cells,
+            tile_bits: TILE_BITS,
+        })
     }
 
     /// The cells, lowest digit first.
@@ -157,9 +162,14 @@ impl Pattern {
         &self.cells
     }
 
-    /// The number of weights in its table: 16 to the number of cells.
+    /// The bits of a cell in its table's index.
+    pub fn tile_bits(&self) -> usize {
+        self.tile_bits
+    }
+
+    /// The number of weights in its table: 16 to the number of cells, where a cell has four bits.
     pub fn weights(&self) -> usize {
-        1 << (TILES_BITS * self.cells.len())
+        1 << (self.tile_bits * self.cells.len())
     }
 }
 
@@ -181,6 +191,8 @@ pub struct TupleSet {
     patterns: Vec<Pattern>,
     shape: Shape,
     symmetry: bool,
+    /// Whether there are tables for each tile that may be shown as the next one.
+    by_hint: bool,
 }
 
 impl TupleSet {
@@ -232,6 +244,45 @@ impl TupleSet {
             patterns,
             shape,
             symmetry,
+            by_hint: false,
+        })
+    }
+
+    /// The same tuples with so many bits for each cell in the index of a table.
+    pub fn with_tile_bits(mut self, tile_bits: usize) -> Self {
+        for pattern in &mut self.patterns {
+            pattern.tile_bits = tile_bits;
+        }
+        self
+    }
+
+    /// The same tuples, with or without tables of their own for each tile that may be shown as the next one.
+    pub fn with_hints(self, by_hint: bool) -> Self {
+        Self { by_hint, ..self }
+    }
+
+    /// Whether there are tables for each tile that may be shown as the next one.
+    pub fn by_hint(&self) -> bool {
+        self.by_hint
+    }
+
+    /// The number of tables that a tuple has.
+    pub fn sheets(&self) -> usize {
+        if self.by_hint { Luck::HINTS } else { 1 }
+    }
+
+    /// The name of each table with its number of weights: the tuples; with hints, all tuples for the first hint, all
+    /// for the second, ...
+    pub fn tables(&self) -> impl Iterator<Item = (String, usize)> {
+        (1..=self.sheets()).flat_map(move |hint| {
+            self.patterns.iter().map(move |pattern| {
+                let name = if self.by_hint {
+                    format!("{pattern}+{hint}")
+                } else {
+                    pattern.to_string()
+                };
+                (name, pattern.weights())
+            })
         })
     }
 
@@ -255,10 +306,12 @@ impl TupleSet {
 
     /// The number of weights in all tables.
     pub fn weights(&self) -> u64 {
-        self.patterns
+        let sheet: u64 = self
+            .patterns
             .iter()
             .map(|pattern| pattern.weights() as u64)
-            .sum()
+            .sum();
+        sheet * self.sheets() as u64
     }
 }
 

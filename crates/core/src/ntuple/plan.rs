@@ -5,12 +5,10 @@
 //! that always agree: a [`Lookup`] reads a tuple's cells one by one, on any board; a `Gather` cuts them out of a 4x4
 //! board in one number.
 
-use super::layout::{Numbering, Table, lay_out, source};
-use super::pattern::{Pattern, TILES_BITS, TupleSet};
-use crate::game::Shape;
+use super::layout::{Numbering, Table, for_every_hint, lay_out, source};
+use super::pattern::{Pattern, TupleSet};
+use crate::game::{Luck, Position, Shape};
 use crate::machine::{Cpu, Gather, Gathers, Indices, Member, Shift};
-
-const LARGEST_DIGIT: u8 = (1 << TILES_BITS) - 1;
 
 /// One lookup of the general path: a tuple turned by one symmetry.
 #[derive(Clone, Debug)]
@@ -19,6 +17,8 @@ struct Lookup {
     /// Cells, and where the digit of each one stands in the index.
     cells: [(u8, u8); Pattern::MAX_CELLS],
     len: u8,
+    /// Every larger tile looks like this one.
+    largest: u8,
 }
 
 impl Lookup {
@@ -26,7 +26,7 @@ impl Lookup {
     fn index(&self, tile: impl Fn(usize) -> u8) -> usize {
         let cells = self.cells[..usize::from(self.len)].iter();
         let digit =
-            |&(cell, shift): &(u8, u8)| usize::from(tile(cell.into()).min(LARGEST_DIGIT)) << shift;
+            |&(cell, shift): &(u8, u8)| usize::from(tile(cell.into()).min(self.largest)) << shift;
         self.start + cells.map(digit).sum::<usize>()
     }
 }
@@ -54,6 +54,13 @@ fn gather(tables: &[Table], group: &[usize]) -> Gather {
     }
 }
 
+/// From the tables of the first hint to those of each position's own.
+#[inline(always)]
+fn turn_to(sheet: usize, hints: [u8; 4], found: &mut Indices) {
+    let further = |hint: u8| sheet * usize::from(hint.saturating_sub(1)).min(Luck::HINTS - 1);
+    found.shift(hints.map(further), sheet * (Luck::HINTS - 1));
+}
+
 /// A lookup that contains a certain cell, and where the cell's digit stands in its index.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Touched {
@@ -65,7 +72,10 @@ pub(super) struct Touched {
 #[derive(Clone, Debug)]
 pub struct Plan {
     cpu: Cpu,
+    /// Those of all tuples; with hints, all for the first hint, all for the second, ...
     tables: Vec<Table>,
+    /// How many weights there are for each hint, where there are any.
+    sheet: Option<usize>,
     groups: Vec<Vec<usize>>,
     lookups: Vec<Lookup>,
     /// For 4x4 boards.
@@ -88,6 +98,7 @@ impl Plan {
         let mut lookups = Vec::new();
         let mut numberings = Vec::new();
         let mut at_cell = vec![Vec::new(); shape.cells()];
+        let tile_bits = tuples.patterns()[0].tile_bits();
         for table in &tables {
             for symmetry in &symmetries {
                 let mut cells = [(0, 0); Pattern::MAX_CELLS];
@@ -104,16 +115,19 @@ impl Plan {
                     start: table.start(),
                     cells,
                     len: len as u8,
+                    largest: (1 << tile_bits) - 1,
                 });
             }
         }
-        let gathers = (shape == Shape::FOUR).then(|| {
+        let gathers = (shape == Shape::FOUR && tile_bits == 4).then(|| {
             let each = groups.iter().map(|group| gather(&tables, group));
             Gathers::new(each.collect(), symmetries.len())
         });
+        let sheet = tuples.weights() as usize / tuples.sheets();
         Self {
             cpu,
-            tables,
+            tables: for_every_hint(&tables, tuples),
+            sheet: tuples.by_hint().then_some(sheet),
             groups,
             lookups,
             gathers,
@@ -127,27 +141,34 @@ impl Plan {
         self.lookups.len()
     }
 
-    /// Finds the index of each lookup for each of four packed boards.
+    /// Finds the index of each lookup for each of four packed boards, which show these hints.
     ///
     /// # Panics
     /// When the tuples are not of a 4x4 board.
     #[inline(always)]
-    pub(crate) fn find_packed(&self, boards: [u64; 4], found: &mut Indices) {
+    pub(crate) fn find_packed(&self, boards: [u64; 4], hints: [u8; 4], found: &mut Indices) {
         let gathers = self.gathers.as_ref().expect("tuples of a 4x4 board");
         found.fill_packed(self.cpu, gathers, boards);
+        if let Some(sheet) = self.sheet {
+            turn_to(sheet, hints, found);
+        }
     }
 
-    /// Finds the index of each lookup for each of four positions, whose tiles `tile` reports.
-    pub(crate) fn find<P: Copy>(
-        &self,
-        four: [P; 4],
-        tile: impl Fn(P, usize) -> u8,
-        found: &mut Indices,
-    ) {
-        let weights = self.tables.iter().map(Table::weights).sum();
+    /// Finds the index of each lookup for each of four positions.
+    #[inline(always)]
+    pub(crate) fn find<P: Position>(&self, four: [P; 4], found: &mut Indices) {
+        let tables = &self.tables[..self.tables.len() / self.sheets()];
+        let weights = tables.iter().map(Table::weights).sum();
         found.fill(self.lookups.len(), weights, |k| {
-            four.map(|position| self.lookups[k].index(|cell| tile(position, cell)))
+            four.map(|position| self.lookups[k].index(|cell| position.cell(cell)))
         });
+        if let Some(sheet) = self.sheet {
+            turn_to(sheet, four.map(Position::hint), found);
+        }
+    }
+
+    fn sheets(&self) -> usize {
+        if self.sheet.is_some() { Luck::HINTS } else { 1 }
     }
 
     /// How the tables lie in memory: one behind the other, those woven together with a `+` between them,

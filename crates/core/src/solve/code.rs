@@ -2,23 +2,15 @@
 //!
 //! A symmetry moves cells by a few distances only: to flip three columns is to move one of them by two
 //! cells, one by none, one back by two. So an image is a few masks and rotations of the number.
+//!
+//! Where chance remembers, the bag, the hint and the cells that a new tile may enter stand above the cells.
 
 use std::sync::Arc;
 
-use crate::game::{After, Game, GridBoard, Position, Shape, SmallBoard, State};
+use crate::game::{After, Game, GridBoard, Luck, Position, Shape, SmallBoard, State};
 
 /// A position that a number can hold.
 pub trait Packed: Position {
-    /// The bits of what a position holds beside its cells, such as a hint.
-    const EXTRA: u32 = 0;
-
-    /// What it holds beside its cells, as the image of this number has it (see [`Shape::symmetries`]):
-    /// a direction, for one, is turned with the board.
-    #[inline(always)]
-    fn extra(self, _image: usize) -> u64 {
-        0
-    }
-
     /// Its cells in four bits each, the first one lowest.
     #[inline(always)]
     fn cells(self, shape: Shape) -> u64 {
@@ -26,34 +18,78 @@ pub trait Packed: Position {
         (0..shape.cells()).rev().fold(0, pack)
     }
 
-    /// The position with these cells, and this beside them.
-    fn unpacked(shape: Shape, cells: u64, extra: u64) -> Self;
+    /// What chance remembers.
+    fn luck(self) -> Luck;
+
+    /// Of an afterstate, the cells that its slide lets a new tile enter, empty or not; of a state, none.
+    fn entry(self) -> u32;
+
+    /// The position with these cells, and this beside them; a state has no use for the entry.
+    fn unpacked(shape: Shape, cells: u64, luck: Luck, entry: u32) -> Self;
 }
 
-macro_rules! packed {
-    ($($position:ident),*) => {$(
-        impl Packed for $position<GridBoard> {
-            fn unpacked(shape: Shape, cells: u64, _extra: u64) -> Self {
-                let tile = |board: GridBoard, i| board.with(i, (cells >> (BITS * i as u32) & 15) as u8);
-                $position((0..shape.cells()).fold(GridBoard::empty(shape), tile))
-            }
-        }
+fn unpacked(shape: Shape, cells: u64, luck: Luck) -> GridBoard {
+    let tile = |board: GridBoard, i| board.with(i, (cells >> (BITS * i as u32) & 15) as u8);
+    let board = (0..shape.cells()).fold(GridBoard::empty(shape), tile);
+    board.with_luck(luck)
+}
 
+impl Packed for State<GridBoard> {
+    fn luck(self) -> Luck {
+        self.0.luck()
+    }
+
+    fn entry(self) -> u32 {
+        0
+    }
+
+    fn unpacked(shape: Shape, cells: u64, luck: Luck, _entry: u32) -> Self {
+        Self(unpacked(shape, cells, luck))
+    }
+}
+
+impl Packed for After<GridBoard> {
+    fn luck(self) -> Luck {
+        self.0.luck()
+    }
+
+    fn entry(self) -> u32 {
+        self.0.entries()
+    }
+
+    fn unpacked(shape: Shape, cells: u64, luck: Luck, entry: u32) -> Self {
+        Self(unpacked(shape, cells, luck).with_entry(entry))
+    }
+}
+
+macro_rules! packed_small {
+    ($($position:ident: $entry:expr),*) => {$(
         impl Packed for $position<SmallBoard> {
             #[inline(always)]
             fn cells(self, _shape: Shape) -> u64 {
-                self.0.0
+                self.0.cells
             }
 
             #[inline(always)]
-            fn unpacked(_shape: Shape, cells: u64, _extra: u64) -> Self {
-                $position(SmallBoard(cells))
+            fn luck(self) -> Luck {
+                self.0.luck
+            }
+
+            #[inline(always)]
+            fn entry(self) -> u32 {
+                self.0.entry
+            }
+
+            #[inline(always)]
+            fn unpacked(_shape: Shape, cells: u64, luck: Luck, entry: u32) -> Self {
+                let entry = $entry(entry);
+                $position(SmallBoard { cells, luck, entry })
             }
         }
     )*};
 }
 
-packed!(State, After);
+packed_small!(State: |_| 0, After: |entry| entry);
 
 /// From positions of one shape to codes and back.
 #[derive(Clone, Debug)]
@@ -65,6 +101,8 @@ pub struct Code {
     transpose: Option<Moves>,
     /// The sum of the faces of every two cells.
     pairs: Arc<[u64; 256]>,
+    /// Of games that remember: for each image and each of its cells, the cell that it shows.
+    turns: Option<Arc<[Vec<usize>]>>,
 }
 
 /// Bits of a cell.
@@ -76,9 +114,10 @@ impl Code {
 
     /// The code of a game's positions, if a number has room for them.
     pub fn new<G: Game<State: Packed, After: Packed>>(game: &G) -> Option<Self> {
-        let shape = game.shape();
-        let extra = G::State::EXTRA.max(G::After::EXTRA);
-        let fits = shape.cells() as u32 * BITS + extra <= u64::BITS;
+        let (shape, remembers) = (game.shape(), game.rules().remembers());
+        let cells = shape.cells() as u32;
+        let beside = if remembers { Luck::BITS + cells } else { 0 };
+        let fits = cells * BITS + beside <= u64::BITS;
         // The order of symmetries: columns flipped, rows flipped, transposed.
         let symmetries = shape.symmetries();
         fits.then(|| Self {
@@ -89,6 +128,7 @@ impl Code {
             pairs: Arc::new(std::array::from_fn(|two| {
                 game.face(two as u8 & 15) + game.face(two as u8 >> BITS)
             })),
+            turns: remembers.then(|| symmetries.into()),
         })
     }
 
@@ -116,20 +156,33 @@ impl Code {
     /// leads back to it.
     #[inline]
     pub fn exact<P: Packed>(&self, position: P) -> u64 {
-        let extra = if P::EXTRA > 0 {
-            position.extra(0) << self.cells()
-        } else {
-            0
-        };
-        position.cells(self.shape) | extra
+        let cells = position.cells(self.shape);
+        match &self.turns {
+            Some(turns) => cells | self.beside(position, &turns[0]),
+            None => cells,
+        }
     }
 
     /// A position with this code.
     #[inline]
     pub fn position<P: Packed>(&self, code: u64) -> P {
         let cells = self.cells_of(code);
-        let extra = code.checked_shr(self.cells()).unwrap_or(0);
-        P::unpacked(self.shape, cells, extra)
+        if self.turns.is_none() {
+            return P::unpacked(self.shape, cells, Luck::NONE, u32::MAX);
+        }
+        let beside = code >> self.cells();
+        let luck = Luck::unpacked((beside & ((1 << Luck::BITS) - 1)) as u16);
+        P::unpacked(self.shape, cells, luck, (beside >> Luck::BITS) as u32)
+    }
+
+    /// What a position holds beside its cells, as the image with these sources has it.
+    #[inline]
+    fn beside<P: Packed>(&self, position: P, sources: &[usize]) -> u64 {
+        let empty = |i: usize| position.cell(i) == 0;
+        let enters = |&source: &usize| position.entry() >> source & 1 == 1 && empty(source);
+        let bit = |(i, source)| u64::from(enters(source)) << i;
+        let entries: u64 = sources.iter().enumerate().map(bit).sum();
+        (u64::from(position.luck().packed()) | entries << Luck::BITS) << self.cells()
     }
 
     /// The tile indices by rows.
@@ -177,9 +230,9 @@ impl Code {
     #[inline(always)]
     fn images_of<P: Packed>(&self, position: P) -> [u64; 8] {
         let mut images = self.turned(position.cells(self.shape));
-        if P::EXTRA > 0 {
-            for (n, image) in images.iter_mut().enumerate().take(self.symmetries()) {
-                *image |= position.extra(n) << self.cells();
+        if let Some(turns) = &self.turns {
+            for (image, sources) in images.iter_mut().zip(turns.iter()) {
+                *image |= self.beside(position, sources);
             }
         }
         images
@@ -231,14 +284,14 @@ impl Moves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::Grid;
+    use crate::game::{Grid, Twos};
     use crate::random::game_rng;
 
     #[test]
     fn images_are_the_symmetries_of_the_shape() {
         for (rows, cols) in [(2, 2), (2, 3), (3, 2), (3, 3), (2, 5), (5, 3), (4, 4)] {
             let shape = Shape::new(rows, cols).unwrap();
-            let code = Code::new(&Grid::new(shape)).unwrap();
+            let code = Code::new(&Grid::new(shape, &Twos)).unwrap();
             let bits = BITS * shape.cells() as u32;
             let board = game_rng(1, 2).bits() >> (u64::BITS - bits);
             let symmetries = shape.symmetries();

@@ -1,6 +1,6 @@
 //! The definition of an exact value, written down: every position by itself, remembered in a map.
 //!
-//! V(s) = max over slides of r + d (mean of V over new tiles); 0 where no slide is legal.
+//! V(s) = max over slides of r + (mean of c + d V over new tiles, which bring c); 0 where no slide is legal.
 
 use std::collections::HashMap;
 
@@ -28,10 +28,16 @@ impl<G: Game> Recursive<G> {
 
     /// The value of the start of a game.
     pub fn start(&mut self) -> f64 {
-        let mut next = Vec::new();
-        self.game
-            .for_each_start(|state, chance| next.push((state, chance)));
-        self.aim.goal.bounded(self.expected(&next))
+        let (game, Aim { goal, chance }) = (self.game, self.aim);
+        let mut starts = Vec::new();
+        game.for_each_start(|state, p| starts.push((state, p)));
+        let value = starts
+            .into_iter()
+            .fold(chance.nothing(), |all, (state, p)| {
+                let value = goal.started(game.score_of_start(state), self.value(state));
+                chance.and(all, value, p)
+            });
+        goal.bounded(value)
     }
 
     /// The value of a state.
@@ -47,7 +53,7 @@ impl<G: Game> Recursive<G> {
                 let mut best: Option<f64> = None;
                 for (_, after, reward) in game.slides(state).legal() {
                     let mut next = Vec::new();
-                    game.for_each_spawn(after, |state, chance| next.push((state, chance)));
+                    game.for_each_spawn(after, |state, brought, p| next.push((state, brought, p)));
                     let total = self.aim.goal.total(reward, self.expected(&next));
                     best = Some(best.map_or(total, |best| best.max(total)));
                 }
@@ -58,11 +64,12 @@ impl<G: Game> Recursive<G> {
         value
     }
 
-    fn expected(&mut self, next: &[(G::State, f64)]) -> f64 {
-        let chance = self.aim.chance;
-        next.iter().fold(chance.nothing(), |all, &(state, p)| {
-            chance.and(all, self.value(state), p)
-        })
+    fn expected(&mut self, next: &[(G::State, u32, f64)]) -> f64 {
+        let Aim { goal, chance } = self.aim;
+        next.iter()
+            .fold(chance.nothing(), |all, &(state, brought, p)| {
+                chance.and(all, goal.brought(brought, self.value(state)), p)
+            })
     }
 
     /// All that is known.

@@ -215,8 +215,11 @@ impl OnGame for Walk<'_> {
         let solver = Solver::with_code(game, solution.code().clone(), ending);
         let layers = solution.layers();
         let images = self.0.images;
-        let mut waiting = starts(&solver, images);
-        let mut totals = Totals::default();
+        let (mut waiting, score) = starts(&solver, images);
+        let mut totals = Totals {
+            score,
+            ..Totals::default()
+        };
         for (number, (sum, places)) in layers.iter().enumerate() {
             let Some(states) = waiting.0.remove(&sum) else {
                 continue;
@@ -254,18 +257,20 @@ impl OnGame for Walk<'_> {
 /// States that are walked from before what comes of them is merged: it is many times as much.
 const AT_ONCE: usize = 1 << 20;
 
-/// Where games start, with their chances.
+/// Where games start, with their chances, and the score that they start with on average.
 fn starts<G: Game<State: Packed, After: Packed>>(
     solver: &Solver<G>,
     images: Images,
-) -> Waiting<(u64, f64)> {
+) -> (Waiting<(u64, f64)>, f64) {
     let mut starts: BTreeMap<u64, Chances> = BTreeMap::new();
+    let mut score = 0.0;
     solver.game().for_each_start(|state, chance| {
+        score += chance * solver.game().score_of_start(state) as f64;
         let code = images.number(solver.code(), state);
         let layer = starts.entry(solver.code().sum(code)).or_default();
         layer.push((code, chance));
     });
-    Waiting::new(starts)
+    (Waiting::new(starts), score)
 }
 
 /// Exact values near a layer: its own and those that new tiles lead to are at hand.
@@ -326,7 +331,8 @@ impl<G: Game<State: Packed, After: Packed>> Walker<'_, G> {
             return Ok(());
         }
         let tiles = solver.code().tiles(code);
-        let choices = (self.choose)(&tiles[..game.shape().cells()]).unwrap_or_default();
+        let tiles = &tiles[..game.shape().cells()];
+        let choices = (self.choose)(tiles, game.luck(state)).unwrap_or_default();
         if choices.is_empty() {
             return Err(SolveError::Speechless);
         }
@@ -360,13 +366,19 @@ impl<G: Game<State: Packed, After: Packed>> Walker<'_, G> {
     fn spread(&mut self, after: G::After, chance: f64) -> Option<f64> {
         let (code, known) = (self.solver.code(), self.known);
         let mut mean = Some(0.0);
-        self.solver.game().for_each_spawn(after, |state, p| {
-            let number = self.images.number(code, state);
-            let layer = self.above.entry(code.sum(number)).or_default();
-            layer.push((number, chance * p));
-            let value = known.value(code.of(state));
-            mean = mean.zip(value).map(|(mean, value)| mean + p * value);
-        });
+        let totals = &mut self.totals;
+        self.solver
+            .game()
+            .for_each_spawn(after, |state, brought, p| {
+                let number = self.images.number(code, state);
+                let layer = self.above.entry(code.sum(number)).or_default();
+                layer.push((number, chance * p));
+                let (value, brought) = (known.value(code.of(state)), f64::from(brought));
+                totals.score += chance * p * brought;
+                mean = mean
+                    .zip(value)
+                    .map(|(mean, value)| mean + p * (brought + value));
+            });
         mean
     }
 }

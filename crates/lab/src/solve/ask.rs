@@ -1,7 +1,7 @@
 //! Questions to a solution: what is each move of a board worth?
 
 use afterstate::game::{Direction, Game, Slides};
-use afterstate::solve::{Chance, Code, Goal, Packed, Solver};
+use afterstate::solve::{Aim, Chance, Code, Goal, Packed, Solver};
 
 use super::{Solution, SolveError};
 use crate::LabError;
@@ -29,7 +29,7 @@ impl Solution {
         solver: &Solver<G>,
         after: u64,
     ) -> Option<f64> {
-        self.mean(self.scores(), solver, after)
+        self.mean(self.scores(), self.about().goal(), solver, after)
     }
 
     /// The probability of the target after an afterstate; `None` if there is no target, or play never comes to
@@ -39,20 +39,22 @@ impl Solution {
         solver: &Solver<G>,
         after: u64,
     ) -> Option<f64> {
-        let win = self.mean(self.wins()?, solver, after)?;
         let goal = Goal::Reach(self.about().target?.tile);
+        let win = self.mean(self.wins()?, goal, solver, after)?;
         Some(goal.bounded(win))
     }
 
     fn mean<G: Game<State: Packed, After: Packed>>(
         &self,
         values: &[f64],
+        goal: Goal,
         solver: &Solver<G>,
         after: u64,
     ) -> Option<f64> {
         // A state that is not there makes the mean no number.
         let value = |state| self.place(state).map_or(f64::NAN, |place| values[place]);
-        let mean = solver.after_value(Chance::Mean, after, value);
+        let chance = Chance::Mean;
+        let mean = solver.after_value(Aim { goal, chance }, after, value);
         mean.is_finite().then_some(mean)
     }
 }
@@ -88,8 +90,8 @@ impl Question<'_> {
         let shape = game.shape();
         let largest = game.largest_tile().min(Code::LARGEST);
         let faces: Vec<u64> = (1..=largest).map(|tile| game.face(tile)).collect();
-        let tiles = parse(self.board, shape.rows(), shape.cols(), &faces)?;
-        let state = game.state(&tiles);
+        let (tiles, luck) = parse(self.board, shape, game.rules(), &faces)?;
+        let state = game.state(&tiles, luck);
         let code = |&state: &G::State| self.solution.code().of(state);
         let known = state.filter(|state| self.solution.place(code(state)).is_some());
         let unknown = || SolveError::Unknown(self.board.trim().to_owned());

@@ -185,9 +185,10 @@ impl Check<'_> {
         told: f64,
     ) -> Result<(), &'static str> {
         let mut mean = 0.0;
-        for (state, chance) in solver.starts() {
+        for (state, score, chance) in solver.starts() {
             let place = self.layers.place(solver.code().sum(state), state);
-            mean += chance * values[place.ok_or("no state for a start of the game")?];
+            let value = values[place.ok_or("no state for a start of the game")?];
+            mean += chance * goal.started(score, value);
         }
         let near = (goal.bounded(mean) - told).abs() <= 1e-9 * told.abs().max(1.0);
         near.then_some(())
@@ -277,7 +278,7 @@ impl About {
         let number = |text: &str| f64::from_str(text).ok().filter(|n| n.is_finite());
         let share = |text: &str| number(text).filter(|n| (0.0..=1.0).contains(n));
         let game = fields.get("game", "the name of a game", |text| Some(text.to_owned()))?;
-        registry::known_game(&game)?;
+        registry::rules(&game)?;
         let (rows, cols) =
             fields.get("board", "a size such as 3x3", |text| parse_board(text).ok())?;
         let shape = registry::shape(rows, cols)?;

@@ -21,7 +21,7 @@ pub(super) fn list<G: Game<State: Packed, After: Packed>>(
     seen: impl Fn(u64, u64),
 ) -> Result<(Layers, u64), Halt> {
     let mut starts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-    for (state, _) in solver.starts() {
+    for (state, ..) in solver.starts() {
         let layer = starts.entry(solver.code().sum(state)).or_default();
         layer.push(state);
     }

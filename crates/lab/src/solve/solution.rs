@@ -8,7 +8,7 @@ use super::Layers;
 /// What was solved, and what came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    /// The game, by its name in [`crate::registry::GAMES`].
+    /// The game, by one of the names of [`crate::registry::games`].
     pub game: String,
     /// The board.
     pub shape: Shape,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use afterstate::game::Grid;
+use afterstate::game::{Grid, Twos};
 use afterstate::solve::Recursive;
 use proptest::prelude::*;
 
@@ -49,7 +49,7 @@ fn every_value_is_that_of_the_definition() {
             ..plan(rows, cols)
         });
         let about = solution.about();
-        let game = Grid::new(about.shape);
+        let game = Grid::new(about.shape, &Twos);
         let mut score = Recursive::new(game, Ending::Stuck, mean(about.goal()));
         let mut win = Recursive::new(game, Ending::Stuck, mean(Goal::Reach(5)));
         let target = about.target.unwrap();
@@ -102,7 +102,7 @@ fn luck_is_around_the_mean_and_that_of_the_definition() {
     let of = |chance| {
         let goal = solved.solution.about().goal();
         Recursive::new(
-            Grid::new(plan(2, 3).shape),
+            Grid::new(plan(2, 3).shape, &Twos),
             Ending::Stuck,
             Aim { goal, chance },
         )
@@ -224,7 +224,7 @@ fn every_move_is_worth_what_the_definition_says() {
         ..plan(2, 3)
     });
     let solution = Solution::open(&path).unwrap();
-    let game = Grid::new(solution.about().shape);
+    let game = Grid::new(solution.about().shape, &Twos);
     let mut slow = Recursive::new(game, Ending::Stuck, mean(solution.about().goal()));
     slow.start();
     let mut wins = Recursive::new(game, Ending::Stuck, mean(Goal::Reach(6)));

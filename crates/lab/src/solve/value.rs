@@ -29,9 +29,8 @@ pub(super) fn values<G: Game<State: Packed, After: Packed>>(
             let found = recent.get(sum, state);
             found.unwrap_or_else(|| values[known(layers.place(sum, state))])
         };
-        let after_values = work.number_each(&afters, |after| {
-            solver.after_value(aim.chance, after, value)
-        })?;
+        let after_values =
+            work.number_each(&afters, |after| solver.after_value(aim, after, value))?;
         let after_values = Table::new(&afters, &after_values);
         let found = work.number_each(states, |state| {
             solver.state_value(aim.goal, state, |after| known(after_values.get(after)))
@@ -70,9 +69,10 @@ pub(super) fn start<G: Game<State: Packed, After: Packed>>(
     values: &[f64],
 ) -> f64 {
     let starts = solver.starts().into_iter();
-    let value = starts.fold(aim.chance.nothing(), |all, (state, chance)| {
+    let value = starts.fold(aim.chance.nothing(), |all, (state, score, chance)| {
         let place = known(layers.place(solver.code().sum(state), state));
-        aim.chance.and(all, values[place], chance)
+        let value = aim.goal.started(score, values[place]);
+        aim.chance.and(all, value, chance)
     });
     aim.goal.bounded(value)
 }

@@ -53,13 +53,13 @@ fn numbers<W: Weight>(network: &Tables<W>) -> Vec<u32> {
 }
 
 fn part<W: Weight>(network: &Tables<W>, part: usize) -> Vec<u32> {
-    let patterns = network.tuples().patterns().iter().enumerate();
-    let export = |(tuple, pattern): (usize, &Pattern)| {
-        let mut values = vec![0.0; pattern.weights()];
-        network.export(tuple, part, 0, &mut values);
+    let tables = network.tuples().tables().enumerate();
+    let export = |(table, (_, weights)): (usize, (String, usize))| {
+        let mut values = vec![0.0; weights];
+        network.export(table, part, 0, &mut values);
         values.into_iter().map(f32::to_bits)
     };
-    patterns.flat_map(export).collect()
+    tables.flat_map(export).collect()
 }
 
 #[test]

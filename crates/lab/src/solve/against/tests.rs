@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use afterstate::format::native::{self, Keep};
-use afterstate::game::{Game, Grid, Shape, State};
+use afterstate::game::{Game, Grid, Shape, State, Twos};
 use afterstate::ntuple::{Plain, Tables};
 use afterstate::solve::{Aim, Chance, Ending, Goal, Layer, Recursive};
 
@@ -90,15 +90,17 @@ fn score(game: Grid, model: &Model) -> f64 {
         let tiles: Vec<u8> = (0..game.shape().cells())
             .map(|i| afterstate::game::Position::cell(board, i))
             .collect();
-        let choices = choose(&tiles).unwrap();
+        let choices = choose(&tiles, game.luck(state)).unwrap();
         let mut score = 0.0;
         for &direction in &choices {
             let (after, reward) = game.slides(state).get(direction).unwrap();
             let mut next = Vec::new();
-            game.for_each_spawn(after, |state, p| next.push((state, p)));
+            game.for_each_spawn(after, |state, brought, p| next.push((state, brought, p)));
             let rest: f64 = next
                 .into_iter()
-                .map(|(state, p)| p * of(game, state, choose, known))
+                .map(|(state, brought, p)| {
+                    p * (f64::from(brought) + of(game, state, choose, known))
+                })
                 .sum();
             score += (f64::from(reward) + rest) / choices.len() as f64;
         }
@@ -110,7 +112,9 @@ fn score(game: Grid, model: &Model) -> f64 {
     game.for_each_start(|state, p| starts.push((state, p)));
     starts
         .into_iter()
-        .map(|(state, p)| p * of(game, state, &mut choose, &mut known))
+        .map(|(state, p)| {
+            p * (game.score_of_start(state) as f64 + of(game, state, &mut choose, &mut known))
+        })
         .sum()
 }
 
@@ -138,7 +142,7 @@ fn the_score_is_that_of_the_definition_and_what_is_missing_is_regret() {
         let shape = shape(rows, cols);
         let (model, solution) = (trained(&recipe(shape, &more), games), solution(shape, None));
         let found = compare(&model, &solution, Images::All, 2);
-        near(found.expected_score, score(Grid::new(shape), &model));
+        near(found.expected_score, score(Grid::new(shape, &Twos), &model));
         near(found.gap, found.mean_regret * found.moves);
         near(found.gap, found.optimum - found.expected_score);
         assert!(found.optimal_moves > 0.2 && found.optimal_moves < 1.0);
@@ -180,17 +184,17 @@ fn games_come_to_the_exact_score_and_chance() {
 fn perfect(shape: Shape, folder: &Path) -> Model {
     let goal = Goal::Score { discount: 1.0 };
     let chance = Chance::Mean;
-    let mut exact = Recursive::new(Grid::new(shape), Ending::Stuck, Aim { goal, chance });
+    let mut exact = Recursive::new(Grid::new(shape, &Twos), Ending::Stuck, Aim { goal, chance });
     exact.start();
     let recipe = recipe(shape, &["symmetry=false"]);
     let player = Player::of(&recipe).unwrap();
     let tables: Tables<Plain> = Tables::new(&player.tuples, 0.0).unwrap();
-    let game = Grid::new(shape);
+    let game = Grid::new(shape, &Twos);
     let states: Vec<_> = exact.values().keys().copied().collect();
     for state in states {
         for (_, after, _) in game.slides(state).legal() {
             let mut mean = 0.0;
-            game.for_each_spawn(after, |next, p| mean += p * exact.values()[&next]);
+            game.for_each_spawn(after, |next, _, p| mean += p * exact.values()[&next]);
             let tile = |i| usize::from(afterstate::game::Position::cell(after, i));
             let index = (0..shape.cells())
                 .rev()
@@ -305,7 +309,7 @@ fn a_learner_with_the_whole_board_converges_to_the_exact_value() {
             let model = trained(&recipe, games);
             let found = compare(&model, &solution, Images::All, 2);
             // It knows what it is worth, too.
-            let believed = belief(Grid::new(shape), &model);
+            let believed = belief(Grid::new(shape, &Twos), &model);
             let error = (believed - found.optimum).abs() / found.optimum;
             (found.relative_gap, error)
         });
@@ -318,11 +322,12 @@ fn a_learner_with_the_whole_board_converges_to_the_exact_value() {
 /// What a player of afterstates expects of the start.
 fn belief(game: Grid, model: &Model) -> f64 {
     let mut mean = 0.0;
-    game.for_each_start(|State(board), p| {
+    game.for_each_start(|state, p| {
+        let State(board) = state;
         let tiles: Vec<u8> = (0..game.shape().cells())
             .map(|i| afterstate::game::Position::cell(board, i))
             .collect();
-        let (moves, _) = model.session.judge(&tiles).unwrap();
+        let (moves, _) = model.session.judge(&tiles, game.luck(state)).unwrap();
         let total = |worth: &crate::registry::Worth| f64::from(worth.reward as f32 + worth.value);
         mean += p * moves.iter().map(total).fold(0.0, f64::max);
     });

@@ -1,0 +1,129 @@
+//! `afterstate judge`: was it all by the rules?
+
+use std::error::Error;
+use std::fmt::{self, Write};
+use std::fs;
+
+use afterstate_lab::recipe::parse_board;
+use afterstate_lab::records::{FaultReport, Plan, Verdict, judge};
+use afterstate_lab::registry::shape;
+
+use super::shown;
+use crate::args::JudgeArgs;
+use crate::interrupt;
+use crate::output::{grouped, print, print_json, speed};
+use crate::progress::Stages;
+
+/// The records were judged, and found wrong.
+#[derive(Debug)]
+pub struct Faulty(u64);
+
+impl Error for Faulty {}
+
+impl fmt::Display for Faulty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let faults = if self.0 == 1 { "fault" } else { "faults" };
+        write!(f, "{} {faults} in the records", grouped(self.0 as f64))
+    }
+}
+
+pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
+    let (rows, cols) = parse_board(&args.board)?;
+    let length = fs::metadata(&args.records).map_or(0, |file| file.len());
+    interrupt::listen()?;
+    let stages = Stages::new();
+    let verdict = judge(&Plan {
+        path: &args.records,
+        game: &args.game,
+        shape: shape(rows, cols)?,
+        min_speed: args.min_speed,
+        seen: &|bytes| {
+            if length > 0 {
+                stages.show(bytes as f64 / length as f64, "judging");
+            }
+        },
+        stop: &interrupt::asked,
+    });
+    stages.finish();
+    let verdict = verdict?;
+    if args.json {
+        print_json(&verdict)?;
+    } else {
+        print(format!("{}: {}", shown(&args.records), told(&verdict)))?;
+    }
+    if verdict.passed {
+        Ok(())
+    } else {
+        Err(Faulty(verdict.fault_count).into())
+    }
+}
+
+/// Faults that are listed for people.
+const LISTED: usize = 20;
+
+fn told(verdict: &Verdict) -> String {
+    let v = verdict;
+    let mut text = format!(
+        "{} on {}\n\n{}\n",
+        v.game,
+        v.board,
+        v.tally.block(v.episodes)
+    );
+    // Writing to a string cannot fail.
+    let mut line = |sentence: String| {
+        let _ = writeln!(text, "{sentence}");
+    };
+    for test in &v.tests {
+        line(format!(
+            "{}: p = {:.3} (chi-squared {:.1} with {} degrees of freedom, {} draws)",
+            test.name,
+            test.p_value,
+            test.chi_squared,
+            test.freedom,
+            grouped(test.draws as f64)
+        ));
+    }
+    if v.unfinished > 0 {
+        let count = grouped(v.unfinished as f64);
+        line(format!("{count} of the games end before they are over"));
+    }
+    match v.moves_per_second {
+        Some(found) => line(format!("speed: {}", speed(found))),
+        None => line("speed: unknown, all games open and close in one millisecond".to_owned()),
+    }
+    for fault in v.faults.iter().take(LISTED) {
+        line(format!("FAULT {}", place(fault)));
+    }
+    if v.fault_count > LISTED as u64 {
+        let more = grouped((v.fault_count - LISTED as u64) as f64);
+        line(format!("and {more} faults more"));
+    }
+    let judged = if v.passed { "passed" } else { "FAILED" };
+    line(format!(
+        "{judged}: {} episodes by the rules",
+        grouped(v.episodes as f64)
+    ));
+    if let Some(points) = v.assessment {
+        line(format!("Assessment: {points:.1} points"));
+    }
+    text
+}
+
+fn place(fault: &FaultReport) -> String {
+    let named = |name: &str, number: Option<u64>| {
+        number.map_or_else(String::new, |number| format!("{name} {number}, "))
+    };
+    let number = |number: Option<usize>| number.map(|number| number as u64);
+    let (line, action) = (
+        named("line", fault.line),
+        named("action", number(fault.action)),
+    );
+    // The sentences of unreadable lines name their column already.
+    let column = fault.action.and(fault.column);
+    let mut place = line + &action + &named("column", number(column));
+    if !place.is_empty() {
+        place.truncate(place.len() - 2);
+        place += ": ";
+    }
+    place + &fault.reason
+}

@@ -1,0 +1,152 @@
+//! 2584 on the 4x4 board: the fast path, equal in every result to [`Grid`](super::Grid) 4x4.
+//!
+//! The 2584-tile is the seventeenth of the sequence, so four bits a cell are too few: a cell is a byte here, and a line,
+//! with five bits for each of its cells, is slid by a table of all of them.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use super::{
+    After, Arrival, Direction, Fibonacci, Game, Luck, Position, Rules, Shape, Slides, State,
+};
+use crate::ntuple::{Indices, Plan};
+
+/// Sixteen cells of tile indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FibonacciBoard([u8; 16]);
+
+impl Position for FibonacciBoard {
+    #[inline(always)]
+    fn cell(self, i: usize) -> u8 {
+        self.0[i]
+    }
+
+    #[inline(always)]
+    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
+        plan.find(four, found);
+    }
+}
+
+/// Bits of a cell in a packed line.
+const BITS: u32 = 5;
+
+/// A line slid towards its first cell, and what that earned.
+#[derive(Clone, Copy)]
+struct Line {
+    tiles: [u8; 4],
+    reward: u32,
+}
+
+/// All lines, by their packed cells.
+static LINES: LazyLock<Box<[Line]>> = LazyLock::new(|| {
+    let line = |packed: u32| {
+        let mut tiles = [0, 1, 2, 3].map(|k| (packed >> (BITS * k) & 31) as u8);
+        let reward = Fibonacci::OneTwo.slide_line(&mut tiles);
+        Line { tiles, reward }
+    };
+    (0..1 << (4 * BITS)).map(line).collect()
+});
+
+/// The cells of every line, from the wall that the tiles slide to.
+const WAYS: [[[usize; 4]; 4]; 4] = {
+    let mut ways = [[[0; 4]; 4]; 4];
+    let mut line = 0;
+    while line < 4 {
+        let mut k = 0;
+        while k < 4 {
+            ways[Direction::Up as usize][line][k] = 4 * k + line;
+            ways[Direction::Right as usize][line][k] = 4 * line + 3 - k;
+            ways[Direction::Down as usize][line][k] = 4 * (3 - k) + line;
+            ways[Direction::Left as usize][line][k] = 4 * line + k;
+            k += 1;
+        }
+        line += 1;
+    }
+    ways
+};
+
+/// 2584 on 4x4.
+#[derive(Clone, Copy)]
+pub struct FourFibonacci {
+    rules: Fibonacci,
+    lines: &'static [Line],
+}
+
+impl FourFibonacci {
+    /// This variant, with its tables made.
+    pub fn new(rules: Fibonacci) -> Self {
+        Self {
+            rules,
+            lines: &LINES,
+        }
+    }
+}
+
+impl fmt::Debug for FourFibonacci {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FourFibonacci({:?})", self.rules)
+    }
+}
+
+impl Game for FourFibonacci {
+    type State = State<FibonacciBoard>;
+    type After = After<FibonacciBoard>;
+
+    fn shape(&self) -> Shape {
+        Shape::FOUR
+    }
+
+    #[inline(always)]
+    fn rules(&self) -> &dyn Rules {
+        &self.rules
+    }
+
+    fn blank(&self) -> Self::After {
+        After(FibonacciBoard([0; 16]))
+    }
+
+    fn unslid(&self, State(board): Self::State) -> Self::After {
+        After(board)
+    }
+
+    #[inline(always)]
+    fn slides(&self, State(board): Self::State) -> Slides<Self::After> {
+        Slides::new(After(board), |direction| {
+            let (mut after, mut reward) = ([0; 16], 0);
+            for cells in &WAYS[direction as usize] {
+                let pack = |line: u32, &cell: &usize| line << BITS | u32::from(board.0[cell]);
+                let line = self.lines[cells.iter().rev().fold(0, pack) as usize];
+                for (&cell, tile) in cells.iter().zip(line.tiles) {
+                    after[cell] = tile;
+                }
+                reward += line.reward;
+            }
+            (after != board.0).then_some((After(FibonacciBoard(after)), reward))
+        })
+    }
+
+    #[inline(always)]
+    fn entries(&self, After(board): Self::After) -> u32 {
+        let bit = |(i, &tile): (usize, &u8)| u32::from(tile == 0) << i;
+        board.0.iter().enumerate().map(bit).sum()
+    }
+
+    #[inline(always)]
+    fn for_each_arrival(&self, _: Self::After, mut visit: impl FnMut(Arrival, f64)) {
+        for &(tile, chance) in self.rules.tiles() {
+            visit(Arrival::of(tile), chance);
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, After(mut board): Self::After, cell: usize, arrival: Arrival) -> Self::State {
+        board.0[cell] = arrival.tile;
+        State(board)
+    }
+
+    fn state(&self, tiles: &[u8], luck: Luck) -> Option<Self::State> {
+        let possible = self.rules.is_possible(Shape::FOUR, tiles, luck);
+        let cells = tiles.try_into().ok()?;
+        possible.then_some(State(FibonacciBoard(cells)))
+    }
+}

@@ -1,0 +1,386 @@
+//! Threes!: tiles 1, 2, 3, 6, 12, ... 6144, index 1 to 14; lines slide by one cell, and tiles come out of a bag.
+//!
+//! 1 + 2 = 3, and equal tiles from 3 on merge. The score is that of the board: 3^(index-2) for every tile from 3 on. So
+//! a merge earns what the board gains by it, and a new 3-tile brings 3 points, too.
+//!
+//! A bag holds the same number of 1, 2 and 3; it is filled again when it is empty. Where the next tile is shown, it is
+//! out of the bag already. A bonus tile does not come from the bag: it is shown as such, and what it is
+//! is settled when it enters.
+
+use super::{Rules, edge};
+use crate::game::{Arrival, Direction, Luck, Shape};
+
+/// The rules of Threes!, in three variants. On boards of less than 16 cells all of them begin with one tile and show
+/// the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threes {
+    /// A bag of three, no bonus tiles, nothing shown; new tiles enter at the edge that was slid away from.
+    Course,
+    /// A bag of twelve, bonus tiles, the next tile shown.
+    Hint,
+    /// The same, but new tiles enter only lines that moved.
+    Original,
+}
+
+/// Bonus tiles come once the largest tile is 48.
+const BONUS_FROM: u8 = 7;
+/// And in one of so many cases.
+const BONUS_IN: f64 = 21.0;
+/// The first bonus tile is 6.
+const FIRST_BONUS: u8 = 4;
+/// The largest is an eighth of the largest tile.
+const BONUS_BELOW: u8 = 3;
+
+impl Threes {
+    /// The largest tile index: 6144. Two of them do not merge.
+    pub const LARGEST: u8 = 14;
+
+    /// What a bag holds of each tile.
+    const fn each(self) -> u8 {
+        match self {
+            Self::Course => 1,
+            Self::Hint | Self::Original => 4,
+        }
+    }
+
+    const fn has_bonus(self) -> bool {
+        matches!(self, Self::Hint | Self::Original)
+    }
+
+    /// What the next tile may be, as shown, and the bag without it.
+    #[inline(always)]
+    fn for_each_hint(self, luck: Luck, largest: u8, mut visit: impl FnMut(Luck, f64)) {
+        let bag = if luck.bag == [0; 3] {
+            [self.each(); 3]
+        } else {
+            luck.bag
+        };
+        let mut from_bag = 1.0;
+        if self.has_bonus() && largest >= BONUS_FROM {
+            let hint = Luck::BONUS;
+            visit(Luck { bag, hint }, 1.0 / BONUS_IN);
+            from_bag -= 1.0 / BONUS_IN;
+        }
+        let count = f64::from(bag.iter().sum::<u8>());
+        for hint in 1..=3 {
+            let left = f64::from(bag[usize::from(hint) - 1]);
+            if left > 0.0 {
+                let luck = Luck { bag, hint };
+                visit(luck.without(hint), from_bag * left / count);
+            }
+        }
+    }
+
+    /// What a hint may turn out to be.
+    #[inline(always)]
+    fn for_each_tile(hint: u8, largest: u8, mut visit: impl FnMut(u8, f64)) {
+        if hint == Luck::BONUS {
+            let last = largest - BONUS_BELOW;
+            let chance = 1.0 / f64::from(last - FIRST_BONUS + 1);
+            for tile in FIRST_BONUS..=last {
+                visit(tile, chance);
+            }
+        } else {
+            visit(hint, 1.0);
+        }
+    }
+
+    /// [`Rules::for_each_arrival`], for those who know where it leads.
+    #[inline(always)]
+    pub(in crate::game) fn arrivals(
+        self,
+        shape: Shape,
+        luck: Luck,
+        largest: u8,
+        mut visit: impl FnMut(Arrival, f64),
+    ) {
+        let shows = self.shows_hint(shape);
+        let mut arrive = |luck: Luck, chance: f64| {
+            Self::for_each_tile(luck.hint, largest, |tile, p| {
+                if shows {
+                    self.for_each_hint(luck, largest, |luck, next| {
+                        visit(Arrival { tile, luck }, chance * p * next);
+                    });
+                } else {
+                    let luck = Luck { hint: 0, ..luck };
+                    visit(Arrival { tile, luck }, chance * p);
+                }
+            });
+        };
+        if luck.hint == 0 {
+            self.for_each_hint(luck, largest, arrive);
+        } else {
+            arrive(luck, 1.0);
+        }
+    }
+}
+
+fn merge(ahead: u8, tile: u8) -> Option<u8> {
+    match (ahead, tile) {
+        (1, 2) | (2, 1) => Some(3),
+        (3..Threes::LARGEST, _) if ahead == tile => Some(tile + 1),
+        _ => None,
+    }
+}
+
+/// What a tile is worth on a board.
+#[inline(always)]
+fn score(tile: u8) -> u32 {
+    if tile < 3 {
+        0
+    } else {
+        3_u32.pow(u32::from(tile) - 2)
+    }
+}
+
+impl Rules for Threes {
+    fn face(&self, tile: u8) -> u64 {
+        match tile {
+            0..=3 => tile.into(),
+            _ => 3 << (tile - 3),
+        }
+    }
+
+    /// Without bonus tiles, each cell doubles what the others can make of 3. With them, a bonus may always be the one that
+    /// is missing.
+    fn largest_tile(&self, shape: Shape) -> u8 {
+        let alone = 2 + shape.cells() as u8;
+        if self.has_bonus() && alone >= BONUS_FROM {
+            return Self::LARGEST;
+        }
+        alone.min(Self::LARGEST)
+    }
+
+    /// The first two neighbours that merge, or the first gap, take the rest of the line one cell further.
+    fn slide_line(&self, line: &mut [u8]) -> u32 {
+        for at in 1..line.len() {
+            let (ahead, tile) = (line[at - 1], line[at]);
+            let made = if ahead == 0 {
+                Some(tile)
+            } else {
+                merge(ahead, tile)
+            };
+            if let Some(made) = made {
+                line[at - 1] = made;
+                line[at..].rotate_left(1);
+                line[line.len() - 1] = 0;
+                return score(made) - score(ahead) - score(tile);
+            }
+        }
+        0
+    }
+
+    fn is_possible(&self, shape: Shape, tiles: &[u8], luck: Luck) -> bool {
+        let largest = tiles.iter().copied().max().unwrap_or(0);
+        let bag = luck.bag.iter().all(|&count| count <= self.each());
+        let hint = match luck.hint {
+            0 => !self.shows_hint(shape),
+            Luck::BONUS => self.has_bonus() && largest >= BONUS_FROM,
+            hint => hint < Luck::BONUS && self.shows_hint(shape),
+        };
+        tiles.len() == shape.cells() && largest <= self.largest_tile(shape) && bag && hint
+    }
+
+    fn for_each_arrival(
+        &self,
+        shape: Shape,
+        luck: Luck,
+        largest: u8,
+        visit: &mut dyn FnMut(Arrival, f64),
+    ) {
+        self.arrivals(shape, luck, largest, visit);
+    }
+
+    fn first_tiles(&self, shape: Shape) -> usize {
+        if shape.cells() < Shape::FOUR.cells() {
+            1
+        } else {
+            9
+        }
+    }
+
+    fn remembers(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn shows_hint(&self, shape: Shape) -> bool {
+        *self != Self::Course || shape.cells() < Shape::FOUR.cells()
+    }
+
+    /// Every bag of three adds 6 to the sum of the tiles, so the sum tells what of the last bag is on the board:
+    /// where the hint is known, without a doubt. Of larger bags it tells nothing, and a new one is assumed.
+    fn luck_of(&self, shape: Shape, tiles: &[u8], hint: u8) -> Option<Luck> {
+        let luck = match self {
+            Self::Course => {
+                let sum = tiles.iter().map(|&tile| self.face(tile)).sum::<u64>() % 6;
+                let drawn =
+                    |out: &[u8]| out.iter().map(|&tile| u64::from(tile)).sum::<u64>() == sum;
+                let outs: [&[u8]; 7] = [&[], &[1], &[2], &[3], &[1, 2], &[1, 3], &[2, 3]];
+                let mut outs = outs
+                    .into_iter()
+                    .filter(|&out| drawn(out) && !out.contains(&hint));
+                let out = outs.next()?;
+                let left = |tile| u8::from(!out.contains(&tile) && tile != hint);
+                Luck {
+                    bag: if out.is_empty() && hint == 0 {
+                        [0; 3]
+                    } else {
+                        [1, 2, 3].map(left)
+                    },
+                    hint,
+                }
+            }
+            Self::Hint | Self::Original => Luck { bag: [0; 3], hint },
+        };
+        self.is_possible(shape, tiles, luck).then_some(luck)
+    }
+
+    fn entry(&self, shape: Shape, direction: Direction, moved: u32) -> u32 {
+        let lines = match self {
+            Self::Course | Self::Hint => u32::MAX,
+            Self::Original => moved,
+        };
+        edge(shape, direction, lines)
+    }
+
+    /// 384, as the course has it.
+    fn goal_tile(&self) -> Option<u8> {
+        Some(10)
+    }
+
+    #[inline(always)]
+    fn brings(&self, tile: u8) -> u32 {
+        score(tile)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slid(line: &[u8]) -> (Vec<u8>, u32) {
+        let mut line = line.to_vec();
+        let reward = Threes::Course.slide_line(&mut line);
+        (line, reward)
+    }
+
+    #[test]
+    fn lines_slide_by_one_cell_and_merge_once() {
+        assert_eq!(slid(&[0, 0, 5, 0]), (vec![0, 5, 0, 0], 0));
+        assert_eq!(slid(&[1, 0, 2, 3]), (vec![1, 2, 3, 0], 0));
+        assert_eq!(slid(&[1, 2, 1, 2]), (vec![3, 1, 2, 0], 3));
+        assert_eq!(slid(&[2, 1, 0, 0]), (vec![3, 0, 0, 0], 3));
+        assert_eq!(slid(&[3, 3, 3, 3]), (vec![4, 3, 3, 0], 3));
+        assert_eq!(slid(&[4, 3, 3, 0]), (vec![4, 4, 0, 0], 3));
+        assert_eq!(slid(&[1, 1, 2, 2]), (vec![1, 3, 2, 0], 3));
+        assert_eq!(slid(&[1, 1, 5, 5]), (vec![1, 1, 6, 0], 27));
+        assert_eq!(slid(&[2, 2, 1, 1]), (vec![2, 3, 1, 0], 3));
+        assert_eq!(slid(&[13, 13, 0, 0]), (vec![14, 0, 0, 0], 177_147));
+        assert_eq!(slid(&[14, 14, 0, 0]), (vec![14, 14, 0, 0], 0));
+    }
+
+    #[test]
+    fn faces_and_scores_are_those_of_the_game() {
+        let faces: Vec<u64> = (0..=14).map(|tile| Threes::Course.face(tile)).collect();
+        assert_eq!(faces[..7], [0, 1, 2, 3, 6, 12, 24]);
+        assert_eq!(faces[14], 6144);
+        let scores: Vec<u32> = (0..=14).map(|tile| Threes::Course.brings(tile)).collect();
+        assert_eq!(scores[..6], [0, 0, 0, 3, 9, 27]);
+        assert_eq!(scores[14], 3_u32.pow(12));
+    }
+
+    fn arrivals(rules: Threes, bag: [u8; 3], hint: u8, largest: u8) -> Vec<(u8, Luck, f64)> {
+        let mut found = Vec::new();
+        rules.arrivals(Shape::FOUR, Luck { bag, hint }, largest, |arrival, p| {
+            found.push((arrival.tile, arrival.luck, p));
+        });
+        found
+    }
+
+    #[test]
+    fn the_bag_gives_each_of_its_tiles_once() {
+        let luck = |bag| Luck { bag, hint: 0 };
+        let third = 1.0 / 3.0;
+        assert_eq!(
+            arrivals(Threes::Course, [0; 3], 0, 9),
+            [
+                (1, luck([0, 1, 1]), third),
+                (2, luck([1, 0, 1]), third),
+                (3, luck([1, 1, 0]), third)
+            ]
+        );
+        assert_eq!(
+            arrivals(Threes::Course, [0, 1, 1], 0, 9),
+            [(2, luck([0, 0, 1]), 0.5), (3, luck([0, 1, 0]), 0.5)]
+        );
+        assert_eq!(
+            arrivals(Threes::Course, [0, 0, 1], 0, 9),
+            [(3, luck([0; 3]), 1.0)]
+        );
+    }
+
+    #[test]
+    fn the_hint_comes_true_and_another_one_is_drawn() {
+        let found = arrivals(Threes::Hint, [0, 3, 1], 2, 6);
+        let luck = |bag, hint| Luck { bag, hint };
+        assert_eq!(
+            found,
+            [(2, luck([0, 2, 1], 2), 0.75), (2, luck([0, 3, 0], 3), 0.25)]
+        );
+        // From 48 on, the next may be a bonus; the bag does not feel it.
+        let found = arrivals(Threes::Original, [0, 0, 1], 2, 7);
+        assert_eq!(found[0], (2, luck([0, 0, 1], Luck::BONUS), 1.0 / 21.0));
+        assert_eq!(found[1].1, luck([0; 3], 3));
+        // A bonus is any tile from 6 to an eighth of the largest: here 6, 12 and 24.
+        let mut tiles: Vec<u8> = arrivals(Threes::Hint, [1; 3], Luck::BONUS, 9)
+            .into_iter()
+            .map(|(tile, ..)| tile)
+            .collect();
+        tiles.dedup();
+        assert_eq!(tiles, [4, 5, 6]);
+    }
+
+    /// The luck of every position of some games is found again from its tiles and its hint.
+    #[test]
+    fn a_bag_of_three_is_known_by_the_sum() {
+        use crate::game::{Game, Grid, Position};
+        let game = Grid::new(Shape::new(2, 3).unwrap(), &Threes::Course);
+        let mut rng = crate::random::game_rng(1, 1);
+        for _ in 0..200 {
+            let mut state = game.start(&mut rng);
+            loop {
+                let tiles: Vec<u8> = (0..6).map(|i| state.cell(i)).collect();
+                let luck = game.luck(state);
+                let found = Threes::Course.luck_of(game.shape(), &tiles, luck.hint);
+                assert_eq!(found, Some(luck), "{tiles:?}");
+                let slides = game.slides(state);
+                let Some((_, after, _)) = slides.legal().last() else {
+                    break;
+                };
+                state = game.spawn(after, &mut rng);
+            }
+        }
+        let luck = |tiles: [u8; 6], hint| Threes::Course.luck_of(game.shape(), &tiles, hint);
+        assert_eq!(luck([1, 0, 0, 0, 0, 0], 1), None, "two 1-tiles of one bag");
+        assert_eq!(
+            luck([1, 0, 0, 0, 0, 0], 0),
+            None,
+            "the hint is always shown"
+        );
+        assert_eq!(luck([1, 0, 0, 0, 0, 0], 2).unwrap().bag, [0, 0, 1]);
+    }
+
+    /// On 2x3, after a slide to the left, a tile may enter the right column.
+    #[test]
+    fn new_tiles_enter_at_the_edge_that_was_slid_away_from() {
+        let shape = Shape::new(2, 3).unwrap();
+        let entry = |rules: Threes, direction| rules.entry(shape, direction, 0b10);
+        assert_eq!(entry(Threes::Hint, Direction::Left), 0b100_100);
+        assert_eq!(entry(Threes::Original, Direction::Left), 0b100_000);
+        assert_eq!(entry(Threes::Course, Direction::Up), 0b111_000);
+        assert_eq!(entry(Threes::Original, Direction::Up), 0b010_000);
+        assert_eq!(entry(Threes::Course, Direction::Down), 0b000_111);
+        assert_eq!(entry(Threes::Course, Direction::Right), 0b001_001);
+    }
+}

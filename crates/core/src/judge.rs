@@ -1,0 +1,359 @@
+//! The judge: replays records and says whether everything in them was by the rules.
+//!
+//! `line -> Episode -> every action against the game -> Outcome`, and over all episodes `new tiles -> p-value`.
+//!
+//! A record that passes could have been played; whether its tiles came by chance is a question of frequencies, which are
+//! in `frequency.rs`.
+
+mod frequency;
+
+use thiserror::Error;
+
+pub use frequency::{Frequency, Test};
+
+use crate::format::episode::{Action, Episode, Move};
+use crate::game::{Arrival, Direction, Game, Position, each_cell};
+use crate::tally::{Outcome, Tally};
+
+/// What an episode was caught at.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("action {action}, column {column}: {reason}")]
+pub struct Fault {
+    /// The number of the action in the episode, from 1.
+    pub action: usize,
+    /// Where it stands in the line, from 1.
+    pub column: usize,
+    /// What is wrong with it.
+    pub reason: Reason,
+}
+
+/// What an action can be caught at.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Reason {
+    /// A slide where a new tile is due.
+    #[error("a slide where a new tile is due")]
+    TileDue,
+    /// A new tile where a slide is due.
+    #[error("a new tile where a slide is due")]
+    SlideDue,
+    /// The record ends before the game has begun.
+    #[error("the record ends with {found} of {expected} first tiles")]
+    NoStart {
+        /// The tiles that are there.
+        found: usize,
+        /// The tiles that a game starts with.
+        expected: usize,
+    },
+    /// A slide that changes nothing.
+    #[error("a slide {} changes nothing", .0.name())]
+    Illegal(Direction),
+    /// A reward that the action does not earn.
+    #[error("a reward of {found}, but the action earns {expected}")]
+    Reward {
+        /// As recorded.
+        found: u64,
+        /// By the rules.
+        expected: u64,
+    },
+    /// A cell that is not empty.
+    #[error("a new tile in cell {0}, which is taken")]
+    Taken(u8),
+    /// A cell that the board does not have.
+    #[error("a new tile in cell {0}, which is not on the board")]
+    NoCell(u8),
+    /// An empty cell that a new tile may not enter after this slide.
+    #[error(
+        "a new tile in cell {found}, but after this slide it enters one of {}",
+        list(expected)
+    )]
+    Edge {
+        /// As recorded.
+        found: u8,
+        /// By the rules.
+        expected: Vec<usize>,
+    },
+    /// A tile that cannot come now.
+    #[error(
+        "a new tile of index {found}, but what can come now is {}",
+        list(expected)
+    )]
+    Tile {
+        /// As recorded.
+        found: u8,
+        /// By the rules.
+        expected: Vec<usize>,
+    },
+    /// A hint that cannot be shown now.
+    #[error(
+        "the tile to come is shown as {found}, but what can come is {}",
+        list(expected)
+    )]
+    Hint {
+        /// As recorded.
+        found: u8,
+        /// By the rules.
+        expected: Vec<usize>,
+    },
+    /// Times that run backwards.
+    #[error("closed at {closed} ms, before it was opened at {opened} ms")]
+    Backwards {
+        /// When it began.
+        opened: u64,
+        /// When it was over.
+        closed: u64,
+    },
+    /// Actions that take longer than the game.
+    #[error("its actions take {actions} ms, but it was over after {whole} ms")]
+    TooLong {
+        /// All of them together.
+        actions: u64,
+        /// From opening to closing.
+        whole: u64,
+    },
+}
+
+fn list(numbers: &[usize]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    numbers.join(", ")
+}
+
+/// Everything that was seen so far.
+#[derive(Clone, Debug)]
+pub struct Judge<G: Game> {
+    game: G,
+    tally: Tally,
+    unfinished: u64,
+    millis: u64,
+    cells: Frequency,
+    tiles: Frequency,
+    hints: Frequency,
+}
+
+/// The most tile indices that records can write.
+const TILES: usize = 36;
+/// Hints, and none.
+const HINTS: usize = 5;
+
+impl<G: Game> Judge<G> {
+    /// A judge of this game who has seen nothing yet.
+    pub fn new(game: G) -> Self {
+        Self {
+            cells: Frequency::new(game.shape().cells()),
+            tiles: Frequency::new(TILES),
+            hints: Frequency::new(HINTS),
+            game,
+            tally: Tally::default(),
+            unfinished: 0,
+            millis: 0,
+        }
+    }
+
+    /// The statistics of all episodes that were by the rules. The seconds are those between opening and closing.
+    pub fn tally(&self) -> Tally {
+        Tally {
+            seconds: self.millis as f64 / 1000.0,
+            ..self.tally.clone()
+        }
+    }
+
+    /// How many of them end before the game is over.
+    pub fn unfinished(&self) -> u64 {
+        self.unfinished
+    }
+
+    /// Whether new tiles came as often as they should: by cell, by tile, and by what was shown.
+    pub fn tests(&self) -> impl Iterator<Item = (&'static str, Test)> {
+        let all = [
+            ("cells of new tiles", &self.cells),
+            ("new tiles", &self.tiles),
+            ("tiles shown", &self.hints),
+        ];
+        all.into_iter()
+            .filter_map(|(name, frequency)| Some((name, frequency.test()?)))
+    }
+
+    /// Replays an episode and counts it.
+    ///
+    /// # Errors
+    /// When something in it is not by the rules; it is not counted then.
+    pub fn watch(&mut self, episode: &Episode) -> Result<Outcome, Fault> {
+        let (opened, closed) = (episode.opened.at, episode.closed.at);
+        let at_end = |reason| Fault {
+            action: episode.moves.len(),
+            column: episode.moves.last().map_or(1, |last| last.column),
+            reason,
+        };
+        let whole = closed
+            .checked_sub(opened)
+            .ok_or_else(|| at_end(Reason::Backwards { opened, closed }))?;
+        let actions = episode
+            .moves
+            .iter()
+            .fold(0, |sum: u64, one| sum.saturating_add(one.millis));
+        // Each end of an interval is cut to whole milliseconds.
+        if actions > whole + 1 {
+            return Err(at_end(Reason::TooLong { actions, whole }));
+        }
+        let replay = Replay {
+            judge: self,
+            outcome: Outcome::default(),
+        };
+        let (outcome, over) = replay.run(&episode.moves).map_err(|(number, reason)| {
+            let column = episode.moves.get(number).map(|one| one.column);
+            Fault {
+                action: number + 1,
+                column: column.unwrap_or_else(|| at_end(reason.clone()).column),
+                reason,
+            }
+        })?;
+        self.tally.add(&outcome);
+        self.unfinished += u64::from(!over);
+        self.millis += whole;
+        Ok(outcome)
+    }
+}
+
+/// One episode on its way.
+struct Replay<'j, G: Game> {
+    judge: &'j mut Judge<G>,
+    outcome: Outcome,
+}
+
+impl<G: Game> Replay<'_, G> {
+    /// What the game comes to and whether it is over, or the number of the action that is wrong.
+    fn run(mut self, moves: &[Move]) -> Result<(Outcome, bool), (usize, Reason)> {
+        let game = self.judge.game;
+        let first = game.rules().first_tiles(game.shape());
+        let mut state = None;
+        let mut after = Some(game.blank());
+        for (number, one) in moves.iter().enumerate() {
+            let fault = |reason| (number, reason);
+            match (after.take(), state.take()) {
+                (Some(position), _) => {
+                    let placed = self.place(position, one).map_err(fault)?;
+                    if number + 1 < first {
+                        after = Some(game.unslid(placed));
+                    } else {
+                        state = Some(placed);
+                    }
+                }
+                (None, Some(position)) => after = Some(self.slide(position, one).map_err(fault)?),
+                (None, None) => {}
+            }
+        }
+        let (found, expected) = (moves.len(), first);
+        if found < expected {
+            return Err((found, Reason::NoStart { found, expected }));
+        }
+        // A record may end with a slide or with a new tile.
+        let tiles = |cell: &dyn Fn(usize) -> u8| (0..game.shape().cells()).map(cell).max();
+        let (largest, over) = match (state, after) {
+            (Some(state), _) => {
+                let over = game.slides(state).legal().next().is_none();
+                (tiles(&|i| state.cell(i)), over)
+            }
+            (None, Some(after)) => (tiles(&|i| after.cell(i)), false),
+            (None, None) => (None, false),
+        };
+        self.outcome.largest = game.face(largest.unwrap_or(0));
+        Ok((self.outcome, over))
+    }
+
+    fn slide(&mut self, state: G::State, one: &Move) -> Result<G::After, Reason> {
+        let Action::Slide(direction) = one.action else {
+            return Err(Reason::SlideDue);
+        };
+        let slide = self.judge.game.slides(state).get(direction);
+        let (after, reward) = slide.ok_or(Reason::Illegal(direction))?;
+        let expected = u64::from(reward);
+        if one.reward != expected {
+            let found = one.reward;
+            return Err(Reason::Reward { found, expected });
+        }
+        self.outcome.score += expected;
+        self.outcome.moves += 1;
+        Ok(after)
+    }
+
+    fn place(&mut self, after: G::After, one: &Move) -> Result<G::State, Reason> {
+        let Action::Place { cell, tile, hint } = one.action else {
+            return Err(Reason::TileDue);
+        };
+        let game = self.judge.game;
+        let (entries, at) = (game.entries(after), usize::from(cell));
+        if at >= game.shape().cells() {
+            return Err(Reason::NoCell(cell));
+        }
+        if after.cell(at) != 0 {
+            return Err(Reason::Taken(cell));
+        }
+        if entries >> cell & 1 == 0 {
+            let expected = each_cell(entries).collect();
+            return Err(Reason::Edge {
+                found: cell,
+                expected,
+            });
+        }
+        let luck = self.arrival(after, tile, hint)?;
+        // Not every program counts what a new tile brings; who does must count right.
+        let expected = u64::from(game.brings(tile));
+        if one.reward != 0 && one.reward != expected {
+            let found = one.reward;
+            return Err(Reason::Reward { found, expected });
+        }
+        self.outcome.score += expected;
+        let chance = 1.0 / f64::from(entries.count_ones());
+        let chances = each_cell(entries).map(|cell| (cell, chance));
+        self.judge.cells.see(at, chances);
+        Ok(game.place(after, at, luck))
+    }
+
+    /// The new tile as the rules know it.
+    fn arrival(&mut self, after: G::After, tile: u8, hint: u8) -> Result<Arrival, Reason> {
+        let (mut tiles, mut hints) = ([0.0; TILES], [0.0; HINTS]);
+        let mut found = None;
+        self.judge.game.for_each_arrival(after, |arrival, p| {
+            tiles[usize::from(arrival.tile)] += p;
+            if arrival.tile == tile {
+                hints[usize::from(arrival.luck.hint)] += p;
+                if arrival.luck.hint == hint {
+                    found = Some(arrival);
+                }
+            }
+        });
+        let possible = |chances: &[f64]| -> Vec<usize> {
+            let all = chances.iter().enumerate();
+            all.filter(|(_, p)| **p > 0.0)
+                .map(|(number, _)| number)
+                .collect()
+        };
+        let chance = tiles.get(usize::from(tile)).copied().unwrap_or(0.0);
+        if chance == 0.0 {
+            let expected = possible(&tiles);
+            return Err(Reason::Tile {
+                found: tile,
+                expected,
+            });
+        }
+        let arrival = found.ok_or_else(|| Reason::Hint {
+            found: hint,
+            expected: possible(&hints),
+        })?;
+        let each = |chances: &[f64], whole: f64| -> Vec<(usize, f64)> {
+            let possible = possible(chances).into_iter();
+            possible
+                .map(|number| (number, chances[number] / whole))
+                .collect()
+        };
+        self.judge
+            .tiles
+            .see(tile.into(), each(&tiles, 1.0).into_iter());
+        self.judge
+            .hints
+            .see(hint.into(), each(&hints, chance).into_iter());
+        Ok(arrival)
+    }
+}
+
+#[cfg(test)]
+mod tests;

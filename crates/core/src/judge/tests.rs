@@ -1,0 +1,264 @@
+use super::*;
+use crate::game::{Classic, FourThrees, Grid, Luck, Shape, Threes, Twos};
+use crate::play::{Policy, Random};
+use crate::random::{Rng, game_rng};
+
+/// A random game as a record. `tamper` may change each new tile before it is placed.
+fn record<G: Game>(
+    game: &G,
+    number: u64,
+    mut tamper: impl FnMut(&mut Rng, (usize, Arrival)) -> (usize, Arrival),
+) -> Episode {
+    let mut rng = game_rng(7, number);
+    let mut episode = Episode::default();
+    let first = game.rules().first_tiles(game.shape());
+    let mut after = game.blank();
+    loop {
+        let drawn = game.draw(after, &mut rng);
+        let (cell, arrival) = tamper(&mut rng, drawn);
+        let state = game.place(after, cell, arrival);
+        let tile = arrival.tile;
+        let place = Action::Place {
+            cell: cell as u8,
+            tile,
+            hint: arrival.luck.hint,
+        };
+        push(&mut episode, place, u64::from(game.brings(tile)));
+        if episode.moves.len() < first {
+            after = game.unslid(state);
+            continue;
+        }
+        let Some(step) = Random.choose(game, state, &mut rng) else {
+            return episode;
+        };
+        push(
+            &mut episode,
+            Action::Slide(step.direction),
+            step.reward.into(),
+        );
+        after = step.after;
+    }
+}
+
+fn push(episode: &mut Episode, action: Action, reward: u64) {
+    episode.moves.push(Move {
+        action,
+        reward,
+        millis: 0,
+        column: episode.moves.len() + 1,
+    });
+}
+
+fn fair<G: Game>(game: &G, number: u64) -> Episode {
+    record(game, number, |_, drawn| drawn)
+}
+
+#[test]
+fn games_by_the_rules_pass() {
+    fn pass<G: Game>(game: G) {
+        let mut judge = Judge::new(game);
+        for number in 0..300 {
+            let outcome = judge.watch(&fair(&game, number)).unwrap();
+            assert!(outcome.moves > 0 && outcome.score > 0);
+        }
+        assert_eq!((judge.tally().games, judge.unfinished()), (300, 0));
+        for (name, test) in judge.tests() {
+            assert!(test.p_value > 1e-4, "{name}: {test:?}");
+        }
+        assert!(judge.tests().count() >= 2);
+    }
+    pass(Classic::new());
+    pass(FourThrees::new(Threes::Course));
+    pass(FourThrees::new(Threes::Hint));
+    pass(FourThrees::new(Threes::Original));
+    pass(Grid::new(Shape::new(3, 5).unwrap(), &Twos));
+    pass(Grid::new(Shape::new(2, 3).unwrap(), &Threes::Course));
+}
+
+/// The example of the format's page: a game that was given up.
+#[test]
+fn a_record_may_end_early() {
+    let line = b"slide:place@1794770036503|C1E2#L92#D[8]A1#LA1#D[4]31|place@1794770036503";
+    let mut episode = Episode::default();
+    episode.read(line, false).unwrap();
+    let mut judge = Judge::new(Classic::new());
+    let outcome = judge.watch(&episode).unwrap();
+    assert_eq!((outcome.score, outcome.moves, outcome.largest), (12, 4, 8));
+    assert_eq!(judge.unfinished(), 1);
+}
+
+/// What comes of a record after a change.
+fn caught<G: Game>(game: G, episode: &Episode, change: impl FnOnce(&mut Episode)) -> Fault {
+    let mut forged = episode.clone();
+    change(&mut forged);
+    let mut judge = Judge::new(game);
+    let fault = judge.watch(&forged).unwrap_err();
+    assert_eq!(judge.tally().games, 0, "a forged game is not counted");
+    fault
+}
+
+#[test]
+fn forged_records_are_caught() {
+    let game = Classic::new();
+    let episode = fair(&game, 1);
+    let slides: Vec<usize> = (0..episode.moves.len())
+        .filter(|&n| matches!(episode.moves[n].action, Action::Slide(_)))
+        .collect();
+    let (slide, place) = (slides[5], slides[5] + 1);
+    let check = |at: usize, fault: Fault, expected: fn(&Reason) -> bool| {
+        assert!(expected(&fault.reason), "{fault}");
+        assert_eq!((fault.action, fault.column), (at + 1, at + 1), "{fault}");
+    };
+    // A slide that changes nothing: the same one until nothing moves any more.
+    let fault = caught(game, &episode, |e| {
+        for &n in &slides {
+            e.moves[n].action = Action::Slide(Direction::Up);
+            e.moves[n].reward = 0;
+        }
+    });
+    let stuck = |reason: &Reason| {
+        matches!(
+            reason,
+            Reason::Illegal(Direction::Up) | Reason::Reward { found: 0, .. } | Reason::Taken(_)
+        )
+    };
+    assert!(stuck(&fault.reason), "{fault}");
+    let fault = caught(game, &episode, |e| e.moves[slide].reward += 4);
+    check(slide, fault, |r| matches!(r, Reason::Reward { .. }));
+    let fault = caught(game, &episode, |e| e.moves[place].reward = 2);
+    check(place, fault, |r| {
+        matches!(
+            r,
+            Reason::Reward {
+                found: 2,
+                expected: 0
+            }
+        )
+    });
+    let tile = |tile| Action::Place {
+        cell: 15,
+        tile,
+        hint: 0,
+    };
+    let fault = caught(game, &episode, |e| e.moves[0].action = tile(3));
+    check(0, fault, |r| matches!(r, Reason::Tile { found: 3, .. }));
+    let fault = caught(game, &episode, |e| {
+        e.moves[0].action = tile(1);
+        e.moves[1].action = tile(1);
+    });
+    check(1, fault, |r| matches!(r, Reason::Taken(15)));
+    let beyond = Action::Place {
+        cell: 16,
+        tile: 1,
+        hint: 0,
+    };
+    let fault = caught(game, &episode, |e| e.moves[0].action = beyond);
+    check(0, fault, |r| matches!(r, Reason::NoCell(16)));
+    let fault = caught(game, &episode, |e| e.moves[slide].action = tile(1));
+    check(slide, fault, |r| matches!(r, Reason::SlideDue));
+    let left = Action::Slide(Direction::Left);
+    let fault = caught(game, &episode, |e| e.moves[place].action = left);
+    check(place, fault, |r| matches!(r, Reason::TileDue));
+    let fault = caught(game, &episode, |e| e.moves.truncate(1));
+    assert!(matches!(
+        fault.reason,
+        Reason::NoStart {
+            found: 1,
+            expected: 2
+        }
+    ));
+    let fault = caught(game, &episode, |e| (e.opened.at, e.closed.at) = (10, 9));
+    assert!(matches!(fault.reason, Reason::Backwards { .. }), "{fault}");
+    let fault = caught(game, &episode, |e| e.moves[slide].millis = 5);
+    assert!(matches!(
+        fault.reason,
+        Reason::TooLong {
+            actions: 5,
+            whole: 0
+        }
+    ));
+}
+
+#[test]
+fn an_illegal_slide_is_named() {
+    let mut episode = Episode::default();
+    episode.read(b"a@1|0111#U|b@1", false).unwrap();
+    let fault = Judge::new(Classic::new()).watch(&episode).unwrap_err();
+    assert_eq!(
+        fault.to_string(),
+        "action 3, column 9: a slide up changes nothing"
+    );
+}
+
+#[test]
+fn threes_has_a_bag_and_edges() {
+    let game = FourThrees::new(Threes::Course);
+    let episode = fair(&game, 1);
+    // The first three tiles are one bag: two of a kind cannot be among them.
+    let fault = caught(game, &episode, |e| {
+        let Action::Place { tile, .. } = e.moves[0].action else {
+            unreachable!()
+        };
+        if let Action::Place { tile: second, .. } = &mut e.moves[1].action {
+            *second = tile;
+        }
+    });
+    assert!(matches!(fault.reason, Reason::Tile { .. }), "{fault}");
+    assert_eq!(fault.action, 2);
+    // After a slide the new tile enters at one edge. Some empty cell elsewhere is refused.
+    let mut edges = 0;
+    for number in 0..50 {
+        let episode = fair(&game, number);
+        for cell in 0..16 {
+            let mut forged = episode.clone();
+            if let Action::Place { cell: at, .. } = &mut forged.moves[10].action {
+                *at = cell;
+            }
+            let fault = Judge::new(game).watch(&forged);
+            edges += usize::from(matches!(
+                fault,
+                Err(Fault {
+                    action: 11,
+                    reason: Reason::Edge { .. },
+                    ..
+                })
+            ));
+        }
+    }
+    assert!(edges > 50, "{edges}");
+    // A hint that does not come true.
+    let game = FourThrees::new(Threes::Hint);
+    let episode = fair(&game, 1);
+    let fault = caught(game, &episode, |e| {
+        if let Action::Place { hint, .. } = &mut e.moves[12].action {
+            *hint = Luck::BONUS;
+        }
+    });
+    assert!(
+        matches!(fault.reason, Reason::Hint { found: 4, .. }),
+        "{fault}"
+    );
+}
+
+/// Environments that keep to the rules, but not to the chances.
+#[test]
+fn a_biased_environment_is_caught() {
+    let game = Classic::new();
+    let least = |tamper: &mut dyn FnMut(&mut Rng, (usize, Arrival)) -> (usize, Arrival)| {
+        let mut judge = Judge::new(game);
+        for number in 0..200 {
+            judge.watch(&record(&game, number, &mut *tamper)).unwrap();
+        }
+        judge
+            .tests()
+            .map(|(_, test)| test.p_value)
+            .fold(1.0, f64::min)
+    };
+    // No 4 in half of the cases in which one was due.
+    let fewer = least(&mut |rng, (cell, arrival)| {
+        let spared = arrival.tile == 2 && rng.below(2) == 0;
+        (cell, if spared { Arrival::of(1) } else { arrival })
+    });
+    assert!(fewer < 1e-6, "{fewer}");
+    assert!(least(&mut |_, drawn| drawn) > 1e-4);
+}

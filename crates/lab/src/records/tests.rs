@@ -1,0 +1,147 @@
+use std::fs;
+
+use super::*;
+use crate::evaluate::{self, record};
+use crate::model::Model;
+use crate::recipe::Recipe;
+use crate::registry::{Player, session};
+
+/// A player who knows nothing yet.
+fn beginner(game: &str, board: &str) -> Model {
+    let overrides = [
+        format!("game={game}"),
+        format!("board={board}"),
+        "tuples=lines".to_owned(),
+        "ties=random".to_owned(),
+    ];
+    let recipe = Recipe::load("quick", &overrides).unwrap();
+    let player = Player::of(&recipe).unwrap();
+    Model {
+        session: session(&player, recipe.learner.rule, 0.0).unwrap(),
+        player,
+        episodes: 0,
+        path: PathBuf::new(),
+    }
+}
+
+fn recorded(game: &str, board: &str, games: u64) -> (tempfile::TempDir, PathBuf, f64) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("records.txt");
+    let plan = evaluate::Plan {
+        games,
+        seed: 1,
+        threads: 2,
+        seen: &|_| (),
+        stop: &|| false,
+    };
+    let mean = record(&beginner(game, board), &plan, &path).unwrap().mean;
+    (folder, path, mean)
+}
+
+fn judged(path: &Path, game: &str, board: &str) -> Result<Verdict, LabError> {
+    let (rows, cols) = crate::recipe::parse_board(board).unwrap();
+    judge(&Plan {
+        path,
+        game,
+        shape: registry::shape(rows, cols).unwrap(),
+        min_speed: None,
+        seen: &|_| (),
+        stop: &|| false,
+    })
+}
+
+#[test]
+fn what_is_recorded_passes() {
+    for (game, board) in [
+        ("2048", "4x4"),
+        ("2048", "5x3"),
+        ("threes", "4x4"),
+        ("threes", "2x3"),
+        ("threes-hint", "4x4"),
+        ("threes-original", "4x4"),
+        ("threes-original", "3x3"),
+        ("2584", "4x4"),
+        ("2584-three", "3x4"),
+    ] {
+        let (_folder, path, mean) = recorded(game, board, 60);
+        let verdict = judged(&path, game, board).unwrap();
+        assert!(verdict.passed, "{game} on {board}: {:?}", verdict.faults);
+        assert_eq!((verdict.episodes, verdict.unfinished), (60, 0));
+        assert!(
+            (verdict.mean - mean).abs() < 1e-9,
+            "the scores of the evaluation"
+        );
+        assert!(verdict.assessment.is_some());
+    }
+}
+
+#[test]
+fn every_line_is_judged_by_itself() {
+    let (_folder, path, _) = recorded("2048", "4x4", 5);
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[1] = lines[1].replacen("#", "", 1);
+    let cut = lines[3].len() / 2;
+    lines[3].truncate(cut);
+    lines.insert(2, String::new());
+    fs::write(&path, lines.join("\r\n")).unwrap();
+    let verdict = judged(&path, "2048", "4x4").unwrap();
+    assert!(!verdict.passed);
+    assert_eq!((verdict.episodes, verdict.fault_count), (3, 2));
+    let places: Vec<Option<u64>> = verdict.faults.iter().map(|fault| fault.line).collect();
+    assert_eq!(places, [Some(2), Some(5)]);
+}
+
+#[test]
+fn a_slow_player_and_an_empty_file_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("records.txt");
+    fs::write(&path, "a@1000|C1E2#L92#D[8](900)A1|b@3000\n").unwrap();
+    let (rows, cols) = (4, 4);
+    let verdict = judge(&Plan {
+        path: &path,
+        game: "2048",
+        shape: registry::shape(rows, cols).unwrap(),
+        min_speed: Some(10.0),
+        seen: &|_| (),
+        stop: &|| false,
+    })
+    .unwrap();
+    assert_eq!(verdict.moves_per_second, Some(1.0));
+    assert!(
+        verdict.faults[0]
+            .reason
+            .contains("1 moves a second, expected at least 10")
+    );
+    fs::write(&path, "\n\n").unwrap();
+    let error = judged(&path, "2048", "4x4").unwrap_err().to_string();
+    assert!(error.contains("holds no records"), "{error}");
+}
+
+/// 100 games, of which 50 reach 384 and the highest tile is 768: 50 points, and one for each of the two tiles.
+#[test]
+fn points_are_those_of_the_course() {
+    let mut tally = Tally::default();
+    for number in 0..100 {
+        tally.add(&afterstate::tally::Outcome {
+            largest: if number < 50 {
+                192
+            } else if number < 99 {
+                384
+            } else {
+                768
+            },
+            ..Default::default()
+        });
+    }
+    let plan = |game| Plan {
+        path: Path::new("-"),
+        game,
+        shape: Shape::FOUR,
+        min_speed: None,
+        seen: &|_| (),
+        stop: &|| false,
+    };
+    assert_eq!(assessment(&plan("threes"), &tally), Some(52.0));
+    assert_eq!(assessment(&plan("2048"), &tally), Some(0.0));
+}

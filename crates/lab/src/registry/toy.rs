@@ -1,0 +1,90 @@
+//! How much it takes to add a game: these rules, and a line in `GAMES`. Everything else is there at once.
+//!
+//! The toy: tiles 1, 2, 3, ... slide all the way, two equal ones merge into the next, and a new tile is always 1.
+
+use afterstate::game::{Arrival, Luck, Rules, Shape};
+
+#[derive(Debug)]
+pub(super) struct Toy;
+
+impl Rules for Toy {
+    fn face(&self, tile: u8) -> u64 {
+        tile.into()
+    }
+
+    fn largest_tile(&self, shape: Shape) -> u8 {
+        shape.cells() as u8
+    }
+
+    fn slide_line(&self, line: &mut [u8]) -> u32 {
+        let mut tiles = line.iter().copied().filter(|&tile| tile > 0).peekable();
+        let (mut slid, mut reward) = (Vec::new(), 0);
+        while let Some(tile) = tiles.next() {
+            let made = tile + u8::from(tiles.next_if_eq(&tile).is_some());
+            reward += u32::from(made - tile);
+            slid.push(made);
+        }
+        slid.resize(line.len(), 0);
+        line.copy_from_slice(&slid);
+        reward
+    }
+
+    fn is_possible(&self, shape: Shape, tiles: &[u8], luck: Luck) -> bool {
+        let known = tiles.iter().all(|&tile| tile <= self.largest_tile(shape));
+        known && tiles.len() == shape.cells() && luck == Luck::NONE
+    }
+
+    fn for_each_arrival(&self, _: Shape, _: Luck, _: u8, visit: &mut dyn FnMut(Arrival, f64)) {
+        visit(Arrival::of(1), 1.0);
+    }
+}
+
+mod tests {
+    use crate::recipe::Recipe;
+    use crate::registry::{Lesson, Player, session};
+    use crate::solve::{Plan, solve};
+
+    /// A merge earns 1 and a board of four cells has at most so many merges: who solves it knows the best score, and
+    /// who learns it comes near.
+    #[test]
+    fn a_new_game_is_trained_and_solved_as_all_others_are() {
+        let shape = crate::registry::shape(2, 2).unwrap();
+        let solved = solve(&Plan {
+            game: "toy",
+            shape,
+            target: None,
+            discount: 1.0,
+            luck: false,
+            threads: 1,
+            memory: None,
+            seen: &|_| (),
+            stop: &|| false,
+        });
+        let best = solved.unwrap().unwrap().report().expected_score;
+        let overrides = [
+            "game=toy",
+            "board=2x2",
+            "tuples=0123",
+            "initial=20",
+            "rate=0.3",
+        ];
+        let overrides = overrides.map(str::to_owned);
+        let recipe = Recipe::load("quick", &overrides).unwrap();
+        let player = Player::of(&recipe).unwrap();
+        let session = session(&player, recipe.learner.rule, 20.0).unwrap();
+        let lesson = |numbers| Lesson {
+            numbers,
+            seed: 1,
+            threads: 1,
+            stop: &|| false,
+            seen: &|_| (),
+        };
+        session.learn(&lesson(0..5_000), &recipe.learner);
+        let games = session.play(&lesson(0..5_000));
+        let mean = games.iter().map(|game| game.score as f64).sum::<f64>() / 5_000.0;
+        assert!(
+            best > 4.0 && (mean - best).abs() < 0.05 * best,
+            "{mean} for {best}"
+        );
+    }
+}
