@@ -114,6 +114,7 @@ pub struct GamesArgs {
 #[command(after_help = "Examples:
   afterstate eval runs/quick
   afterstate eval runs/quick/model.safetensors --games 10000 --seed 7 --json
+  afterstate eval random --game threes --games 100000  who knows nothing, to compare with
   afterstate eval runs/quick --records games.txt       keep the games, for `afterstate judge`
   afterstate eval runs/small --against 2x3.solution    how far from perfect? See `afterstate solve`
   afterstate eval runs/small --against 2x3.solution --keep    for `afterstate plot`, after each training
@@ -121,8 +122,14 @@ pub struct GamesArgs {
 With --against no game is played. The chance of every position that the player comes to is worked out,
 so that its expected score is exact, as the best one is.")]
 pub struct EvalArgs {
-    /// A model file or a run folder
+    /// A model file or a run folder; or `random` or `greedy`, players that know nothing, to compare with
     pub model: PathBuf,
+    /// The game of `random` or `greedy` [default: 2048]
+    #[arg(long)]
+    pub game: Option<String>,
+    /// The board of `random` or `greedy` [default: 4x4]
+    #[arg(long, value_name = "RxC")]
+    pub board: Option<String>,
     /// Compare it with the exact solution of its game, from a file that `afterstate solve --out` made
     #[arg(long, value_name = "SOLUTION", conflicts_with_all = ["games", "seed"])]
     pub against: Option<PathBuf>,
@@ -143,8 +150,7 @@ pub struct EvalArgs {
 /// `afterstate judge`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  afterstate eval runs/quick --records games.txt
-  afterstate judge games.txt
+  afterstate judge games.txt                           what `afterstate eval --records games.txt` wrote
   afterstate judge threes.txt --game threes --min-speed 100000
   zcat games.gz | afterstate judge - --json
 

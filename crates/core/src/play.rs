@@ -33,7 +33,7 @@ pub struct Step<G: Game> {
 impl<G: Game> Step<G> {
     /// A slide by someone who does not know what came before it.
     #[inline(always)]
-    fn new(state: G::State, slide: (Direction, G::After, u32), value: Value) -> Self {
+    pub fn new(state: G::State, slide: (Direction, G::After, u32), value: Value) -> Self {
         let (direction, after, reward) = slide;
         Self {
             state,
@@ -50,6 +50,12 @@ impl<G: Game> Step<G> {
 pub trait Policy<G: Game> {
     /// A legal step, or `None` when the game is over.
     fn choose(&mut self, game: &G, state: G::State, rng: &mut Rng) -> Option<Step<G>>;
+}
+
+impl<G: Game, P: Policy<G> + ?Sized> Policy<G> for Box<P> {
+    fn choose(&mut self, game: &G, state: G::State, rng: &mut Rng) -> Option<Step<G>> {
+        (**self).choose(game, state, rng)
+    }
 }
 
 /// Watches a game and learns from it, or not.

@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
+use afterstate::game::Shape;
 use afterstate::tally::{Outcome, Tally};
 use serde::Serialize;
 
 use crate::LabError;
 use crate::model::Model;
-use crate::records;
+use crate::records::{self, Sink};
 use crate::registry::Lesson;
 use crate::share::threads;
 use crate::statistics::{Interval, mean_interval, median, share_interval};
@@ -75,25 +76,51 @@ pub(crate) fn outcomes(model: &Model, plan: &Plan<'_>, numbers: Range<u64>) -> V
     model.session.play(&lesson(plan, numbers))
 }
 
+/// Someone who can be evaluated.
+pub trait Contender {
+    /// The game's name and the board.
+    fn game(&self) -> (&str, Shape);
+
+    /// Plays some games, and hands over a record of each if someone takes it.
+    fn play(&self, lesson: &Lesson<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome>;
+}
+
+impl Contender for Model {
+    fn game(&self) -> (&str, Shape) {
+        (&self.player.game, self.player.shape())
+    }
+
+    fn play(&self, lesson: &Lesson<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
+        match sink {
+            Some(sink) => self.session.record(lesson, sink),
+            None => self.session.play(lesson),
+        }
+    }
+}
+
 /// Plays and counts.
-pub fn evaluate(model: &Model, plan: &Plan<'_>) -> Evaluation {
+pub fn evaluate(contender: &dyn Contender, plan: &Plan<'_>) -> Evaluation {
     let begun = Instant::now();
-    let outcomes = outcomes(model, plan, 0..plan.games);
-    summary(model, plan.seed, &outcomes, begun.elapsed().as_secs_f64())
+    let outcomes = contender.play(&lesson(plan, 0..plan.games), None);
+    let seconds = begun.elapsed().as_secs_f64();
+    summary(contender, plan.seed, &outcomes, seconds)
 }
 
 /// Plays and counts, and writes a record of each game to a file.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn record(model: &Model, plan: &Plan<'_>, path: &Path) -> Result<Evaluation, LabError> {
+pub fn record(
+    contender: &dyn Contender,
+    plan: &Plan<'_>,
+    path: &Path,
+) -> Result<Evaluation, LabError> {
     let begun = Instant::now();
-    let game = (&*model.player.game, model.player.shape());
-    let outcomes = records::write(path, game, |sink| {
-        model.session.record(&lesson(plan, 0..plan.games), sink)
+    let outcomes = records::write(path, contender.game(), |sink| {
+        contender.play(&lesson(plan, 0..plan.games), Some(sink))
     })?;
     let seconds = begun.elapsed().as_secs_f64();
-    Ok(summary(model, plan.seed, &outcomes, seconds))
+    Ok(summary(contender, plan.seed, &outcomes, seconds))
 }
 
 fn lesson<'a>(plan: &Plan<'a>, numbers: Range<u64>) -> Lesson<'a> {
@@ -107,7 +134,13 @@ fn lesson<'a>(plan: &Plan<'a>, numbers: Range<u64>) -> Lesson<'a> {
 }
 
 /// The figures of games that were played.
-pub(crate) fn summary(model: &Model, seed: u64, outcomes: &[Outcome], seconds: f64) -> Evaluation {
+pub(crate) fn summary(
+    contender: &dyn Contender,
+    seed: u64,
+    outcomes: &[Outcome],
+    seconds: f64,
+) -> Evaluation {
+    let (game, shape) = contender.game();
     let mut tally = Tally {
         seconds,
         ..Tally::default()
@@ -127,8 +160,8 @@ pub(crate) fn summary(model: &Model, seed: u64, outcomes: &[Outcome], seconds: f
         end: tally.end(tile),
     };
     Evaluation {
-        game: model.player.game.clone(),
-        board: model.player.shape().to_string(),
+        game: game.to_owned(),
+        board: shape.to_string(),
         games: tally.games,
         seed,
         search: "1ply",

@@ -6,6 +6,7 @@
 //! machine. Libraries return typed errors and print nothing.
 
 pub mod analyze;
+pub mod baseline;
 pub mod bench;
 pub mod compare;
 mod disk;

@@ -399,6 +399,39 @@ pub(crate) fn available_memory() -> u64 {
     system.available_memory().min(limit)
 }
 
+/// Plays the games of an evaluation, each thread with a policy of its own, and hands over a record of each if someone takes
+/// it.
+pub(crate) fn play_games<G: Game, P: Policy<G>>(
+    game: &G,
+    lesson: &Lesson<'_>,
+    policy: impl Fn() -> P + Sync,
+    sink: Option<Sink<'_>>,
+) -> Vec<Outcome> {
+    fn with<G: Game, P: Policy<G>, L: Learner<G>>(
+        game: &G,
+        lesson: &Lesson<'_>,
+        player: impl Fn() -> (P, L) + Sync,
+    ) -> Vec<Outcome> {
+        share(lesson.threads, lesson.numbers.clone(), lesson.stop, || {
+            let (mut policy, mut watcher) = player();
+            move |number| {
+                let mut rng = game_rng(lesson.seed ^ EVALUATION, number);
+                let outcome = play(game, &mut policy, &mut watcher, &mut rng);
+                (lesson.seen)(&outcome);
+                outcome
+            }
+        })
+    }
+    match sink {
+        None => with(game, lesson, || (policy(), Watch)),
+        // Compiled once for each game, and not for each network: writing takes longer than choosing.
+        Some(sink) => with(game, lesson, || {
+            let policy: Box<dyn Policy<G> + '_> = Box::new(policy());
+            (policy, Recorder::new(*game, sink))
+        }),
+    }
+}
+
 struct Rig<G: Game, V: Viewpoint<G>> {
     game: G,
     network: V::Network,
@@ -412,27 +445,6 @@ impl<G: Game, V: Viewpoint<G>> Rig<G, V> {
             Ties::Random => play::Ties::Random,
         };
         Greedy::new(&self.network, ties)
-    }
-
-    /// Plays games of an evaluation, each thread with someone who watches.
-    fn play_with<L: Learner<G>>(
-        &self,
-        lesson: &Lesson<'_>,
-        watcher: impl Fn() -> L + Sync,
-    ) -> Vec<Outcome> {
-        share(lesson.threads, lesson.numbers.clone(), lesson.stop, || {
-            let (mut policy, mut watcher) = (self.policy(), watcher());
-            move |number| {
-                let outcome = play(
-                    &self.game,
-                    &mut policy,
-                    &mut watcher,
-                    &mut game_rng(lesson.seed ^ EVALUATION, number),
-                );
-                (lesson.seen)(&outcome);
-                outcome
-            }
-        })
     }
 
     fn learn_with<'s, L: Learner<G> + 's>(
@@ -487,11 +499,11 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
     }
 
     fn play(&self, lesson: &Lesson<'_>) -> Vec<Outcome> {
-        self.play_with(lesson, || Watch)
+        play_games(&self.game, lesson, || self.policy(), None)
     }
 
     fn record(&self, lesson: &Lesson<'_>, sink: Sink<'_>) -> Vec<Outcome> {
-        self.play_with(lesson, || Recorder::new(self.game, sink))
+        play_games(&self.game, lesson, || self.policy(), Some(sink))
     }
 
     fn judge(&self, tiles: &[u8], luck: Luck) -> Option<(Vec<Worth>, Option<Direction>)> {

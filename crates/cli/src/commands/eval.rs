@@ -3,8 +3,11 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use afterstate_lab::evaluate::{Evaluation, Plan, evaluate, record};
+use afterstate_lab::baseline::Baseline;
+use afterstate_lab::evaluate::{Contender, Evaluation, Plan, evaluate, record};
 use afterstate_lab::model::Model;
+use afterstate_lab::recipe::parse_board;
+use afterstate_lab::registry;
 use afterstate_lab::run::Gaps;
 use afterstate_lab::solve::{Comparison, Images, Measure, Solution, measure};
 
@@ -18,14 +21,14 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     if let Some(solution) = &args.against {
         return against(args, solution);
     }
-    let model = Model::open(&args.model)?;
+    let (contender, who) = contender(args)?;
     interrupt::listen()?;
     let progress = Progress::new(args.play.games, 0);
     let seen = |outcome: &_| progress.game(outcome);
     let plan = plan(&args.play, &seen);
     let evaluation = match &args.records {
-        Some(path) => record(&model, &plan, path),
-        None => Ok(evaluate(&model, &plan)),
+        Some(path) => record(&*contender, &plan, path),
+        None => Ok(evaluate(&*contender, &plan)),
     };
     progress.finish();
     let evaluation = evaluation?;
@@ -35,12 +38,32 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     if args.play.json {
         return print_json(&evaluation);
     }
-    let (path, game) = (shown(&model.path), model.game());
-    print(format!(
-        "{path}: {game}, trained for {} games\n\n{}",
-        grouped(model.episodes as f64),
-        table(&evaluation)
-    ))
+    print(format!("{who}\n\n{}", table(&evaluation)))
+}
+
+/// Who is to be evaluated, and who that is in words.
+fn contender(args: &EvalArgs) -> anyhow::Result<(Box<dyn Contender>, String)> {
+    let name = args.model.to_string_lossy();
+    let game = args.game.as_deref().unwrap_or("2048");
+    let (rows, cols) = parse_board(args.board.as_deref().unwrap_or("4x4"))?;
+    let shape = registry::shape(rows, cols)?;
+    if let Some(player) = Baseline::named(&name, game, shape)? {
+        return Ok((Box::new(player), format!("{name}: {game} on {shape}")));
+    }
+    if args.game.is_some() || args.board.is_some() {
+        anyhow::bail!(
+            "a model knows its game and its board: --game and --board are for {} alone",
+            Baseline::NAMES.join(" and ")
+        );
+    }
+    let model = Model::open(&args.model)?;
+    let who = format!(
+        "{}: {}, trained for {} games",
+        shown(&model.path),
+        model.game(),
+        grouped(model.episodes as f64)
+    );
+    Ok((Box::new(model), who))
 }
 
 /// Compares a player with the best one.

@@ -34,7 +34,7 @@ fn every_command_is_listed_works_and_has_examples() {
     let lab = Lab::new();
     let listed = commands(&help(&lab, ""));
     for name in [
-        "train", "eval", "compare", "analyze", "solve", "plot", "recipes", "bench",
+        "train", "eval", "compare", "analyze", "solve", "judge", "plot", "recipes", "bench",
     ] {
         assert!(
             listed.iter().any(|found| found == name),

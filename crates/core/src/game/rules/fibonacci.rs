@@ -15,7 +15,7 @@ pub enum Fibonacci {
 }
 
 impl Fibonacci {
-    /// The largest tile index of any board: 3,524,578, more than the sum of any board that was ever seen. Two tiles
+    /// The largest tile index of any board: 2,178,309, more than any game was ever seen to reach. Two tiles
     /// that would make a larger one do not merge.
     pub const LARGEST: u8 = 31;
 

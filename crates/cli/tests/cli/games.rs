@@ -1,0 +1,127 @@
+//! Every command with games other than 2048: none of them knows a game by its name.
+
+use crate::common::Lab;
+
+#[test]
+fn every_game_is_trained_evaluated_and_analyzed() {
+    let lab = Lab::new();
+    for (game, board, more) in [
+        ("threes", "1,2,3,0/6,12,0,0/0,0,0,0/0,0,0,1", ""),
+        (
+            "threes-hint",
+            "1,2,3,0/6,12,0,0/0,0,0,0/0,0,0,1+3",
+            "--set hint=true",
+        ),
+        (
+            "threes-original",
+            "48,2,3,0/6,12,0,0/0,0,0,0/0,0,0,1+bonus",
+            "",
+        ),
+        ("2584", "1,2,3,5/8,13,0,0/0,0,0,0/0,0,0,1", ""),
+        ("2584-three", "1,2,3,5/8,13,2584,0/0,0,0,0/0,0,0,1", ""),
+    ] {
+        let args = format!(
+            "train --game {game} --set tuples=0123 --episodes 300 --threads 1 --out {game} {more}"
+        );
+        lab.run(&args).succeeds();
+        let eval = format!("eval {game} --games 50 --json");
+        let first = lab.run(&eval).json();
+        assert_eq!(first["game"], game);
+        assert!(first["mean"].as_f64() > Some(50.0), "{first}");
+        // Trained on, it plays as if it had never stopped.
+        lab.run(&format!("train --resume {game} --episodes 400"))
+            .succeeds();
+        let analysis = lab
+            .run_with(&format!("analyze --model {game} --json"), board)
+            .json();
+        assert!(analysis["best"].is_string(), "{analysis}");
+        let compare = lab
+            .run(&format!("compare {game} {game} --games 20 --json"))
+            .json();
+        assert_eq!(compare["difference"], 0.0);
+        lab.run(&format!("plot {game}")).succeeds();
+    }
+    lab.refuses(
+        "analyze 1,2,3,0/0,0,0,0/0,0,0,0/0,0,0,0 --model threes-hint",
+        &["next tile is missing", "+2"],
+    );
+    lab.refuses(
+        "analyze 1,2,3,0/0,0,0,0/0,0,0,0/0,0,0,0+2 --model threes",
+        &["does not show"],
+    );
+    lab.refuses(
+        "analyze 1,2,4,0/0,0,0,0/0,0,0,0/0,0,0,0 --model threes",
+        &["4 in row 1", "1, 2, 3, 6"],
+    );
+}
+
+#[test]
+fn small_boards_of_every_game_are_solved_and_measured_against() {
+    let lab = Lab::new();
+    let json = lab
+        .run("solve --game threes --board 2x3 --min-avg-max --out s --json")
+        .json();
+    // Found by an independent program in another language, too.
+    let found = json["expected_score"].as_f64().unwrap();
+    assert!((found - 455.965_664_506_50).abs() < 5e-12, "{found}");
+    assert_eq!(json["states"], 225_779);
+    assert_eq!(
+        (&json["min_score"], &json["max_score"]),
+        (&276.0.into(), &1092.0.into())
+    );
+    // `b 0 0 0 0 1 0 +2` of the course: left, up and right.
+    let analysis = lab.run("analyze 0,0,0/0,1,0+2 --solution s --json").json();
+    let legal = |k: usize| analysis["moves"][k]["legal"] == true;
+    assert_eq!([0, 1, 2, 3].map(legal), [true, true, false, true]);
+    let turned = |board: &str| {
+        lab.run(&format!("analyze {board} --solution s --json"))
+            .json()
+    };
+    let (one, other) = (turned("1,0,0/0,0,0+2"), turned("0,0,0/0,0,1+2"));
+    assert_eq!(one["moves"][2]["total"], other["moves"][0]["total"]);
+    lab.run(
+        "train --game threes --board 2x3 --set tuples=012345 --episodes 2000 --threads 1 --out run",
+    )
+    .succeeds();
+    let against = lab.run("eval run --against s --json").json();
+    let gap = against["relative_gap"].as_f64().unwrap();
+    assert!(gap > 0.0 && gap < 0.9, "{against}");
+    // What is worked out is what is played: 20,000 games come within four standard errors.
+    let played = lab.run("eval run --games 20000 --json").json();
+    let (mean, exact) = (
+        played["mean"].as_f64().unwrap(),
+        against["expected_score"].as_f64().unwrap(),
+    );
+    let half = (played["mean_ci95"][1].as_f64().unwrap() - mean) * 2.04;
+    assert!((mean - exact).abs() < half, "{mean} and {exact}");
+    let json = lab.run("solve --game 2584 --board 2x3 --json").json();
+    assert!(json["expected_score"].as_f64() > Some(100.0), "{json}");
+    lab.refuses("solve --game threes --board 4x4", &[]);
+    lab.refuses("solve --game 2584 --board 3x3", &[]);
+}
+
+#[test]
+fn what_a_game_does_not_have_is_refused() {
+    let lab = Lab::new();
+    lab.refuses(
+        "train --game threes --set hint=true",
+        &["does not show its next tile", "network.hint"],
+    );
+    lab.refuses(
+        "train --game threes --set value=state",
+        &["values of states", "afterstate"],
+    );
+    lab.refuses(
+        "train --game 2584 --set value=state --set tuples=0123",
+        &["values of states"],
+    );
+    lab.refuses(
+        "train --game chess",
+        &["chess", "2048, threes, threes-hint"],
+    );
+    lab.refuses("eval random --game threes --board 7x7", &["7x7"]);
+    lab.refuses(
+        "eval somewhere --game threes",
+        &["--game", "random and greedy"],
+    );
+}

@@ -1,0 +1,156 @@
+//! `eval --records` and `judge`: games as text, and whether they were by the rules.
+
+use crate::common::Lab;
+
+const GAME: &str = "slide:place@1794770036503|C1E2#L92#D[8]A1#LA1#D[4]31|place@1794770036503\n";
+
+#[test]
+fn recorded_games_pass_and_have_the_same_figures() {
+    let lab = Lab::new();
+    for game in ["2048", "threes", "threes-hint", "threes-original", "2584"] {
+        let eval = format!("eval greedy --game {game} --games 50 --records games.txt --json");
+        let played = lab.run(&eval).json();
+        let judged = lab
+            .run(&format!("judge games.txt --game {game} --json"))
+            .json();
+        assert_eq!(judged["passed"], true, "{judged}");
+        assert_eq!(judged["episodes"], 50);
+        assert_eq!(judged["unfinished"], 0);
+        assert_eq!(judged["mean"], played["mean"]);
+        assert_eq!(judged["max"], played["max"]);
+        assert_eq!(judged["faults"].as_array().map(Vec::len), Some(0));
+        assert_eq!(judged["tests"][0]["name"], "cells of new tiles");
+    }
+    // 2584's games are none of 2048's.
+    let other = lab.run("judge games.txt --json").ends_with(1);
+    assert!(
+        other.stdout.contains("\"passed\": false"),
+        "{}",
+        other.stdout
+    );
+    assert!(other.stderr.contains("in the records"), "{}", other.stderr);
+    assert_eq!(lab.names("."), ["games.txt"]);
+}
+
+#[test]
+fn a_verdict_is_told() {
+    let lab = Lab::new();
+    lab.write("games.txt", GAME);
+    let text = lab.run("judge games.txt").succeeds().stdout;
+    for words in [
+        "mean = 12",
+        "passed: 1 episodes",
+        "Assessment: 0.0 points",
+        "1 of the games end before",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    let slow = GAME.replace("|place@1794770036503", "|place@1794770037503");
+    lab.write("slow.txt", slow);
+    let text = lab
+        .run("judge slow.txt --min-speed 100")
+        .ends_with(1)
+        .stdout;
+    assert!(
+        text.contains("4 moves a second, expected at least 100"),
+        "{text}"
+    );
+}
+
+/// Each forgery with the words that name it.
+#[test]
+fn forgeries_are_named_with_their_place() {
+    let lab = Lab::new();
+    for (from, to, words) in [
+        (
+            "#D[8]",
+            "#D[4]",
+            [
+                "line 2, action 5, column 35",
+                "a reward of 4, but the action earns 8",
+            ],
+        ),
+        (
+            "#D[8]",
+            "#D",
+            ["line 2, action 5, column 35", "a reward of 0"],
+        ),
+        (
+            "E2#L",
+            "E2#D",
+            [
+                "line 2, action 3, column 31",
+                "a slide down changes nothing",
+            ],
+        ),
+        (
+            "E2#L",
+            "C2#L",
+            ["line 2, action 2", "cell 12, which is taken"],
+        ),
+        (
+            "E2#L",
+            "E3#L",
+            ["line 2, action 2", "index 3, but what can come now is 1, 2"],
+        ),
+        (
+            "E2#L",
+            "#L#L",
+            ["line 2, action 2", "a slide where a new tile is due"],
+        ),
+        (
+            "#L92",
+            "A192",
+            ["line 2, action 3", "a new tile where a slide is due"],
+        ),
+        (
+            "31|place@1794770036503",
+            "31",
+            ["line 2", "found the end of the line"],
+        ),
+        (
+            "31|place@1794770036503",
+            "31|place@1794770036502",
+            ["line 2", "before it was opened"],
+        ),
+        ("C1E2", "C1", ["line 2", "a slide where a new tile is due"]),
+        ("#L92", "#X92", ["line 2", "expected U, R, D or L"]),
+    ] {
+        let forged = GAME.replacen(from, to, 1);
+        assert_ne!(forged, GAME, "{from}");
+        lab.write("games.txt", format!("{GAME}{forged}"));
+        let done = lab.run("judge games.txt").ends_with(1);
+        for word in words {
+            assert!(done.stdout.contains(word), "{word} in {}", done.stdout);
+        }
+        assert!(
+            done.stdout.contains("FAILED: 1 episodes by the rules"),
+            "{}",
+            done.stdout
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_judged_is_refused() {
+    let lab = Lab::new();
+    lab.write("empty.txt", "");
+    lab.write("games.txt", GAME);
+    lab.refuses("judge nothing.txt", &["nothing.txt"]);
+    lab.refuses("judge empty.txt", &["empty.txt", "no records"]);
+    lab.refuses("judge .", &["cannot read"]);
+    lab.refuses("judge games.txt --game chess", &["chess", "threes", "2584"]);
+    lab.refuses("judge games.txt --board 9x9", &["9x9", "2x2 to 5x5"]);
+    lab.refuses("eval random --game chess", &["chess", "2048"]);
+    lab.refuses(
+        "eval random --records no/such/folder.txt",
+        &["no/such/folder.txt"],
+    );
+    // Lines of anything at all are faults, not crashes.
+    lab.write(
+        "noise.txt",
+        (0..=255).cycle().take(100_000).collect::<Vec<u8>>(),
+    );
+    let done = lab.run("judge noise.txt").ends_with(1);
+    assert!(done.stdout.contains("FAILED"), "{}", done.stdout);
+}
