@@ -127,7 +127,8 @@ pub struct EvalArgs {
     /// the same but for moves that are worth exactly the same to it
     #[arg(long, requires = "against")]
     pub fast: bool,
-    /// Keep the figures in the run folder's gaps.csv, one line for each number of games it was trained for
+    /// Keep the figures in the run folder's gaps.csv, one line for each number of games it was trained
+    /// for; its column `images` says `all`, or `one` with --fast
     #[arg(long, requires = "against")]
     pub keep: bool,
     #[command(flatten)]

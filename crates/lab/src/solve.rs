@@ -26,7 +26,8 @@ use afterstate::game::{Game, Shape};
 use afterstate::solve::{Aim, Chance, Code, Ending, Goal, Packed, Solver};
 use serde::Serialize;
 
-pub use against::{Comparison, Images, Measure, measure};
+pub use crate::run::Images;
+pub use against::{Comparison, Measure, measure};
 pub use error::{FileError, SolveError};
 pub use layers::Layers;
 pub use solution::{About, Solution, Target};

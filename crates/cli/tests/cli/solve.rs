@@ -320,7 +320,7 @@ fn gaps_are_kept_and_drawn() {
     let kept = lab.text("run/gaps.csv");
     let lines: Vec<&str> = kept.lines().collect();
     let header = "games,expected_score,optimum,gap,relative_gap,optimal_moves,mean_regret,moves";
-    assert_eq!(lines[0], header);
+    assert_eq!(lines[0], format!("{header},images"));
     assert_eq!(lines.len(), 3, "a line for each number of games: {kept}");
     let figures: Vec<&str> = lines[1].split(',').collect();
     assert_eq!(figures[0], "50");
@@ -328,6 +328,9 @@ fn gaps_are_kept_and_drawn() {
         near(&first[name], figure.parse().expect("a number"), 1e-12);
     }
     assert!(lines[2].starts_with("400,"), "{kept}");
+    assert!(lines[1].ends_with(",all"), "{kept}");
+    lab.run("eval run --against s --fast --keep").succeeds();
+    assert!(lab.text("run/gaps.csv").ends_with(",one\n"), "{kept}");
 
     let done = lab.run("plot run").succeeds();
     assert_eq!(done.stdout.lines().count(), 8, "{}", done.stdout);

@@ -24,7 +24,7 @@ use crate::LabError;
 use crate::error::game_on;
 use crate::model::Model;
 use crate::registry::{Chooser, OnGame, on_game};
-use crate::run::Measurement;
+use crate::run::{Images, Measurement};
 use crate::share::threads;
 
 /// Who is measured, and how.
@@ -41,17 +41,6 @@ pub struct Measure<'a> {
     pub seen: &'a (dyn Fn(f64, u64) + Sync),
     /// Asked now and then.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-}
-
-/// Which of the images of a board stand for themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Images {
-    /// Each of them: the figures are of the player as it plays.
-    All,
-    /// One of them for all: the figures are of a player that turns every board to this image first. Networks with
-    /// symmetries differ from it where equal moves are settled by their directions.
-    One,
 }
 
 /// A player beside the best one; the JSON of `eval --against --json`. Nothing here is sampled.
@@ -106,6 +95,7 @@ impl Comparison {
             optimal_moves: self.optimal_moves,
             mean_regret: self.mean_regret,
             moves: self.moves,
+            images: Some(self.images),
         }
     }
 }
