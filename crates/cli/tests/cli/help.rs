@@ -75,6 +75,24 @@ fn every_command_is_listed_works_and_has_examples() {
     }
 }
 
+/// A line that was broken by hand and is too long is broken again, and leaves a word alone.
+#[test]
+fn no_line_of_help_is_broken_twice() {
+    let lab = Lab::new();
+    let names = [vec![String::new()], commands(&help(&lab, ""))].concat();
+    for name in names {
+        let text = help(&lab, &name);
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            let next = lines.get(number + 1).unwrap_or(&"").trim_end();
+            let after = lines.get(number + 2).unwrap_or(&"").trim_end();
+            let lonely = line.len() > 80 && next.len() < 50 && after.len() > 80;
+            assert!(!lonely, "{name} --help:\n{line}\n{next}\n{after}");
+            assert!(line.chars().count() <= 100, "{name} --help: {line}");
+        }
+    }
+}
+
 #[test]
 fn every_option_of_the_design_is_there() {
     let lab = Lab::new();

@@ -247,6 +247,8 @@ fn ctrl_c_during_eval_reports_what_was_played() {
     let json: serde_json::Value = serde_json::from_str(&done.stdout).expect("a document");
     let games = json["games"].as_u64().expect("games");
     assert!(games > 0 && games < 10_000_000, "{games}");
+    let told = "stopped by Ctrl-C: these are the figures of ";
+    assert!(done.stderr.contains(told), "{}", done.stderr);
 }
 
 #[test]
