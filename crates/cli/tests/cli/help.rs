@@ -84,10 +84,14 @@ fn no_line_of_help_is_broken_twice() {
         let text = help(&lab, &name);
         let lines: Vec<&str> = text.lines().collect();
         for (number, line) in lines.iter().enumerate() {
-            let next = lines.get(number + 1).unwrap_or(&"").trim_end();
-            let after = lines.get(number + 2).unwrap_or(&"").trim_end();
-            let lonely = line.len() > 80 && next.len() < 50 && after.len() > 80;
-            assert!(!lonely, "{name} --help:\n{line}\n{next}\n{after}");
+            let [next, after] = [1, 2].map(|more| *lines.get(number + more).unwrap_or(&""));
+            let indent = |line: &str| line.len() - line.trim_start().len();
+            let paragraph = indent(line) == indent(next) && indent(next) == indent(after);
+            let lonely = line.len() > 80 && (1..50).contains(&next.len()) && after.len() > 50;
+            assert!(
+                !(paragraph && lonely),
+                "{name} --help:\n{line}\n{next}\n{after}"
+            );
             assert!(line.chars().count() <= 100, "{name} --help: {line}");
         }
     }
