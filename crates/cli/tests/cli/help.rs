@@ -85,8 +85,9 @@ fn no_line_of_help_is_broken_twice() {
         let lines: Vec<&str> = text.lines().collect();
         for (number, line) in lines.iter().enumerate() {
             let [next, after] = [1, 2].map(|more| *lines.get(number + more).unwrap_or(&""));
-            let indent = |line: &str| line.len() - line.trim_start().len();
-            let paragraph = indent(line) == indent(next) && indent(next) == indent(after);
+            let paragraph = [line, next, after]
+                .iter()
+                .all(|line| !line.starts_with(' '));
             let lonely = line.len() > 80 && (1..50).contains(&next.len()) && after.len() > 50;
             assert!(
                 !(paragraph && lonely),
