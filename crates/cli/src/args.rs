@@ -72,17 +72,17 @@ pub struct TrainArgs {
     /// The game to learn
     #[arg(long)]
     pub game: Option<String>,
-    /// Rows and columns of its board, from 2x2 to 5x5
+    /// Rows and columns of its board, each from 2 to 5
     #[arg(long, value_name = "RxC")]
     pub board: Option<String>,
     /// Games to train for
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_COUNT))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(..=MAX_COUNT))]
     pub episodes: Option<u64>,
     /// Threads that play at once; 0 means one for each core
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub threads: Option<usize>,
     /// The seed: with one thread, the same seed gives the same model
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(..=MAX_COUNT))]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(..=MAX_COUNT))]
     pub seed: Option<u64>,
     /// The run folder to make [default: runs/ and the recipe's name]
     #[arg(long, value_name = "DIR")]
@@ -96,13 +96,18 @@ pub struct TrainArgs {
 #[derive(Debug, clap::Args)]
 pub struct GamesArgs {
     /// Games to play
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub games: u64,
     /// Threads that play at once; 0 means one for each core. The figures do not depend on it
-    #[arg(long, value_name = "T", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(long, value_name = "T", allow_negative_numbers = true, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     pub threads: u16,
     /// The seed of the games
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "S",
+        allow_negative_numbers = true,
+        default_value_t = 1
+    )]
     pub seed: u64,
     /// Print one JSON document and nothing else
     #[arg(long)]
@@ -114,13 +119,12 @@ pub struct GamesArgs {
 #[command(after_help = "Examples:
   afterstate eval runs/quick
   afterstate eval runs/quick/model.safetensors --games 10000 --seed 7 --json
-  afterstate eval random --game threes --games 100000  who knows nothing, to compare with
-  afterstate eval runs/quick --records games.txt       keep the games, for `afterstate judge`
-  afterstate eval runs/small --against 2x3.solution    how far from perfect? See `afterstate solve`
-  afterstate eval runs/small --against 2x3.solution --keep    for `afterstate plot`, after each training
+  afterstate eval random --game threes --games 100000         who knows nothing
+  afterstate eval runs/quick --records games.txt              for `afterstate judge`
+  afterstate eval runs/small --against 2x3.solution           how far from perfect?
+  afterstate eval runs/small --against 2x3.solution --keep    the same, for `afterstate plot`
 
-With --against no game is played. The chance of every position that the player comes to is worked out,
-so that its expected score is exact, as the best one is.")]
+With --against no game is played. The chance of every position that the player comes to is worked out, so that its expected score is exact, as the best one is, which `afterstate solve` has found.")]
 pub struct EvalArgs {
     /// A model file or a run folder; or `random` or `greedy`, players that know nothing, to compare with
     pub model: PathBuf,
@@ -137,7 +141,8 @@ pub struct EvalArgs {
     /// the same but for moves that are worth exactly the same to it
     #[arg(long, requires = "against")]
     pub fast: bool,
-    /// Keep the figures in the run folder's gaps.csv, one line for each number of games it was trained for
+    /// Keep the figures in the run folder's gaps.csv, one line for each number of games it was trained
+    /// for; its column `images` says `all`, or `one` with --fast
     #[arg(long, requires = "against")]
     pub keep: bool,
     /// Write a record of every game to this file, a line each, as `afterstate judge` reads them
@@ -195,8 +200,7 @@ pub struct CompareArgs {
   afterstate analyze 2,0,0/0,4,0 --solution 2x3.solution      exact values, see `afterstate solve`
   afterstate analyze --batch --solution 2x3.solution < boards.txt
 
-With --batch a line that is no board, or not in the solution, is answered by an object with `error`; the
-others are answered all the same, and the exit status is 2 at the end.")]
+With --batch a line that is no board, or not in the solution, is answered by an object with `error`; the others are answered all the same, and the exit status is 2 at the end.")]
 pub struct AnalyzeArgs {
     /// Tile values by rows: commas between cells, slashes between rows, 0 for an empty cell
     #[arg(required_unless_present = "batch", conflicts_with = "batch")]
@@ -224,31 +228,34 @@ pub struct AnalyzeArgs {
   afterstate solve --board 2x2 --min-avg-max           the worst and the best luck, too
   afterstate solve --board 3x4 --target 16             a large board, up to a small tile
 
-Positions are those in which the player is to move, or the game is over. With --target the whole game is
-solved if it is sure to fit into memory; otherwise the game that ends with the target, and the report says
-so. 3x3 takes a minute or two and 1.5 GiB. What does not fit into memory is refused. Ctrl-C stops, and leaves no
-file.")]
+Positions are those in which the player is to move, or the game is over. With --target the whole game is solved if it is sure to fit into memory; otherwise the game that ends with the target, and the report says so. 3x3 takes a minute or two and 1.5 GiB. What does not fit into memory is refused. Ctrl-C stops, and leaves no file.")]
 pub struct SolveArgs {
     /// The game to solve
     #[arg(long, default_value = "2048")]
     pub game: String,
-    /// Rows and columns of its board, up to 16 cells
+    /// Rows and columns of its board, each from 2 to 5, up to 16 cells
     #[arg(long, value_name = "RxC")]
     pub board: String,
     /// Find the probability of this tile under the best play for it
-    #[arg(long, value_name = "TILE")]
+    #[arg(long, value_name = "TILE", allow_negative_numbers = true)]
     pub target: Option<u64>,
     /// What a reward one move later counts, from 0 to 1
-    #[arg(long, value_name = "D", default_value_t = 1.0)]
+    #[arg(
+        long,
+        value_name = "D",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
     pub discount: f64,
-    /// Find the score if always the worst, and always the best, new tile comes, too
+    /// Find the score, and the chance of the target, if always the worst, and always the best, new tile
+    /// comes, too
     #[arg(long)]
     pub min_avg_max: bool,
     /// Keep the value of every position in this file
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Threads that work at once; 0 means one for each core. The values do not depend on it
-    #[arg(long, value_name = "T", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(long, value_name = "T", allow_negative_numbers = true, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     pub threads: u16,
     /// Print one JSON document and nothing else
     #[arg(long)]
@@ -261,7 +268,7 @@ pub struct SolveArgs {
   afterstate plot runs/quick                              into runs/quick/plots
   afterstate plot runs/quick runs/td-4x6 --out compared   several runs in one picture
 
-Runs that `eval --against --keep` has measured also get a picture of their optimality gap.")]
+Runs that `eval --against --keep` has measured also get a picture of their optimality gap; those it has not are left out of it, and named.")]
 pub struct PlotArgs {
     /// Run folders
     #[arg(required = true, value_name = "RUN")]
@@ -292,18 +299,18 @@ A network may slow down as it learns, so every figure says after how many games 
 Ctrl-C ends with the rows that are finished.")]
 pub struct BenchArgs {
     /// Time for all rows together: half of it trains the networks, half is measured
-    #[arg(long, value_name = "S", default_value = "30", value_parser = seconds)]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, default_value = "30", value_parser = seconds)]
     pub seconds: Duration,
     /// Train each network for exactly N games before it is measured, however long that takes: 20000,
     /// as in our published figures, are far more than half a minute allows
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub games: Option<u64>,
     /// Measure this row, or all rows of a network; may be given several times. There are 4x6 play,
     /// 4x6 td, 4x6 tc, 8x6 td, state-6 (the main ones), 5x6 td, 6x6 td, 8x4 td
     #[arg(long, value_name = "NAME")]
     pub network: Vec<String>,
     /// How many threads "all" are [default: one for each core, as 0]
-    #[arg(long, value_name = "T", value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(0..=1024))]
     pub threads: Option<u16>,
     /// Print one JSON document and nothing else
     #[arg(long)]

@@ -21,6 +21,11 @@ pub fn note(text: &str) {
     }
 }
 
+/// Tells everyone what is not as asked for, on standard error; nothing stops where that cannot be written.
+pub fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", harmless(text));
+}
+
 /// Prints one JSON document.
 pub fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
     print(serde_json::to_string_pretty(document)? + "\n")

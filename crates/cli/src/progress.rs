@@ -1,12 +1,13 @@
 //! Progress on standard error: a bar on a terminal, a plain line now and then elsewhere.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use afterstate::tally::Outcome;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::output::{grouped, percent, print, speed};
 
@@ -17,6 +18,16 @@ const REFRESH: Duration = Duration::from_millis(200);
 /// How often a plain line is printed, and how soon the first one.
 const PLAIN_LINE: Duration = Duration::from_secs(10);
 const FIRST_LINE: Duration = Duration::from_secs(1);
+
+/// The time that is left, to stand behind something else; nothing as long as it is not known.
+fn left(eta: Duration, short: bool) -> String {
+    let eta = Duration::from_secs(eta.as_secs());
+    match HumanDuration(eta) {
+        _ if eta.is_zero() => String::new(),
+        eta if short => format!(", {eta:#} left"),
+        eta => format!(", {eta} left"),
+    }
+}
 
 /// A bar of this length, and whether there is no terminal to show it on.
 fn bar(length: u64, template: &str) -> (ProgressBar, bool) {
@@ -32,6 +43,13 @@ fn bar(length: u64, template: &str) -> (ProgressBar, bool) {
     bar.set_style(
         style
             .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .with_key(
+                "left",
+                |state: &ProgressState, text: &mut dyn fmt::Write| {
+                    // Writing to a string cannot fail.
+                    let _ = text.write_str(&left(state.eta(), true));
+                },
+            )
             .progress_chars("=> "),
     );
     bar.set_message("starting");
@@ -60,7 +78,7 @@ impl Progress {
     pub fn new(games: u64, done: u64) -> Self {
         let (bar, plain) = bar(
             games,
-            "{elapsed_precise} [{wide_bar}] {human_pos}/{human_len} games, {msg}, {eta} left",
+            "{elapsed_precise} [{wide_bar}] {human_pos}/{human_len} games, {msg}{left}",
         );
         bar.set_position(done);
         bar.reset_eta();
@@ -98,12 +116,12 @@ impl Progress {
         if self.plain && now >= recent.line {
             recent.line = now + PLAIN_LINE;
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-            let left = indicatif::HumanDuration(self.bar.eta());
+            let left = left(self.bar.eta(), false);
             let message = recent.message();
             // Standard error that cannot be written stops no training.
             let _ = writeln!(
                 io::stderr(),
-                "{}/{} games, {message}, {left} left",
+                "{}/{} games, {message}{left}",
                 grouped(done as f64),
                 grouped(all as f64)
             );
@@ -200,10 +218,7 @@ struct Part {
 impl Parts {
     /// Nothing is done yet.
     pub fn new() -> Self {
-        let (bar, plain) = bar(
-            STEPS as u64,
-            "{elapsed_precise} [{wide_bar}] {msg}, {eta} left",
-        );
+        let (bar, plain) = bar(STEPS as u64, "{elapsed_precise} [{wide_bar}] {msg}{left}");
         let at = Mutex::new(Part {
             doing: "",
             line: Instant::now() + FIRST_LINE,
@@ -225,15 +240,29 @@ impl Parts {
         let now = Instant::now();
         if self.plain && now >= at.line {
             at.line = now + PLAIN_LINE;
-            let left = indicatif::HumanDuration(self.bar.eta());
+            let left = left(self.bar.eta(), false);
             let share = percent(done);
             // Standard error that cannot be written stops no work.
-            let _ = writeln!(io::stderr(), "{message}, {share}, {left} left");
+            let _ = writeln!(io::stderr(), "{message}, {share}{left}");
         }
     }
 
     /// Takes the bar away.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_told_once_it_is_known() {
+        for unknown in [Duration::ZERO, Duration::from_millis(900)] {
+            assert_eq!(left(unknown, true) + &left(unknown, false), "");
+        }
+        assert_eq!(left(Duration::from_millis(5400), true), ", 5s left");
+        assert_eq!(left(Duration::from_secs(5), false), ", 5 seconds left");
     }
 }

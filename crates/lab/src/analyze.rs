@@ -10,13 +10,35 @@ use crate::registry;
 /// Every move of a board, worth numbers of type `V`; the JSON of `analyze --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis<V> {
+    /// The game.
+    pub game: String,
+    /// Its board, as in `3x3`.
+    pub board: String,
+    /// What only a solution knows.
+    #[serde(flatten)]
+    pub exact: Option<Exact>,
     /// The best direction for the score; none when the game is over.
     pub best: Option<&'static str>,
-    /// The best direction for the target, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub best_for_target: Option<&'static str>,
     /// Up, right, down and left.
     pub moves: Vec<Move<V>>,
+}
+
+/// The part of an answer that only a solution gives.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Exact {
+    /// What later rewards count.
+    pub discount: f64,
+    /// The tile to reach, if it was solved for one.
+    pub target: Option<u64>,
+    /// The best direction for the target; none when the game is over, or the target out of reach.
+    pub best_for_target: Option<&'static str>,
+}
+
+impl<V> Analysis<V> {
+    /// The best direction for the target, if there is one.
+    pub fn best_for_target(&self) -> Option<&'static str> {
+        self.exact.as_ref()?.best_for_target
+    }
 }
 
 /// One direction.
@@ -99,8 +121,10 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
         )
     };
     Ok(Analysis {
+        game: model.player.game.clone(),
+        board: shape.to_string(),
+        exact: None,
         best: best.map(|direction| direction.name()),
-        best_for_target: None,
         moves: Direction::ALL.map(of).into(),
     })
 }

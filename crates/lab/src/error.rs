@@ -8,7 +8,7 @@ use afterstate::game::Shape;
 use afterstate::ntuple::TupleSetError;
 use thiserror::Error;
 
-use crate::plot::PlotError;
+use crate::plot::{PlotError, thousands};
 use crate::recipe::RecipeError;
 use crate::solve::{FileError, SolveError};
 
@@ -97,6 +97,18 @@ pub enum LabError {
         path: PathBuf,
         /// What is wrong with it.
         source: FileError,
+    },
+    /// A file of ours, but of another kind.
+    #[error("{} is not a usable {wanted}: it is {found}; expected {expected}", path.display())]
+    Kind {
+        /// The file.
+        path: PathBuf,
+        /// The kind that was asked for.
+        wanted: &'static str,
+        /// What it is.
+        found: &'static str,
+        /// What would do.
+        expected: &'static str,
     },
     /// A value of a file's metadata that makes no sense.
     #[error("{}: its metadata says `{key}` = `{found}`; expected {expected}", path.display())]
@@ -217,17 +229,39 @@ fn hint(action: &str, error: &io::Error) -> &'static str {
     }
 }
 
-/// A number of bytes as people read it.
+/// A number of bytes as people read it, with its thousands apart: 1,234.5 GiB.
 pub(crate) fn bytes(n: u64) -> String {
     let (unit, name) = match n {
         0..1_048_576 => (1024.0, "KiB"),
         1_048_576..1_073_741_824 => (1_048_576.0, "MiB"),
         _ => (1_073_741_824.0, "GiB"),
     };
-    format!("{:.1} {name}", n as f64 / unit)
+    let tenths = (n as f64 / unit * 10.0).round() as u64;
+    let (whole, tenth) = (tenths / 10, tenths % 10);
+    format!("{}.{tenth} {name}", thousands(whole as f64))
 }
 
 /// A game on a board, as messages name it: `2048 on 4x4`.
 pub fn game_on(game: &str, shape: Shape) -> String {
     format!("{game} on {shape}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_for_people() {
+        let cases = [
+            (0, "0.0 KiB"),
+            (1_536, "1.5 KiB"),
+            (200 << 20, "200.0 MiB"),
+            (24_159_191_040, "22.5 GiB"),
+            (123_456 << 30, "123,456.0 GiB"),
+            (u64::MAX, "17,179,869,184.0 GiB"),
+        ];
+        for (n, text) in cases {
+            assert_eq!(bytes(n), text);
+        }
+    }
 }

@@ -6,6 +6,11 @@ use afterstate::format::native::{Metadata, NativeError};
 
 use crate::LabError;
 
+/// The key that only solutions have.
+pub(crate) const SOLUTION: &str = "solution";
+/// A key that models and checkpoints have, and solutions have not.
+pub(crate) const TUPLES: &str = "tuples";
+
 /// The metadata of a file.
 pub(crate) struct Fields<'a> {
     metadata: &'a Metadata,

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::LabError;
 use crate::error::game_on;
-use crate::metadata::Fields;
+use crate::metadata::{Fields, SOLUTION, TUPLES};
 use crate::recipe::{Recipe, Rule, Ties, ValueOf, parse_board};
 use crate::registry::{self, Player, Session};
 use crate::run;
@@ -47,6 +47,14 @@ impl Model {
         };
         let saved = Saved::open(&path)?;
         let metadata = saved.metadata();
+        if metadata.contains_key(SOLUTION) {
+            return Err(LabError::Kind {
+                path,
+                wanted: "model",
+                found: "a solution, as `afterstate solve --out` makes them",
+                expected: "a model file or a run folder, as `afterstate train` makes them",
+            });
+        }
         let fields = Fields::new(metadata, &path, |path, error| {
             LabError::model("read", path)(error)
         });
@@ -77,7 +85,7 @@ pub(crate) fn metadata(player: &Player, recipe: &Recipe, episodes: u64) -> Metad
         ("afterstate", VERSION.to_owned()),
         ("game", player.game.clone()),
         ("board", player.shape().to_string()),
-        ("tuples", player.tuples.to_string()),
+        (TUPLES, player.tuples.to_string()),
         ("symmetry", player.tuples.symmetry().to_string()),
         ("value", word(&player.value)),
         ("ties", word(&player.ties)),
@@ -104,7 +112,7 @@ fn player(fields: &Fields<'_>) -> Result<Player, LabError> {
     let symmetry = fields.get("symmetry", "true or false", |text| {
         bool::from_str(text).ok()
     })?;
-    let tuples = text("tuples", "patterns such as 012345")?;
+    let tuples = text(TUPLES, "patterns such as 012345")?;
     let hint = fields.has("hint")
         && fields.get("hint", "true or false", |text| bool::from_str(text).ok())?;
     let tuples = TupleSet::parse(&tuples, registry::shape(rows, cols)?, symmetry)?;

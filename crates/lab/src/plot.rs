@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use afterstate::tally::Tally;
 
 use crate::disk::replace;
+pub(crate) use chart::thousands;
 use letters::Letters;
 
 /// One run as it is drawn: its name and its blocks, in the order they were played.

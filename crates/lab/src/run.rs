@@ -2,7 +2,8 @@
 //!
 //! `recipe.toml` (complete), `blocks.csv` (a row a block), `scores.txt` (a line a game, where asked
 //! for), `checkpoint.safetensors` (all that learning needs to go on), `model.safetensors` (what playing
-//! needs), `gaps.csv` (a line for each time it was measured against a solution, where asked for), `plots/`.
+//! needs), `gaps.csv` (a line for each number of games at which it was measured against a solution, where asked for; its
+//! columns are the fields of [`Measurement`]), `plots/`.
 //!
 //! The logs grow between checkpoints. A checkpoint remembers their lengths, and resuming cuts them
 //! back to it: after a crash they never tell of games that the network has forgotten.
@@ -17,7 +18,7 @@ mod gaps;
 mod log;
 
 pub use curves::{curve_of, draw, title};
-pub use gaps::{Gaps, Measurement};
+pub use gaps::{Gaps, Images, Measurement};
 
 use std::fs::{self, File};
 use std::io;

@@ -26,7 +26,8 @@ use afterstate::game::{Game, Shape};
 use afterstate::solve::{Aim, Chance, Code, Ending, Goal, Packed, Solver};
 use serde::Serialize;
 
-pub use against::{Comparison, Images, Measure, measure};
+pub use crate::run::Images;
+pub use against::{Comparison, Measure, measure};
 pub use error::{FileError, SolveError};
 pub use layers::Layers;
 pub use solution::{About, Solution, Target};
@@ -47,7 +48,7 @@ pub struct Plan<'a> {
     pub target: Option<u64>,
     /// What later rewards count, from 0 to 1.
     pub discount: f64,
-    /// Whether to find the score with the worst and with the best luck, too.
+    /// Whether to find the score, and the chance of the target, with the worst and with the best luck, too.
     pub luck: bool,
     /// Threads that work at once; 0 means one for each core.
     pub threads: usize,
@@ -83,6 +84,10 @@ pub enum Doing {
     Worst,
     /// And if the best ones come.
     Best,
+    /// Whether they come to the target if the worst tiles come.
+    WorstWin,
+    /// And if the best ones come.
+    BestWin,
 }
 
 /// A solved game, and what else was found.
@@ -91,6 +96,8 @@ pub struct Solved {
     pub solution: Solution,
     /// The score from the start with the worst and with the best luck, if asked for.
     pub luck: Option<[f64; 2]>,
+    /// The same of the chance of the target, if there is one.
+    pub lucky_win: Option<[f64; 2]>,
     /// How long it took.
     pub seconds: f64,
 }
@@ -124,6 +131,12 @@ pub struct Report {
     /// The score if the best tiles come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_score: Option<f64>,
+    /// The chance of the target if the worst tiles come, against the best play for it: 0 or 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_win_probability: Option<f64>,
+    /// The same if the best tiles come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_win_probability: Option<f64>,
     /// How long it took.
     pub seconds: f64,
 }
@@ -144,6 +157,8 @@ impl Solved {
             ends_at_target: about.ends_at_target(),
             min_score: self.luck.map(|[min, _]| min),
             max_score: self.luck.map(|[_, max]| max),
+            min_win_probability: self.lucky_win.map(|[min, _]| min),
+            max_win_probability: self.lucky_win.map(|[_, max]| max),
             seconds: self.seconds,
         }
     }
@@ -153,7 +168,7 @@ impl Solved {
 ///
 /// # Errors
 /// When the game is unknown, or too large for the memory there is: at once if that is certain, else as soon
-/// as it shows.
+/// as the states listed so far foretell it.
 pub fn solve(plan: &Plan<'_>) -> Result<Option<Solved>, LabError> {
     if !(0.0..=1.0).contains(&plan.discount) {
         return Err(SolveError::Discount(plan.discount).into());
@@ -223,23 +238,28 @@ impl OnGame for Solve<'_> {
             stop: self.plan.stop,
         };
         let (solver, ending, boards) = self.choose(game, &memory)?;
-        let (layers, states) = list::list(&solver, &work, &memory, |sum, states| {
+        let (layers, states) = list::list(&solver, &work, &memory, &boards, |sum, states| {
             self.tell(Doing::Listing, boards.share(sum), states);
         })?;
-        let valued = |doing, aim| self.value(&solver, &layers, &work, doing, aim);
-        let luck = if self.plan.luck {
-            let (min, _) = valued(Doing::Worst, self.aim(Chance::Worst))?;
-            let (max, _) = valued(Doing::Best, self.aim(Chance::Best))?;
-            Some([min, max])
-        } else {
-            None
+        let valued = |doing, chance, goal| {
+            let aim = Aim { goal, chance };
+            self.value(&solver, &layers, &work, doing, aim)
         };
-        let (expected_score, score) = valued(Doing::Score, self.aim(Chance::Mean))?;
-        let win = self.target.map(|tile| {
-            let goal = Goal::Reach(tile);
-            let chance = Chance::Mean;
-            valued(Doing::Win, Aim { goal, chance })
-        });
+        let (for_score, for_win) = (self.score(), self.target.map(Goal::Reach));
+        // The values of states are only kept of what follows these.
+        let both = |[worst, best]: [Doing; 2], goal| {
+            let (min, _) = valued(worst, Chance::Worst, goal)?;
+            let (max, _) = valued(best, Chance::Best, goal)?;
+            Ok::<_, Stopped>([min, max])
+        };
+        let lucky = |doing, goal: Option<Goal>| {
+            let asked = goal.filter(|_| self.plan.luck);
+            asked.map(|goal| both(doing, goal)).transpose()
+        };
+        let luck = lucky([Doing::Worst, Doing::Best], Some(for_score))?;
+        let lucky_win = lucky([Doing::WorstWin, Doing::BestWin], for_win)?;
+        let (expected_score, score) = valued(Doing::Score, Chance::Mean, for_score)?;
+        let win = for_win.map(|goal| valued(Doing::Win, Chance::Mean, goal));
         let win = win.transpose()?;
         let target = self.target.zip(win.as_ref()).map(|(tile, win)| Target {
             tile,
@@ -265,6 +285,7 @@ impl OnGame for Solve<'_> {
         Ok(Solved {
             solution,
             luck,
+            lucky_win,
             seconds: begun.elapsed().as_secs_f64(),
         })
     }
@@ -306,12 +327,11 @@ impl Solve<'_> {
         }
     }
 
-    /// The score, whoever chooses the new tiles.
-    fn aim(&self, chance: Chance) -> Aim {
-        let goal = Goal::Score {
+    /// What the player wants beside the target.
+    fn score(&self) -> Goal {
+        Goal::Score {
             discount: self.plan.discount,
-        };
-        Aim { goal, chance }
+        }
     }
 
     /// What the start and every state are worth.

@@ -155,7 +155,7 @@ fn table<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
         if analysis.best == Some(m.direction) {
             remark.push_str("  <- best");
         }
-        if analysis.best_for_target == Some(m.direction) {
+        if analysis.best_for_target() == Some(m.direction) {
             remark.push_str("  <- best for the target");
         }
         // Writing to a string cannot fail.

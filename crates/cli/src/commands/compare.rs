@@ -3,7 +3,7 @@
 use afterstate_lab::compare::{Comparison, Side, compare};
 use afterstate_lab::model::Model;
 
-use super::eval::{plan, table};
+use super::eval::{cut_short, plan, table};
 use super::shown;
 use crate::args::CompareArgs;
 use crate::interrupt;
@@ -17,6 +17,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let comparison = compare(&a, &b, &plan(&args.play, &|outcome| progress.game(outcome)));
     progress.finish();
     let comparison = comparison?;
+    cut_short(comparison.a.games, args.play.games);
     if args.play.json {
         return print_json(&comparison);
     }

@@ -14,7 +14,7 @@ use afterstate_lab::solve::{Comparison, Images, Measure, Solution, measure};
 use super::shown;
 use crate::args::{EvalArgs, GamesArgs};
 use crate::interrupt;
-use crate::output::{grouped, interval, note, percent, print, print_json, speed};
+use crate::output::{grouped, interval, note, percent, print, print_json, speed, tell};
 use crate::progress::{Parts, Progress};
 
 pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
@@ -32,6 +32,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     };
     progress.finish();
     let evaluation = evaluation?;
+    cut_short(evaluation.games, args.play.games);
     if let Some(path) = &args.records {
         note(&format!("records are in {}", shown(path)));
     }
@@ -78,12 +79,13 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         solution: &solution,
         images: if args.fast { Images::One } else { Images::All },
         threads: args.play.threads.into(),
+        memory: None,
         seen: &|done, states| parts.show("walking", done, states),
         stop: &interrupt::asked,
     });
     parts.finish();
     let Some(comparison) = measured? else {
-        note("stopped: nothing was measured");
+        tell("stopped by Ctrl-C: nothing was measured");
         return Ok(());
     };
     if args.play.json {
@@ -136,6 +138,16 @@ fn beside_the_best(comparison: &Comparison) -> String {
     row("positions", format!("{states} that it may come to{turned}"));
     row("seconds", format!("{:.1}", c.seconds));
     text
+}
+
+/// Says so if Ctrl-C left some of the games unplayed.
+pub fn cut_short(played: u64, asked_for: u64) {
+    if interrupt::asked() && played < asked_for {
+        let [played, asked_for] = [played, asked_for].map(|games| grouped(games as f64));
+        tell(&format!(
+            "stopped by Ctrl-C: these are the figures of {played} of {asked_for} games"
+        ));
+    }
 }
 
 /// The plan that the options ask for.

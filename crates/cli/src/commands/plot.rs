@@ -9,7 +9,7 @@ use afterstate_lab::run::{Gaps, curve_of, recipe_of, title};
 
 use super::shown;
 use crate::args::PlotArgs;
-use crate::output::print;
+use crate::output::{print, tell};
 
 pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     let mut curves = args
@@ -30,12 +30,26 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     };
     let folder = args.out.clone().unwrap_or(folder);
     let files = draw(&curves, &title, &folder)?;
+    tell_unmeasured(&curves);
     print(
         files
             .iter()
             .map(|file| shown(file) + "\n")
             .collect::<String>(),
     )
+}
+
+/// Names the runs that are not in the picture of gaps, if there is one.
+fn tell_unmeasured(curves: &[Curve]) {
+    let (measured, others): (Vec<_>, Vec<_>) =
+        curves.iter().partition(|curve| !curve.gaps.is_empty());
+    if !measured.is_empty() && !others.is_empty() {
+        let names: Vec<&str> = others.iter().map(|curve| curve.label.as_str()).collect();
+        tell(&format!(
+            "not in the picture of gaps, since `eval --against --keep` has not measured them: {}",
+            names.join(", ")
+        ));
+    }
 }
 
 /// A run with its gaps, if it was measured.

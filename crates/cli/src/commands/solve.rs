@@ -9,7 +9,7 @@ use afterstate_lab::solve::{Doing, Plan, Report, Solution, Stage, solve};
 use super::shown;
 use crate::args::SolveArgs;
 use crate::interrupt;
-use crate::output::{grouped, note, print, print_json};
+use crate::output::{grouped, note, print, print_json, tell};
 use crate::progress::Parts;
 
 pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
@@ -33,7 +33,7 @@ pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
     });
     parts.finish();
     let Some(solved) = solved? else {
-        note("stopped: nothing was written");
+        tell("stopped by Ctrl-C: nothing was solved or written");
         return Ok(());
     };
     if let Some(path) = &args.out {
@@ -62,6 +62,8 @@ fn show(parts: &Parts, stage: Stage) {
         Doing::Win => "chance of the target",
         Doing::Worst => "score with the worst luck",
         Doing::Best => "score with the best luck",
+        Doing::WorstWin => "chance of the target with the worst luck",
+        Doing::BestWin => "chance of the target with the best luck",
     };
     parts.show(doing, stage.done, stage.states);
 }
@@ -101,14 +103,22 @@ fn table(report: &Report) -> String {
         format!("{:.11}{discounted}", r.expected_score),
     );
     if let (Some(min), Some(max)) = (r.min_score, r.max_score) {
-        row("with the worst luck", format!("{min:.11}"));
-        row("with the best luck", format!("{max:.11}"));
+        row("  with the worst luck", format!("{min:.11}"));
+        row("  with the best luck", format!("{max:.11}"));
     }
     if let (Some(target), Some(probability)) = (r.target, r.win_probability) {
+        let reach = match probability {
+            0.0 => "  (no play can reach it)",
+            _ => "",
+        };
         row(
             &format!("chance of {target} at best"),
-            format!("{probability:.11}"),
+            format!("{probability:.11}{reach}"),
         );
+    }
+    if let (Some(min), Some(max)) = (r.min_win_probability, r.max_win_probability) {
+        row("  with the worst luck", format!("{min:.11}"));
+        row("  with the best luck", format!("{max:.11}"));
     }
     row("seconds", format!("{:.1}", r.seconds));
     text

@@ -139,7 +139,7 @@ fn unknown_recipes_games_and_boards() {
     ] {
         lab.refuses(
             &format!("train --board {board}"),
-            &["`board`", "2x2 to 5x5"],
+            &["`board`", "each from 2 to 5"],
         );
     }
 }

@@ -75,6 +75,29 @@ fn every_command_is_listed_works_and_has_examples() {
     }
 }
 
+/// A line that was broken by hand and is too long is broken again, and leaves a word alone.
+#[test]
+fn no_line_of_help_is_broken_twice() {
+    let lab = Lab::new();
+    let names = [vec![String::new()], commands(&help(&lab, ""))].concat();
+    for name in names {
+        let text = help(&lab, &name);
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            let [next, after] = [1, 2].map(|more| *lines.get(number + more).unwrap_or(&""));
+            let paragraph = [line, next, after]
+                .iter()
+                .all(|line| !line.starts_with(' '));
+            let lonely = line.len() > 80 && (1..50).contains(&next.len()) && after.len() > 50;
+            assert!(
+                !(paragraph && lonely),
+                "{name} --help:\n{line}\n{next}\n{after}"
+            );
+            assert!(line.chars().count() <= 100, "{name} --help: {line}");
+        }
+    }
+}
+
 #[test]
 fn every_option_of_the_design_is_there() {
     let lab = Lab::new();

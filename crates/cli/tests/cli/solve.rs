@@ -44,7 +44,18 @@ fn two_by_two() {
     }
     let discounted = number(&solve("--discount 0.9")["expected_score"]);
     assert!(discounted > 10.0 && discounted < 66.0);
+    let json = solve("--min-avg-max --target 32");
+    assert_eq!(json["min_win_probability"], 0.0);
+    assert_eq!(json["max_win_probability"], 1.0);
+    let text = lab.run("solve --board 2x2 --target 2048 --min-avg-max");
+    let text = text.succeeds().stdout;
+    assert!(
+        text.contains("0.00000000000  (no play can reach it)"),
+        "{text}"
+    );
+    assert_eq!(text.matches("with the worst luck").count(), 2, "{text}");
     let text = lab.run("solve --board 2x2 --target 16").succeeds().stdout;
+    assert!(!text.contains("no play"), "{text}");
     for words in ["662", "110", "66.96414945710", "0.96251125375"] {
         assert!(text.contains(words), "{words} in {text}");
     }
@@ -77,10 +88,19 @@ fn what_cannot_be_solved_is_refused() {
     lab.refuses("solve --board 3x4 --json --out x", &["memory"]);
     lab.refuses("solve --board 4x4 --target 2048", &["memory"]);
     lab.refuses("solve --board 5x5 --target 8", &["16"]);
-    lab.refuses("solve --board 9x9", &["2x2 to 5x5"]);
+    for board in ["9x9", "0x3", "3x1", "-2x3", "6x2"] {
+        lab.refuses(
+            &format!("solve --board={board}"),
+            &[board, "each from 2 to 5"],
+        );
+    }
     lab.refuses("solve --board three", &["three"]);
     lab.refuses("solve --board 2x2 --target 12", &["12", "2, 4, 8"]);
     lab.refuses("solve --board 2x2 --discount 2", &["from 0 to 1"]);
+    let negative = &["the discount is -0.1", "from 0 to 1"];
+    lab.refuses("solve --board 2x2 --discount -0.1", negative);
+    lab.refuses("solve --board 2x2 --target -8", &["invalid value '-8'"]);
+    lab.refuses("eval x --games -1", &["invalid value '-1'"]);
     lab.refuses("solve --board 2x2 --game chess", &["unknown game", "2048"]);
     lab.refuses("solve --board 2x2 --out missing/x", &["missing/x"]);
     lab.refuses("solve --board 2x2 --out .", &["cannot write"]);
@@ -130,6 +150,15 @@ fn analyze_gives_exact_values() {
         number(&m["total"])
     });
     let best = best.fold(0.0, f64::max);
+    assert_eq!(
+        (&json["game"], &json["board"]),
+        (&"2048".into(), &"2x3".into())
+    );
+    assert_eq!(
+        (&json["discount"], &json["target"]),
+        (&1.0.into(), &64.into())
+    );
+    assert!(json["best_for_target"].is_string(), "{json}");
     let chosen = moves.iter().find(|m| m["direction"] == json["best"]);
     near(&chosen.expect("the best")["total"], best, 1e-12);
     let text = lab
@@ -140,6 +169,21 @@ fn analyze_gives_exact_values() {
         text.contains("<- best") && text.contains("chance of 64"),
         "{text}"
     );
+}
+
+#[test]
+fn an_answer_has_all_its_keys_when_the_game_is_over() {
+    let lab = solved();
+    let over = "analyze 2,4,2/4,2,4 --solution s --json";
+    let json = lab.run(over).json();
+    for key in ["best", "best_for_target"] {
+        assert_eq!(json.get(key), Some(&Value::Null), "{json}");
+    }
+    lab.run("solve --board 2x3 --discount 0.5 --out half")
+        .succeeds();
+    let json = lab.run(&over.replace(" s ", " half ")).json();
+    assert_eq!(json["discount"], 0.5);
+    assert_eq!(json.get("target"), Some(&Value::Null), "{json}");
 }
 
 #[test]
@@ -222,9 +266,18 @@ fn files_that_are_no_solutions_are_refused() {
     lab.train("run", 20, "--board 2x3 --set tuples=012");
     refuse(
         "run/model.safetensors",
-        &["not a usable solution", "`solution`"],
+        &["not a usable solution", "it is a model", "solve --out"],
     );
-    lab.refuses("analyze 2,0,0/0,2,0 --model s", &["not a usable model"]);
+    for command in [
+        "analyze 2,0,0/0,2,0 --model s",
+        "eval s",
+        "eval s --against s",
+    ] {
+        lab.refuses(
+            command,
+            &["s is not a usable model", "it is a solution", "run folder"],
+        );
+    }
     lab.refuses("analyze 8,0,0/0,8,0 --solution s", &["not in the solution"]);
     lab.refuses("analyze 2,0/0,2 --solution s", &["2 rows of 3 tiles"]);
 
@@ -295,7 +348,7 @@ fn players_that_cannot_be_measured_are_refused() {
     lab.refuses("eval plain --against s --fast", &["no symmetries"]);
     lab.refuses(
         "eval plain --against plain/model.safetensors",
-        &["not a usable solution"],
+        &["not a usable solution", "it is a model"],
     );
     lab.refuses("eval plain --against s --games 10", &["--games"]);
     lab.refuses("eval plain --fast", &["--against"]);
@@ -320,7 +373,7 @@ fn gaps_are_kept_and_drawn() {
     let kept = lab.text("run/gaps.csv");
     let lines: Vec<&str> = kept.lines().collect();
     let header = "games,expected_score,optimum,gap,relative_gap,optimal_moves,mean_regret,moves";
-    assert_eq!(lines[0], header);
+    assert_eq!(lines[0], format!("{header},images"));
     assert_eq!(lines.len(), 3, "a line for each number of games: {kept}");
     let figures: Vec<&str> = lines[1].split(',').collect();
     assert_eq!(figures[0], "50");
@@ -328,6 +381,9 @@ fn gaps_are_kept_and_drawn() {
         near(&first[name], figure.parse().expect("a number"), 1e-12);
     }
     assert!(lines[2].starts_with("400,"), "{kept}");
+    assert!(lines[1].ends_with(",all"), "{kept}");
+    lab.run("eval run --against s --fast --keep").succeeds();
+    assert!(lab.text("run/gaps.csv").ends_with(",one\n"), "{kept}");
 
     let done = lab.run("plot run").succeeds();
     assert_eq!(done.stdout.lines().count(), 8, "{}", done.stdout);
@@ -337,7 +393,13 @@ fn gaps_are_kept_and_drawn() {
     assert!(svg.contains(">optimality gap: "), "{svg}");
 
     lab.train("other", 20, "--board 2x3 --set tuples=012");
-    lab.run("plot run other --out both").succeeds();
+    let done = lab.run("plot run other --out both").succeeds();
+    assert!(
+        done.stderr.ends_with("measured them: other\n"),
+        "{}",
+        done.stderr
+    );
+    assert_eq!(lab.run("plot other").succeeds().stderr, "");
     assert_eq!(lab.names("both").len(), 8);
     lab.write("run/gaps.csv", kept.replace("\n400,", "\nmany,"));
     lab.refuses("plot run --out new", &["run/gaps.csv", "line 3"]);

@@ -166,7 +166,7 @@ fn grid(tick: &Tick) -> Stroke {
 }
 
 /// A whole number with its thousands apart: 177,340.
-pub(super) fn thousands(value: f64) -> String {
+pub(crate) fn thousands(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {

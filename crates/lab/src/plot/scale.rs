@@ -31,7 +31,13 @@ pub(super) struct Tick {
 }
 
 /// The factors of a power of ten that have a line of a logarithmic scale.
-const LINES: [f64; 3] = [1.0, 2.0, 5.0];
+const LINES: &[f64] = &[1.0, 2.0, 5.0];
+/// The same where the scale is narrow.
+const FINE: &[f64] = &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
+/// A scale whose ends differ by less than this factor is narrow.
+const NARROW: f64 = 10.0;
+/// The ends of a scale differ by this factor at least.
+const LEAST: f64 = 1.2;
 /// Two numbers that differ by less are one.
 const ROUNDING: f64 = 1e-9;
 
@@ -40,9 +46,9 @@ impl Scale {
     pub fn around(values: impl Iterator<Item = f64>) -> Self {
         let ends = |(least, most): (f64, f64), value: f64| (least.min(value), most.max(value));
         let (least, most) = values.fold((f64::INFINITY, 0.0), ends);
-        // The lines' reciprocals are lines.
-        let min = round_up(least.recip(), &LINES).recip();
-        let max = round_up(most.max(1.5 * min), &LINES);
+        let lines = if most < NARROW * least { FINE } else { LINES };
+        let min = round_down(least, lines);
+        let max = round_up(most.max(LEAST * min), lines);
         Self::Logarithmic { min, max }
     }
 
@@ -78,25 +84,44 @@ fn linear_ticks(max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
         .collect()
 }
 
-/// Powers of ten, and thin lines between them, which have numbers only if all have room.
+/// Powers of ten, and thin lines between them, which have numbers only if all have room. Two lines have numbers
+/// however little room there is, or a scale would not say what it measures.
 fn logarithmic_ticks(min: f64, max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
-    let powers = min.log10().floor() as i32..=max.log10().ceil() as i32;
-    let range = min * (1.0 - ROUNDING)..=max * (1.0 + ROUNDING);
-    let mut ticks: Vec<Tick> = powers
-        .flat_map(|power| LINES.map(|factor| (factor, factor * 10f64.powi(power))))
-        .filter(|(_, at)| range.contains(at))
-        .map(|(factor, at)| Tick {
-            at,
-            thin: factor > 1.0,
-            number: Some(number(at, at, unit)),
-        })
-        .collect();
+    let narrow = max <= NARROW * min * (1.0 + ROUNDING);
+    let fine = lines(min, max, FINE, unit);
+    if narrow && fine.len() <= steps + 1 {
+        return fine;
+    }
+    let mut ticks = lines(min, max, LINES, unit);
     if ticks.len() > steps + 1 {
         for tick in ticks.iter_mut().filter(|tick| tick.thin) {
             tick.number = None;
         }
     }
+    if ticks.iter().filter(|tick| tick.number.is_some()).count() < 2 {
+        let end = |at| Tick {
+            at,
+            thin: true,
+            number: Some(number(at, at, unit)),
+        };
+        return vec![end(min), end(max)];
+    }
     ticks
+}
+
+/// The lines between two ends, all with numbers.
+fn lines(min: f64, max: f64, factors: &[f64], unit: Unit) -> Vec<Tick> {
+    let powers = min.log10().floor() as i32..=max.log10().ceil() as i32;
+    let range = min * (1.0 - ROUNDING)..=max * (1.0 + ROUNDING);
+    let all = powers.flat_map(|power| factors.iter().map(move |&f| (f, f * 10f64.powi(power))));
+    let within = all.filter(|(_, at)| range.contains(at));
+    within
+        .map(|(factor, at)| Tick {
+            at,
+            thin: factor > 1.0,
+            number: Some(number(at, at, unit)),
+        })
+        .collect()
 }
 
 /// The least round number (1, 2, 2.5 or 5 times a power of ten) of which `count` steps reach `max`.
@@ -112,6 +137,17 @@ fn round_up(value: f64, factors: &[f64]) -> f64 {
         .find(|&factor| factor * power >= value * (1.0 - ROUNDING))
         .unwrap_or(&10.0);
     factor * power
+}
+
+/// The largest number at or below `value` that is one of the factors times a power of ten.
+fn round_down(value: f64, factors: &[f64]) -> f64 {
+    let power = 10f64.powf(value.log10().floor());
+    // Rounding may have made the power too large, or ten times too small.
+    let factor = [&[0.5], factors, &[10.0]].concat();
+    let factor = factor
+        .iter()
+        .rfind(|&factor| factor * power <= value * (1.0 + ROUNDING));
+    factor.unwrap_or(&1.0) * power
 }
 
 /// A number of a scale that ends at `max`: 20%, 5,000 or 50k.

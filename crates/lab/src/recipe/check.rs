@@ -71,7 +71,7 @@ pub fn parse_board(board: &str) -> Result<(usize, usize), RecipeError> {
         _ => Err(RecipeError::BadValue {
             key: "board",
             found: format!("\"{}\"", shorten(board)),
-            expected: "ROWSxCOLUMNS from 2x2 to 5x5, such as \"4x4\"".into(),
+            expected: "ROWSxCOLUMNS, each from 2 to 5, such as \"4x4\"".into(),
         }),
     }
 }

@@ -211,7 +211,7 @@ fn values_have_ranges() {
         r#"
 name=../up      -> `name` is "../up": expected 1 to 64 letters
 name=           -> `name` is ""
-board=9x9       -> `board` is "9x9": expected ROWSxCOLUMNS from 2x2 to 5x5
+board=9x9       -> `board` is "9x9": expected ROWSxCOLUMNS, each from 2 to 5
 episodes=0      -> `episodes` is 0: expected a whole number from 1
 block=0         -> `block` is 0: expected a whole number from 1 to 1000000
 block=1000001   -> `block` is 1000001

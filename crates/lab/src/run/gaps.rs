@@ -14,7 +14,10 @@ use crate::plot::Gap;
 
 /// The file's columns, by the names of [`Measurement`].
 const HEADER: &str =
-    "games,expected_score,optimum,gap,relative_gap,optimal_moves,mean_regret,moves";
+    "games,expected_score,optimum,gap,relative_gap,optimal_moves,mean_regret,moves,images";
+
+/// What the first files did not have.
+const LATER: &str = ",images";
 
 /// What a run's `gaps.csv` says; nothing if there is none.
 #[derive(Debug)]
@@ -43,6 +46,20 @@ pub struct Measurement {
     pub mean_regret: f64,
     /// Moves a game.
     pub moves: f64,
+    /// The boards that it was asked about; a file that has no such column does not say.
+    #[serde(default)]
+    pub images: Option<Images>,
+}
+
+/// Which of the images of a board stand for themselves when a player is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Images {
+    /// Each of them: the figures are of the player as it plays.
+    All,
+    /// One of them for all: the figures are of a player that turns every board to this image first. Networks with
+    /// symmetries differ from it where equal moves are settled by their directions.
+    One,
 }
 
 impl Gaps {
@@ -118,7 +135,11 @@ impl Measurement {
 fn parse(bytes: &[u8]) -> Result<BTreeMap<u64, Measurement>, u64> {
     let mut reader = csv::Reader::from_reader(bytes);
     let header = reader.headers().map_err(|_| 1u64)?.clone();
-    if !header.iter().eq(HEADER.split(',')) {
+    let first = HEADER.trim_end_matches(LATER);
+    if ![HEADER, first]
+        .iter()
+        .any(|known| header.iter().eq(known.split(',')))
+    {
         return Err(1);
     }
     let mut lines = BTreeMap::new();
@@ -169,6 +190,7 @@ mod tests {
             optimal_moves: 0.7,
             mean_regret: 480.0 * relative_gap / 50.1,
             moves: 50.1,
+            images: Some(Images::All),
         }
     }
 
@@ -214,11 +236,45 @@ mod tests {
     }
 
     #[test]
+    fn a_line_says_which_boards_were_asked_about() {
+        let run = run();
+        let mut gaps = Gaps::open(run.path()).unwrap();
+        gaps.keep(measurement(1, 0.5)).unwrap();
+        let fast = Measurement {
+            images: Some(Images::One),
+            ..measurement(2, 0.5)
+        };
+        gaps.keep(fast).unwrap();
+        let text = fs::read_to_string(run.path().join(GAPS)).unwrap();
+        let ends: Vec<_> = text.lines().map(|line| line.rsplit(',').next()).collect();
+        assert_eq!(ends, [Some("images"), Some("all"), Some("one")]);
+        assert_eq!(Gaps::open(run.path()).unwrap().lines, gaps.lines);
+    }
+
+    #[test]
+    fn a_file_without_images_is_read_and_goes_on() {
+        let run = run();
+        let path = run.path().join(GAPS);
+        let old = "games,expected_score,optimum,gap,relative_gap,optimal_moves,mean_regret,moves\n\
+                   100,240.0,480.0,240.0,0.5,0.3,4.0,60.0\n";
+        fs::write(&path, old).unwrap();
+        let mut gaps = Gaps::open(run.path()).unwrap();
+        assert_eq!(gaps.lines[&100].images, None);
+        gaps.keep(measurement(200, 0.25)).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(
+            text.contains("\n100,240.0,480.0,240.0,0.5,0.3,4.0,60.0,\n200,"),
+            "{text}"
+        );
+        assert_eq!(Gaps::open(run.path()).unwrap().lines, gaps.lines);
+    }
+
+    #[test]
     fn a_damaged_file_is_named_with_its_line() {
         let run = run();
         let path = run.path().join(GAPS);
-        let good = "100,240,480,240,0.5,0.3,4,60";
-        let cases: [(Vec<u8>, u64); 8] = [
+        let good = "100,240,480,240,0.5,0.3,4,60,one";
+        let cases: [(Vec<u8>, u64); 9] = [
             (Vec::new(), 1),
             (b"games,gap\n1,2\n".to_vec(), 1),
             (vec![0xff, 0xfe, b'\n'], 1),
@@ -229,6 +285,10 @@ mod tests {
             ),
             (
                 format!("{HEADER}\n{}\n", good.replace("480", "NaN")).into(),
+                2,
+            ),
+            (
+                format!("{HEADER}\n{}\n", good.replace("one", "two")).into(),
                 2,
             ),
             (format!("{HEADER}\n{good}\n\n-{good}\n").into(), 4),

@@ -17,14 +17,15 @@ use afterstate::game::Game;
 use afterstate::solve::{Code, Packed, Solver};
 use serde::Serialize;
 
+use super::estimate::Crowd;
 use super::table::Table;
 use super::work::{Waiting, Work, run_of};
 use super::{Halt, Solution, SolveError};
 use crate::LabError;
 use crate::error::game_on;
 use crate::model::Model;
-use crate::registry::{Chooser, OnGame, on_game};
-use crate::run::Measurement;
+use crate::registry::{Chooser, OnGame, available_memory, on_game};
+use crate::run::{Images, Measurement};
 use crate::share::threads;
 
 /// Who is measured, and how.
@@ -37,21 +38,12 @@ pub struct Measure<'a> {
     pub images: Images,
     /// Threads that work at once; 0 means one for each core. The figures do not depend on it.
     pub threads: usize,
+    /// The most memory to take beside what is loaded, in bytes; what is free if there is no limit.
+    pub memory: Option<u64>,
     /// Told now and then how much is done, from 0 to 1, and of how many states.
     pub seen: &'a (dyn Fn(f64, u64) + Sync),
     /// Asked now and then.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-}
-
-/// Which of the images of a board stand for themselves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Images {
-    /// Each of them: the figures are of the player as it plays.
-    All,
-    /// One of them for all: the figures are of a player that turns every board to this image first. Networks with
-    /// symmetries differ from it where equal moves are settled by their directions.
-    One,
 }
 
 /// A player beside the best one; the JSON of `eval --against --json`. Nothing here is sampled.
@@ -106,6 +98,7 @@ impl Comparison {
             optimal_moves: self.optimal_moves,
             mean_regret: self.mean_regret,
             moves: self.moves,
+            images: Some(self.images),
         }
     }
 }
@@ -114,8 +107,8 @@ impl Comparison {
 ///
 /// # Errors
 /// When the two are of different games or boards, when one image should stand for all and the player does not
-/// treat them alike, when later rewards count less in the solution, or when the solution
-/// does not know where the player goes.
+/// treat them alike, when later rewards count less in the solution, when there may be too little memory, or when the
+/// solution does not know where the player goes.
 pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
     let Measure {
         model, solution, ..
@@ -159,6 +152,34 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
         states: totals.states,
         seconds: begun.elapsed().as_secs_f64(),
     }))
+}
+
+impl Measure<'_> {
+    /// Refuses a walk for which there may be too little memory.
+    fn fits<G: Game<State: Packed, After: Packed>>(
+        &self,
+        solver: &Solver<G>,
+    ) -> Result<(), SolveError> {
+        let crowd = Crowd {
+            images: match self.images {
+                Images::All => solver.code().symmetries() as u64,
+                Images::One => 1,
+            },
+            at_once: AT_ONCE as u64,
+            spawns: solver.game().shape().cells() as u64,
+        };
+        let needed = crowd.bytes(self.solution.layers());
+        let available = self.memory.unwrap_or_else(available_memory);
+        let fast = self.images == Images::One;
+        if needed > available {
+            return Err(SolveError::Crowd {
+                needed,
+                available,
+                fast,
+            });
+        }
+        Ok(())
+    }
 }
 
 impl Images {
@@ -215,6 +236,7 @@ impl OnGame for Walk<'_> {
         let solver = Solver::with_code(game, solution.code().clone(), ending);
         let layers = solution.layers();
         let images = self.0.images;
+        self.0.fits(&solver)?;
         let (mut waiting, score) = starts(&solver, images);
         let mut totals = Totals {
             score,

@@ -5,7 +5,7 @@ use afterstate::solve::{Aim, Chance, Code, Goal, Packed, Solver};
 
 use super::{Solution, SolveError};
 use crate::LabError;
-use crate::analyze::{Analysis, Move, best, parse};
+use crate::analyze::{Analysis, Exact, Move, best, parse};
 use crate::registry::{OnGame, on_game};
 
 impl Solution {
@@ -76,9 +76,17 @@ impl OnGame for Question<'_> {
         let slides = (!ending.is_over(&game, state)).then(|| game.slides(state));
         let moves = Direction::ALL.map(|direction| self.weigh(&solver, slides.as_ref(), direction));
         let moves: Vec<Move<f64>> = moves.into_iter().collect::<Result<_, _>>()?;
+        let about = solution.about();
+        let win = |m: &Move<f64>| m.win_probability.flatten().filter(|&p| p > 0.0);
         Ok(Analysis {
+            game: about.game.clone(),
+            board: about.shape.to_string(),
+            exact: Some(Exact {
+                discount: about.discount,
+                target: about.target.map(|target| target.face),
+                best_for_target: best(&moves, win),
+            }),
             best: best(&moves, |m| m.total),
-            best_for_target: best(&moves, |m| m.win_probability.flatten().filter(|&p| p > 0.0)),
             moves,
         })
     }

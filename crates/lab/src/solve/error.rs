@@ -23,6 +23,20 @@ pub enum SolveError {
         /// Bytes free.
         available: u64,
     },
+    /// A player that may come to more positions than there is room for.
+    #[error(
+        "to measure this player may take up to {} of memory beside the solution, and {} are free; {}",
+        bytes(*needed), bytes(*available),
+        if *fast { "free some, or measure it on a larger machine" } else { "measure it with `--fast`, or free some" }
+    )]
+    Crowd {
+        /// Bytes that it needs at most.
+        needed: u64,
+        /// Bytes free.
+        available: u64,
+        /// Whether one image stands for all already.
+        fast: bool,
+    },
     /// More cells than a number has room for.
     #[error("a board of {0} has too many cells to be solved; expected at most 16, as in 4x4")]
     Cells(Shape),

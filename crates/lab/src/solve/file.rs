@@ -15,7 +15,7 @@ use super::solution::{About, Solution, Target};
 use super::{FileError, Layers, SolveError, tile_of};
 use crate::LabError;
 use crate::disk::{Part, Shared};
-use crate::metadata::Fields;
+use crate::metadata::{Fields, SOLUTION, TUPLES};
 use crate::recipe::parse_board;
 use crate::registry::{self, OnGame, available_memory};
 use crate::share::{share, threads, try_share};
@@ -83,6 +83,14 @@ impl Solution {
         };
         let header = Header::read(&mut file, size).map_err(wrong(path))?;
         let fields = Fields::new(header.metadata(), path, LabError::solution);
+        if fields.has(TUPLES) && !fields.has(SOLUTION) {
+            return Err(LabError::Kind {
+                path: path.to_owned(),
+                wanted: "solution",
+                found: "a model, as `afterstate train` makes them",
+                expected: "a file that `afterstate solve --out` made",
+            });
+        }
         let game = About::read(&fields)?;
         let layout = Layout::of(&header, game.target.is_some()).map_err(wrong(path))?;
         // In whatever order a file has its tensors, together they are no longer than the file.
@@ -203,7 +211,7 @@ fn is_solution(path: &Path) -> bool {
         .map(|(mut file, _)| peek_metadata(&mut file));
     metadata
         .flatten()
-        .is_some_and(|metadata| metadata.contains_key("solution"))
+        .is_some_and(|metadata| metadata.contains_key(SOLUTION))
 }
 
 fn wrong(path: &Path) -> impl FnOnce(NativeError) -> LabError {
@@ -248,7 +256,7 @@ fn carry_in(file: &Shared, place: Place) -> std::io::Result<Vec<u64>> {
 fn metadata(about: &About) -> Metadata {
     let mut entries = vec![
         ("afterstate", VERSION.to_owned()),
-        ("solution", VERSION.to_owned()),
+        (SOLUTION, VERSION.to_owned()),
         ("game", about.game.clone()),
         ("board", about.shape.to_string()),
         ("discount", about.discount.to_string()),
@@ -271,7 +279,7 @@ fn metadata(about: &About) -> Metadata {
 impl About {
     fn read(fields: &Fields<'_>) -> Result<Self, LabError> {
         fields.get(
-            "solution",
+            SOLUTION,
             "1 (a newer version needs a newer program)",
             |version| (version == VERSION).then_some(()),
         )?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use afterstate::game::Game;
 use afterstate::solve::{Layer, Packed, Solver};
 
-use super::estimate::Memory;
+use super::estimate::{Boards, Memory};
 use super::work::{Stopped, Waiting, Work};
 use super::{Halt, Layers};
 
@@ -18,6 +18,7 @@ pub(super) fn list<G: Game<State: Packed, After: Packed>>(
     solver: &Solver<G>,
     work: &Work<'_>,
     memory: &Memory,
+    boards: &Boards,
     seen: impl Fn(u64, u64),
 ) -> Result<(Layers, u64), Halt> {
     let mut starts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
@@ -43,6 +44,7 @@ pub(super) fn list<G: Game<State: Packed, After: Packed>>(
             check(&waiting)?;
         }
         layers.push(Layer { sum, states });
+        memory.foresee(boards, sum, listed)?;
         seen(sum, listed);
     }
     Ok((Layers::new(layers), images))

@@ -94,13 +94,13 @@ fn the_number_of_threads_changes_nothing() {
 fn luck_is_around_the_mean_and_that_of_the_definition() {
     let solved = solved(&Plan {
         luck: true,
+        target: Some(64),
         ..plan(2, 3)
     });
     let [min, max] = solved.luck.unwrap();
     let mean = solved.solution.about().expected_score;
     assert!(min < mean && mean < max);
-    let of = |chance| {
-        let goal = solved.solution.about().goal();
+    let of = |goal, chance| {
         Recursive::new(
             Grid::new(plan(2, 3).shape, &Twos),
             Ending::Stuck,
@@ -108,7 +108,10 @@ fn luck_is_around_the_mean_and_that_of_the_definition() {
         )
         .start()
     };
-    assert_eq!([min, max], [of(Chance::Worst), of(Chance::Best)]);
+    let both = |goal| [of(goal, Chance::Worst), of(goal, Chance::Best)];
+    assert_eq!([min, max], both(solved.solution.about().goal()));
+    assert_eq!(solved.lucky_win, Some([0.0, 1.0]));
+    assert_eq!(solved.lucky_win, Some(both(Goal::Reach(6))));
 }
 
 #[test]
@@ -140,6 +143,22 @@ fn what_does_not_fit_is_refused_before_it_is_listed() {
     assert!(refused(&memory).contains("are free"));
     let listed = seen.into_inner();
     assert!(listed > 0 && listed * 16 < 200_000, "{listed} states");
+}
+
+/// 2x5 would be listed for minutes before it fills a memory of this size.
+#[test]
+fn what_will_not_fit_is_refused_as_soon_as_that_is_foretold() {
+    let seen = AtomicU64::new(0);
+    let memory = Plan {
+        memory: Some(22 << 30),
+        threads: 2,
+        seen: &|stage| seen.store(stage.states, Ordering::Relaxed),
+        ..plan(2, 5)
+    };
+    let told = refused(&memory);
+    assert!(told.contains("22.0 GiB are free"), "{told}");
+    let listed = seen.into_inner();
+    assert!(listed > 0 && listed < 200_000, "{listed} states");
 }
 
 #[test]
@@ -282,7 +301,7 @@ fn a_game_that_ends_with_its_target_has_no_moves_there() {
     let there = solution.analyze("16,2,0/0,0,0/0,0,2").unwrap();
     assert_eq!(there.best, None);
     let before = solution.analyze("8,8,0/0,0,0/0,0,2").unwrap();
-    assert!(before.best_for_target.is_some());
+    assert!(before.best_for_target().is_some());
     let win = before.moves[1].win_probability.flatten();
     assert!(win.is_some_and(|win| (win - 1.0).abs() < 1e-12));
     assert!(solution.wins().unwrap().iter().all(|&win| win <= 1.0));

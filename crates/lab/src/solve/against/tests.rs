@@ -69,6 +69,7 @@ fn compare(model: &Model, solution: &Solution, images: Images, threads: usize) -
         solution,
         images,
         threads,
+        memory: None,
         seen: &|_, _| (),
         stop: &|| false,
     });
@@ -250,6 +251,7 @@ fn what_cannot_be_compared_is_refused() {
             solution,
             images,
             threads: 1,
+            memory: None,
             seen: &|_, _| (),
             stop: &|| false,
         });
@@ -288,10 +290,47 @@ fn what_cannot_be_compared_is_refused() {
         solution: &solution(small, None),
         images: Images::All,
         threads: 1,
+        memory: None,
         seen: &|_, _| (),
         stop: &|| true,
     });
     assert!(stopped.unwrap().is_none());
+}
+
+#[test]
+fn a_walk_that_may_not_fit_is_refused() {
+    let (model, solution) = (
+        trained(&recipe(shape(2, 3), &[]), 1),
+        solution(shape(2, 3), None),
+    );
+    let with = |images, memory| {
+        let measured = measure(&Measure {
+            model: &model,
+            solution: &solution,
+            images,
+            threads: 1,
+            memory: Some(memory),
+            seen: &|_, _| (),
+            stop: &|| false,
+        });
+        measured.map(drop).map_err(|error| error.to_string())
+    };
+    let all = with(Images::All, 10_000).unwrap_err();
+    assert!(
+        all.contains("9.8 KiB are free; measure it with `--fast`"),
+        "{all}"
+    );
+    let one = with(Images::One, 10_000).unwrap_err();
+    assert!(one.contains("a larger machine"), "{one}");
+    // Four images of each: what fits for one may not for all.
+    let between = (1..1000).map(|kib| kib << 10);
+    let mut between = between.filter(|&memory| with(Images::One, memory).is_ok());
+    assert!(
+        between
+            .next()
+            .is_some_and(|memory| with(Images::All, memory).is_err())
+    );
+    assert_eq!(with(Images::All, 10 << 20), Ok(()));
 }
 
 /// High hopes make it try everything, and coherence lowers its steps where they only tremble. Measured: 0.24% on
