@@ -52,6 +52,11 @@ static BUILTIN: &[(&str, &str)] = builtin![
     "state-6-textbook",
     "state-6x6",
     "state-500k",
+    "threes-8x4",
+    "threes-4x6",
+    "threes-hint",
+    "threes-best",
+    "2584",
 ];
 
 /// A training run, complete: with one thread, the same recipe gives the same model.
