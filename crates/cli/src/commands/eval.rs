@@ -28,8 +28,8 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     }
     let (path, game) = (shown(&model.path), model.game());
     print(format!(
-        "{path}: {game}, trained for {} games\n\n{}",
-        grouped(model.episodes as f64),
+        "{path}: {game}, {}\n\n{}",
+        trained(&model),
         table(&evaluation)
     ))
 }
@@ -58,18 +58,26 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         print_json(&comparison)?;
     } else {
         print(format!(
-            "{}: {}, trained for {} games\n\n{}",
+            "{}: {}, {}\n\n{}",
             shown(&model.path),
             model.game(),
-            grouped(model.episodes as f64),
+            trained(&model),
             beside_the_best(&comparison)
         ))?;
     }
-    if let Some(mut gaps) = gaps {
-        gaps.keep(comparison.measurement(model.episodes))?;
+    if let (Some(mut gaps), Some(episodes)) = (gaps, model.episodes) {
+        gaps.keep(comparison.measurement(episodes))?;
         note(&format!("kept in {}", shown(gaps.path())));
     }
     Ok(())
+}
+
+/// For how many games, if that is known.
+fn trained(model: &Model) -> String {
+    match model.episodes {
+        Some(games) => format!("trained for {} games", grouped(games as f64)),
+        None => "trained by another program".to_owned(),
+    }
 }
 
 /// The figures of a comparison as people read them.
