@@ -181,7 +181,8 @@ pub struct AnalyzeArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   afterstate convert 4x6.w model.safetensors            from TDL2048+; `eval 4x6.w` works as well
-  afterstate convert runs/quick quick.w                 to TDL2048+, with the sums of TC if it has them
+  afterstate convert runs/quick quick.w                 to TDL2048+
+  afterstate convert runs/quick/checkpoint.safetensors tc.w    with the sums of TC, to go on learning there
   afterstate convert 2048.bin model.safetensors         from TDL2048-Demo
   afterstate convert weights.bin model.safetensors --patterns \"012345 456789 012456 45689a\"
   afterstate convert runs/quick weights.bin --weights-only

@@ -97,6 +97,7 @@ pub struct Report {
 /// When a file cannot be read or written, is damaged, or holds what the other cannot.
 pub fn convert(plan: &Plan<'_>) -> Result<Report, LabError> {
     let input = Input::open(plan)?;
+    can_be_written(plan.to, plan.force)?;
     let kind = match plan.kind.or_else(|| kind_of(plan.to)) {
         Some(kind) => kind,
         None => match input.original() {
@@ -104,7 +105,6 @@ pub fn convert(plan: &Plan<'_>) -> Result<Report, LabError> {
             _ => return Err(ConvertError::UnknownKind(plan.to.to_owned()).into()),
         },
     };
-    can_be_written(plan.to, plan.force)?;
     let output = Output::new(&input, kind, plan)?;
     let written = LabError::file("write", plan.to);
     let part = Part::create(plan.to).map_err(LabError::file("write", plan.to))?;

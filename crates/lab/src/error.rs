@@ -89,7 +89,7 @@ pub enum LabError {
         source: ScanError,
     },
     /// Weights that nobody can play with.
-    #[error("{} cannot be played with: {source}", path.display())]
+    #[error("{} cannot be used as a model: {source}", path.display())]
     Unplayable {
         /// The file.
         path: PathBuf,

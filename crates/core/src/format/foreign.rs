@@ -129,8 +129,8 @@ pub type Meaning = Vec<(String, u32)>;
 pub enum Meaningless {
     /// A file without patterns.
     #[error(
-        "it does not say which cells its {tables} tables look at; name their patterns in order, as in \
-         --patterns \"012345 456789\""
+        "it does not say which cells its {tables} tables look at; name their patterns to \
+         `afterstate convert`, in order, as in --patterns \"012345 456789\""
     )]
     NoPatterns {
         /// How many it has.
