@@ -8,6 +8,8 @@
 mod carry;
 mod error;
 mod input;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::path::Path;

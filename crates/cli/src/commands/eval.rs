@@ -7,6 +7,7 @@ use afterstate_lab::evaluate::{Evaluation, Plan, evaluate};
 use afterstate_lab::model::Model;
 use afterstate_lab::run::Gaps;
 use afterstate_lab::solve::{Comparison, Images, Measure, Solution, measure};
+use anyhow::Context;
 
 use super::shown;
 use crate::args::{EvalArgs, GamesArgs};
@@ -65,7 +66,10 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
             beside_the_best(&comparison)
         ))?;
     }
-    if let (Some(mut gaps), Some(episodes)) = (gaps, model.episodes) {
+    if let Some(mut gaps) = gaps {
+        let unknown =
+            "nobody knows for how many games this model was trained: its gap cannot be kept";
+        let episodes = model.episodes.context(unknown)?;
         gaps.keep(comparison.measurement(episodes))?;
         note(&format!("kept in {}", shown(gaps.path())));
     }

@@ -327,7 +327,9 @@ impl Foreign {
 fn of_tdl(table: &tdl::Table) -> Entry {
     Entry {
         label: table.label(),
-        told: table.pattern(),
+        told: table
+            .pattern()
+            .map(|(pattern, stage)| (lower(&pattern), stage)),
         runs: table.runs(),
     }
 }
@@ -335,9 +337,14 @@ fn of_tdl(table: &tdl::Table) -> Entry {
 fn of_demo(table: &demo::Table) -> Entry {
     Entry {
         label: table.label(),
-        told: table.pattern().map(|pattern| (pattern, 0)),
+        told: table.pattern().map(|pattern| (lower(&pattern), 0)),
         runs: table.runs(),
     }
+}
+
+/// As patterns are written here.
+fn lower(pattern: &str) -> String {
+    pattern.to_ascii_lowercase()
 }
 
 fn of_framework(table: &framework::Table) -> Entry {

@@ -141,6 +141,11 @@ fn tables_are_found_with_their_patterns() {
     let given = ["01".to_owned(), "f".to_owned()];
     assert_eq!(nameless.meaning(Some(&given)).unwrap(), expected);
 
+    // In whatever case they are written.
+    let upper = Bytes::default().u64(1).u32(17).put(b"1-tuple pattern F");
+    let upper = scan(Program::Demo, &upper.u64(16).floats(0, 16).0).unwrap();
+    assert_eq!(upper.meaning(None).unwrap(), expected[1..]);
+
     // And with their numbers.
     let entries = scan(Program::Tdl, &tdl()).unwrap().entries();
     assert_eq!(entries[0].sums(), None);
