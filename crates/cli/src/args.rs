@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// The largest number that a recipe can keep.
 const MAX_COUNT: u64 = i64::MAX as u64;
@@ -38,6 +38,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Say what every move of a board is worth
     Analyze(AnalyzeArgs),
+    /// Turn a weight file of one program into that of another
+    Convert(ConvertArgs),
     /// Solve a small board exactly: the best expected score, and the chance of a tile
     Solve(SolveArgs),
     /// Replay records of games and say whether everything in them was by the rules
@@ -126,7 +128,8 @@ pub struct GamesArgs {
 
 With --against no game is played. The chance of every position that the player comes to is worked out, so that its expected score is exact, as the best one is, which `afterstate solve` has found.")]
 pub struct EvalArgs {
-    /// A model file or a run folder; or `random` or `greedy`, players that know nothing, to compare with
+    /// A model file, a run folder, or weights of TDL2048+ or TDL2048-Demo; or `random` or `greedy`, players that know
+    /// nothing, to compare with
     pub model: PathBuf,
     /// The game of `random` or `greedy` [default: 2048]
     #[arg(long)]
@@ -184,7 +187,7 @@ pub struct JudgeArgs {
 #[command(after_help = "Examples:
   afterstate compare runs/state-6 runs/state-6x6 --games 10000")]
 pub struct CompareArgs {
-    /// A model file or a run folder
+    /// A model file, a run folder, or weights of TDL2048+ or TDL2048-Demo
     pub a: PathBuf,
     /// Another one, for the same game and board
     pub b: PathBuf,
@@ -205,7 +208,7 @@ pub struct AnalyzeArgs {
     /// Tile values by rows: commas between cells, slashes between rows, 0 for an empty cell
     #[arg(required_unless_present = "batch", conflicts_with = "batch")]
     pub board: Option<String>,
-    /// A model file or a run folder [default: the run under runs/ that was saved last]
+    /// A model file, a run folder, or weights of another program [default: the run under runs/ that was saved last]
     #[arg(long)]
     pub model: Option<PathBuf>,
     /// Exact values from a file that `afterstate solve --out` made
@@ -217,6 +220,59 @@ pub struct AnalyzeArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
+}
+
+/// `afterstate convert`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate convert 4x6.w model.safetensors            from TDL2048+; `eval 4x6.w` works as well
+  afterstate convert runs/quick quick.w                 to TDL2048+
+  afterstate convert runs/quick/checkpoint.safetensors tc.w    with the sums of TC, to go on learning there
+  afterstate convert 2048.bin model.safetensors         from TDL2048-Demo
+  afterstate convert weights.bin model.safetensors --patterns \"012345 456789 012456 45689a\"
+  afterstate convert runs/quick weights.bin --weights-only
+
+What IN is, its content says. What OUT shall be, its name says: .safetensors (Afterstate), .w (TDL2048+),
+2048.bin (TDL2048-Demo), weights.bin (2048-Framework); --to says it for any other name. A model that came from
+another program goes back to it byte for byte. Nothing is lost unasked: what OUT cannot keep is an error.")]
+pub struct ConvertArgs {
+    /// A weight file of any kind, or a run folder
+    #[arg(value_name = "IN")]
+    pub from: PathBuf,
+    /// The file to write; until it is whole, an older one of the name stays
+    #[arg(value_name = "OUT")]
+    pub to: PathBuf,
+    /// What to write, if the name of OUT does not say so
+    #[arg(long = "to", value_name = "KIND")]
+    pub kind: Option<KindArg>,
+    /// The patterns of the tables of IN, in order, or the name of a set such as 4x6
+    #[arg(long, value_name = "PATTERNS")]
+    pub patterns: Option<String>,
+    /// The game that a file of another program was trained for
+    #[arg(long, default_value = "2048")]
+    pub game: String,
+    /// The tables are looked up once each, not for all eight images of a board
+    #[arg(long)]
+    pub no_symmetry: bool,
+    /// Leave out what only learning needs: the sums of TC
+    #[arg(long)]
+    pub weights_only: bool,
+    /// Write over OUT even if it is not a weight file
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// What to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KindArg {
+    /// A model of Afterstate: safetensors
+    Native,
+    /// Weights of TDL2048+
+    Tdl,
+    /// Weights of TDL2048-Demo
+    Demo,
+    /// Weights of the 2048-Framework
+    Framework,
 }
 
 /// `afterstate solve`

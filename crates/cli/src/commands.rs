@@ -3,6 +3,7 @@
 pub mod analyze;
 pub mod bench;
 pub mod compare;
+pub mod convert;
 pub mod eval;
 pub mod judge;
 pub mod plot;

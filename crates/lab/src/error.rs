@@ -4,10 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use afterstate::format::native::NativeError;
+use afterstate::format::scan::ScanError;
 use afterstate::game::Shape;
 use afterstate::ntuple::TupleSetError;
 use thiserror::Error;
 
+use crate::convert::ConvertError;
+use crate::foreign::Unplayable;
 use crate::plot::{PlotError, thousands};
 use crate::recipe::RecipeError;
 use crate::solve::{FileError, SolveError};
@@ -87,6 +90,27 @@ pub enum LabError {
         /// What is wrong with it.
         source: NativeError,
     },
+    /// A file that another program would not read.
+    #[error("{} is not a usable weight file of {program}: {source}", path.display())]
+    Weights {
+        /// The file.
+        path: PathBuf,
+        /// Whose it should be.
+        program: &'static str,
+        /// What is wrong with it.
+        source: ScanError,
+    },
+    /// Weights that nobody can play with.
+    #[error("{} cannot be used as a model: {source}", path.display())]
+    Unplayable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: Unplayable,
+    },
+    /// A file that cannot be turned into another.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
     /// A game that cannot be solved, or a question to its solution.
     #[error(transparent)]
     Solve(#[from] SolveError),

@@ -2,16 +2,19 @@
 //!
 //! A [`recipe`] names what to learn; the [`registry`] makes types of its words; the [`trainer`] plays
 //! and learns into a [`run`] folder; [`evaluate`], [`compare`] and [`analyze`] ask a [`model`] how good
-//! it is; [`mod@solve`] works out exact values of small boards; [`records`] keeps games and judges them; [`plot`] draws; [`mod@bench`] measures the
+//! it is; [`mod@convert`] exchanges weights with other programs; [`mod@solve`] works out exact values of small boards;
+//! [`records`] keeps games and judges them; [`plot`] draws; [`mod@bench`] measures the
 //! machine. Libraries return typed errors and print nothing.
 
 pub mod analyze;
 pub mod baseline;
 pub mod bench;
 pub mod compare;
+pub mod convert;
 mod disk;
 pub mod error;
 pub mod evaluate;
+pub mod foreign;
 mod metadata;
 pub mod model;
 pub mod plot;

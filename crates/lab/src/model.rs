@@ -1,11 +1,14 @@
 //! Models on disk: what a player is, told by flat metadata, and its tables.
 //!
 //! The keys (docs/formats/native.md): `afterstate` (the format's version), `game`, `board`, `tuples`,
-//! `symmetry`, `hint` (only where true), `value`, `ties`, `rule`, `episodes`, and `recipe`, the whole recipe it was trained by.
+//! `symmetry`, `hint` (only where true), `value`, `ties`, `rule`, `episodes`, and `recipe`, the whole recipe it was trained by. A model that
+//! came from another program has no `episodes` and no `recipe`, but
+//! `origin`, and `foreign`, which describes the file it came in.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use afterstate::format::floats::Float;
 use afterstate::format::native::{Keep, Metadata};
 use afterstate::ntuple::TupleSet;
 use serde::Serialize;
@@ -13,6 +16,7 @@ use serde::de::DeserializeOwned;
 
 use crate::LabError;
 use crate::error::game_on;
+use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
 use crate::metadata::{Fields, SOLUTION, TUPLES};
 use crate::recipe::{Recipe, Rule, Ties, ValueOf, parse_board};
 use crate::registry::{self, Player, Session};
@@ -26,8 +30,8 @@ const VERSION: &str = "1";
 pub struct Model {
     /// What it is.
     pub player: Player,
-    /// The games it was trained for.
-    pub episodes: u64,
+    /// The games it was trained for; nobody knows if another program has trained it.
+    pub episodes: Option<u64>,
     /// Where it was read from.
     pub path: PathBuf,
     /// Its network.
@@ -35,7 +39,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens a model file, or what was saved last in a run folder.
+    /// Opens a model file, or what was saved last in a run folder, or weights of another program.
     ///
     /// # Errors
     /// When there is none, or it is damaged, foreign or too large.
@@ -45,7 +49,10 @@ impl Model {
         } else {
             path.to_owned()
         };
-        let saved = Saved::open(&path)?;
+        let saved = match Weights::open(&path)? {
+            Weights::Ours(saved) => saved,
+            Weights::Theirs(theirs) => return Self::of_theirs(path, theirs),
+        };
         let metadata = saved.metadata();
         if metadata.contains_key(SOLUTION) {
             return Err(LabError::Kind {
@@ -58,11 +65,48 @@ impl Model {
         let fields = Fields::new(metadata, &path, |path, error| {
             LabError::model("read", path)(error)
         });
+        version(&fields)?;
+        playable(&fields, &path)?;
         let player = player(&fields)?;
-        let episodes = fields.get("episodes", "a number", |text| text.parse().ok())?;
+        let episodes = match fields.has("origin") {
+            true => None,
+            false => Some(fields.get("episodes", "a number", |text| text.parse().ok())?),
+        };
+        Self::read(path, player, episodes, &saved)
+    }
+
+    /// Weights of another program, which do not say for how many games they were trained.
+    fn of_theirs(path: PathBuf, theirs: Theirs) -> Result<Self, LabError> {
+        let Theirs { file, foreign } = theirs;
+        let meaning = foreign.meaning(None).map_err(Unplayable::from);
+        let tuples = meaning.and_then(|meaning| foreign::tuples(&meaning, true));
+        let player = Player {
+            game: "2048".to_owned(),
+            tuples: tuples.map_err(|source| LabError::Unplayable {
+                path: path.clone(),
+                source,
+            })?,
+            value: ValueOf::Afterstate,
+            ties: Ties::Order,
+        };
+        let entries = foreign.entries();
+        let places = entries.iter().map(|entry| {
+            let run = entry.weights();
+            (run.float.unwrap_or(Float::F32), run.at)
+        });
+        let saved = Saved::of_theirs(file, places.collect());
+        Self::read(path, player, None, &saved)
+    }
+
+    fn read(
+        path: PathBuf,
+        player: Player,
+        episodes: Option<u64>,
+        saved: &Saved,
+    ) -> Result<Self, LabError> {
         let session = registry::session(&player, Rule::Td, 0.0)?;
         session
-            .read(&saved, Keep::Weights)
+            .read(saved, Keep::Weights)
             .map_err(LabError::model("read", &path))?;
         Ok(Self {
             player,
@@ -80,6 +124,14 @@ impl Model {
 
 /// The metadata of a player after so many games.
 pub(crate) fn metadata(player: &Player, recipe: &Recipe, episodes: u64) -> Metadata {
+    let mut metadata = about(player, recipe.learner.rule);
+    metadata.insert("episodes".to_owned(), episodes.to_string());
+    metadata.insert("recipe".to_owned(), recipe.to_toml());
+    metadata
+}
+
+/// The metadata of a player of whose training nothing is known but the rule.
+pub(crate) fn about(player: &Player, rule: Rule) -> Metadata {
     let hint = player.tuples.by_hint();
     let entries = [
         ("afterstate", VERSION.to_owned()),
@@ -89,9 +141,7 @@ pub(crate) fn metadata(player: &Player, recipe: &Recipe, episodes: u64) -> Metad
         ("symmetry", player.tuples.symmetry().to_string()),
         ("value", word(&player.value)),
         ("ties", word(&player.ties)),
-        ("rule", word(&recipe.learner.rule)),
-        ("episodes", episodes.to_string()),
-        ("recipe", recipe.to_toml()),
+        ("rule", word(&rule)),
     ];
     let hint = hint.then(|| ("hint", "true".to_owned()));
     let entries = entries.into_iter().chain(hint);
@@ -100,13 +150,18 @@ pub(crate) fn metadata(player: &Player, recipe: &Recipe, episodes: u64) -> Metad
         .collect()
 }
 
-fn player(fields: &Fields<'_>) -> Result<Player, LabError> {
-    let text = |key, expected| fields.get(key, expected, |text| Some(text.to_owned()));
+/// Refuses a file whose metadata may mean something else.
+pub(crate) fn version(fields: &Fields<'_>) -> Result<(), LabError> {
     fields.get(
         "afterstate",
         "1 (a newer version needs a newer program)",
         |v| (v == VERSION).then_some(()),
-    )?;
+    )
+}
+
+/// The player that a file's metadata tells of.
+pub(crate) fn player(fields: &Fields<'_>) -> Result<Player, LabError> {
+    let text = |key, expected| fields.get(key, expected, |text| Some(text.to_owned()));
     let game = text("game", "the name of a game")?;
     let (rows, cols) = fields.get("board", "a size such as 4x4", |text| parse_board(text).ok())?;
     let symmetry = fields.get("symmetry", "true or false", |text| {
@@ -132,6 +187,6 @@ fn word(variant: &impl Serialize) -> String {
     }
 }
 
-fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+pub(crate) fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
     serde_json::from_value(serde_json::Value::String(word.to_owned())).ok()
 }

@@ -4,7 +4,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use afterstate::format::native::{self, Buffer, Header, Keep, Metadata, NativeError, Piece};
+use afterstate::format::floats::Float;
+use afterstate::format::foreign::Run;
+use afterstate::format::native::{
+    self, Buffer, Header, Keep, Layout, Metadata, NativeError, Piece,
+};
 use afterstate::ntuple::{Tables, Weight};
 
 use crate::LabError;
@@ -30,11 +34,22 @@ pub(crate) fn write<W: Weight>(
     })
 }
 
-/// A model or a checkpoint that is open for reading.
+/// Tables in a file that is open for reading.
 pub struct Saved {
     file: Shared,
-    header: Header,
+    places: Places,
 }
+
+/// Where they are.
+enum Places {
+    /// In a model or a checkpoint: as its header says.
+    Ours(Header),
+    /// In a file of another program: how each is written, and where it begins.
+    Theirs(Vec<(Float, u64)>),
+}
+
+/// What a file of another program has.
+static NO_METADATA: Metadata = Metadata::new();
 
 impl Saved {
     /// Opens a file and checks its header.
@@ -46,13 +61,50 @@ impl Saved {
         let header = Header::read(&mut file, size).map_err(LabError::model("read", path))?;
         Ok(Self {
             file: Shared::new(file),
-            header,
+            places: Places::Ours(header),
         })
+    }
+
+    /// Tables in a file of another program: how each is written, and where it begins.
+    pub(crate) fn of_theirs(file: File, places: Vec<(Float, u64)>) -> Self {
+        Self {
+            file: Shared::new(file),
+            places: Places::Theirs(places),
+        }
     }
 
     /// The metadata.
     pub(crate) fn metadata(&self) -> &Metadata {
-        self.header.metadata()
+        match &self.places {
+            Places::Ours(header) => header.metadata(),
+            Places::Theirs(_) => &NO_METADATA,
+        }
+    }
+
+    /// The numbers of a tensor, if there is one of this name.
+    pub(crate) fn run(&self, name: &str) -> Option<Run> {
+        match &self.places {
+            Places::Ours(header) => header.run(name),
+            Places::Theirs(_) => None,
+        }
+    }
+
+    /// The same, if it holds what is asked for.
+    pub(crate) fn run_of(
+        &self,
+        name: &str,
+        float: Option<Float>,
+        count: u64,
+    ) -> Result<Run, NativeError> {
+        match &self.places {
+            Places::Ours(header) => header.run_of(name, float, count),
+            Places::Theirs(_) => Err(NativeError::NoTable(name.to_owned())),
+        }
+    }
+
+    /// The file alone.
+    pub(crate) fn into_file(self) -> Shared {
+        self.file
     }
 
     /// Fills new tables.
@@ -64,7 +116,10 @@ impl Saved {
         tables: &Tables<W>,
         keep: Keep,
     ) -> Result<(), NativeError> {
-        let layout = self.header.layout(tables, keep)?;
+        let layout = match &self.places {
+            Places::Ours(header) => header.layout(tables, keep)?,
+            Places::Theirs(places) => Layout::of_tables(tables, places),
+        };
         carry(&layout.pieces(tables), threads(0), |piece, buffer| {
             piece.import(tables, buffer, |bytes, at| self.file.read_at(bytes, at))
         })

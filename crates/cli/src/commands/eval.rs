@@ -10,6 +10,7 @@ use afterstate_lab::recipe::parse_board;
 use afterstate_lab::registry;
 use afterstate_lab::run::Gaps;
 use afterstate_lab::solve::{Comparison, Images, Measure, Solution, measure};
+use anyhow::Context;
 
 use super::shown;
 use crate::args::{EvalArgs, GamesArgs};
@@ -59,10 +60,10 @@ fn contender(args: &EvalArgs) -> anyhow::Result<(Box<dyn Contender>, String)> {
     }
     let model = Model::open(&args.model)?;
     let who = format!(
-        "{}: {}, trained for {} games",
+        "{}: {}, {}",
         shown(&model.path),
         model.game(),
-        grouped(model.episodes as f64)
+        trained(&model)
     );
     Ok((Box::new(model), who))
 }
@@ -92,18 +93,29 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         print_json(&comparison)?;
     } else {
         print(format!(
-            "{}: {}, trained for {} games\n\n{}",
+            "{}: {}, {}\n\n{}",
             shown(&model.path),
             model.game(),
-            grouped(model.episodes as f64),
+            trained(&model),
             beside_the_best(&comparison)
         ))?;
     }
     if let Some(mut gaps) = gaps {
-        gaps.keep(comparison.measurement(model.episodes))?;
+        let unknown =
+            "nobody knows for how many games this model was trained: its gap cannot be kept";
+        let episodes = model.episodes.context(unknown)?;
+        gaps.keep(comparison.measurement(episodes))?;
         note(&format!("kept in {}", shown(gaps.path())));
     }
     Ok(())
+}
+
+/// For how many games, if that is known.
+fn trained(model: &Model) -> String {
+    match model.episodes {
+        Some(games) => format!("trained for {} games", grouped(games as f64)),
+        None => "trained by another program".to_owned(),
+    }
 }
 
 /// The figures of a comparison as people read them.

@@ -34,7 +34,8 @@ fn every_command_is_listed_works_and_has_examples() {
     let lab = Lab::new();
     let listed = commands(&help(&lab, ""));
     for name in [
-        "train", "eval", "compare", "analyze", "solve", "judge", "plot", "recipes", "bench",
+        "train", "eval", "compare", "analyze", "convert", "solve", "judge", "plot", "recipes",
+        "bench",
     ] {
         assert!(
             listed.iter().any(|found| found == name),
@@ -113,6 +114,10 @@ fn every_option_of_the_design_is_there() {
         ("compare", "--games --threads --seed --json"),
         ("analyze", "--model --solution --batch --json"),
         (
+            "convert",
+            "--to --patterns --game --no-symmetry --weights-only --force",
+        ),
+        (
             "solve",
             "--game --board --target --discount --min-avg-max --out --threads --json",
         ),
@@ -138,6 +143,9 @@ fn examples_run() {
     lab.write("my-recipe.toml", recipe);
     lab.run("solve --board 2x3 --out 2x3.solution").succeeds();
     lab.write("boards.txt", "2,0,0/0,4,0\n");
+    for name in ["4x6.w", "2048.bin", "weights.bin"] {
+        lab.run(&format!("convert runs/quick {name}")).succeeds();
+    }
     let mut ran = 0;
     for name in commands(&help(&lab, "")) {
         let text = help(&lab, &name);
@@ -153,7 +161,8 @@ fn examples_run() {
                 .replace("--games 20000", "--games 20")
                 .replace("--seconds 120", "--seconds 1")
                 .replace("--episodes 60000", "--episodes 120")
-                .replace("8x6", "8x4");
+                .replace("8x6", "8x4")
+                .replace("\"012345 456789 012456 45689a\"", "8x4");
             if name == "train" && !call.contains("--resume") {
                 call.push_str(" --episodes 1");
                 if !call.contains("tuples=") {

@@ -7,6 +7,7 @@ mod bad_recipes;
 mod bench;
 mod broken;
 mod common;
+mod convert;
 mod figures;
 mod games;
 mod help;

@@ -22,6 +22,8 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use thiserror::Error;
 
+use super::floats::Float;
+use super::foreign::Run;
 use crate::ntuple::{Block, Tables, TupleSet, Weight};
 pub use layout::{Buffer, Layout, Piece};
 use layout::{Source, Tensor, to_bytes};
@@ -132,6 +134,7 @@ fn tables(tuples: &TupleSet) -> Vec<Tensor> {
     let tensor = |(table, (name, numbers)): (usize, (String, usize))| Tensor {
         name,
         source: Source::Table(table),
+        float: Float::F32,
         numbers,
         at: 0,
     };
@@ -143,6 +146,7 @@ fn blocks<W: Weight>(network: &Tables<W>) -> Vec<Tensor> {
     let tensor = |(name, block): (&str, Block)| Tensor {
         name: name.to_owned(),
         source: Source::Block(block),
+        float: Float::F32,
         numbers: network.block(block).len(),
         at: 0,
     };
@@ -309,10 +313,50 @@ impl Header {
         }
     }
 
+    /// A table may have come from a program that writes its numbers in another way.
     fn place(&self, tensor: Tensor) -> Result<Tensor, NativeError> {
-        let numbers = Some(tensor.numbers);
-        let (at, _) = self.tensor(&tensor.name, Dtype::F32, numbers)?;
-        Ok(Tensor { at, ..tensor })
+        let found = self.tensors.info(&tensor.name).map(|found| found.dtype);
+        let float = match tensor.source {
+            Source::Table(_) => found.and_then(Float::of_dtype),
+            Source::Block(_) => None,
+        };
+        let float = float.unwrap_or(Float::F32);
+        let (at, _) = self.tensor(&tensor.name, dtype(Some(float)), Some(tensor.numbers))?;
+        Ok(Tensor {
+            at,
+            float,
+            ..tensor
+        })
+    }
+
+    /// The numbers of a tensor, if there is one of this name.
+    pub fn run(&self, name: &str) -> Option<Run> {
+        let found = self.tensors.info(name)?;
+        let float = Float::of_dtype(found.dtype);
+        // Checked not to overflow when the header was read.
+        let count: usize = found.shape.iter().product();
+        let is_known = float.is_some() || found.dtype == Dtype::U8;
+        is_known.then(|| Run {
+            tensor: name.to_owned(),
+            float,
+            count: count as u64,
+            at: self.data + found.data_offsets.0 as u64,
+        })
+    }
+
+    /// The same, if it holds what is asked for.
+    ///
+    /// # Errors
+    /// When there is none, or it holds something else.
+    pub fn run_of(&self, name: &str, float: Option<Float>, count: u64) -> Result<Run, NativeError> {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let (at, numbers) = self.tensor(name, dtype(float), Some(count))?;
+        Ok(Run {
+            tensor: name.to_owned(),
+            float,
+            count: numbers as u64,
+            at,
+        })
     }
 
     /// The place of a tensor's first byte, and how many numbers it holds, which must be so many if that
@@ -338,6 +382,36 @@ impl Header {
         }
         Ok((self.data + found.data_offsets.0 as u64, count))
     }
+}
+
+fn dtype(float: Option<Float>) -> Dtype {
+    match float {
+        Some(Float::F16) => Dtype::F16,
+        Some(Float::F32) => Dtype::F32,
+        Some(Float::F64) => Dtype::F64,
+        None => Dtype::U8,
+    }
+}
+
+/// The beginning of a new file of these numbers, wherever they come from; finds the place of each, and the
+/// length of the file.
+pub fn lay_out_runs(metadata: &Metadata, runs: &mut [Run]) -> (Vec<u8>, u64) {
+    let mut end = 0;
+    for run in runs.iter_mut() {
+        run.at = end;
+        end += run.bytes();
+    }
+    let entries = runs.iter().map(|run| {
+        let dtype = run.float.map_or("U8", Float::name);
+        let (from, to) = (run.at, run.at + run.bytes());
+        (&*run.tensor, dtype, run.count as usize, from, to)
+    });
+    let header = header(entries, metadata);
+    for run in runs {
+        run.at += header.len() as u64;
+    }
+    let end = end + header.len() as u64;
+    (header, end)
 }
 
 /// The metadata from the beginning of a file, without a look at the rest; `None` if there is none.

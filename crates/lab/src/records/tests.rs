@@ -19,7 +19,7 @@ fn beginner(game: &str, board: &str) -> Model {
     Model {
         session: session(&player, recipe.learner.rule, 0.0).unwrap(),
         player,
-        episodes: 0,
+        episodes: Some(0),
         path: PathBuf::new(),
     }
 }

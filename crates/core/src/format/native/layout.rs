@@ -13,6 +13,7 @@ use std::ops::Range;
 
 use super::NativeError;
 use crate::Value;
+use crate::format::floats::Float;
 use crate::ntuple::{Block, Number, Tables, Tiling, Weight};
 
 /// Numbers between the ends and the beginnings of runs in a buffer: runs are as long as many ways of a cache
@@ -36,6 +37,7 @@ pub(super) enum Source {
 pub(super) struct Tensor {
     pub(super) name: String,
     pub(super) source: Source,
+    pub(super) float: Float,
     pub(super) numbers: usize,
     /// The place of its first byte.
     pub(super) at: u64,
@@ -44,7 +46,7 @@ pub(super) struct Tensor {
 impl Tensor {
     /// The place of the first byte of one of its numbers.
     fn place(&self, number: usize) -> u64 {
-        self.at + 4 * number as u64
+        self.at + (self.float.width() * number) as u64
     }
 
     /// The place behind its last byte.
@@ -114,6 +116,15 @@ impl Layout {
     pub fn pieces<'a, W: Weight>(&'a self, network: &'a Tables<W>) -> Vec<Piece<'a>> {
         let tensors = self.tensors.iter();
         tensors.flat_map(|tensor| tensor.pieces(network)).collect()
+    }
+
+    /// The tables of a network in a file of somebody else's: how each is written, and where it begins.
+    pub fn of_tables<W: Weight>(network: &Tables<W>, places: &[(Float, u64)]) -> Self {
+        let mut tensors = super::tables(network.tuples());
+        for (tensor, &(float, at)) in tensors.iter_mut().zip(places) {
+            (tensor.float, tensor.at) = (float, at);
+        }
+        Self { tensors }
     }
 
     /// The length of a file that ends with these tensors.
@@ -192,9 +203,7 @@ impl Piece<'_> {
         for (from, values) in self.runs().into_iter().zip(runs) {
             let values = &mut values[..self.run()];
             fill(bytes, self.tensor.place(from))?;
-            for (value, bytes) in values.iter_mut().zip(bytes.as_chunks().0) {
-                *value = Value::from_le_bytes(*bytes);
-            }
+            self.tensor.float.decode(bytes, values);
             self.tensor.check(from, values)?;
         }
         match &self.part {
@@ -256,7 +265,8 @@ impl Buffer {
             Part::Stretch(..) => 1,
         };
         self.values.resize(runs * piece.stride(), 0.0);
-        self.bytes.resize(4 * piece.run(), 0);
+        let width = piece.tensor.float.width();
+        self.bytes.resize(width * piece.run(), 0);
         self
     }
 }

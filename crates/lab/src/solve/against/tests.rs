@@ -57,7 +57,7 @@ fn trained(recipe: &Recipe, games: u64) -> Model {
     );
     Model {
         player,
-        episodes: games,
+        episodes: Some(games),
         path: Path::new("trained").to_owned(),
         session,
     }

@@ -1,0 +1,76 @@
+//! `afterstate convert`: weights from one program to another.
+
+use std::fmt::Write;
+
+use afterstate_lab::LabError;
+use afterstate_lab::convert::{ConvertError, Kind, Plan, Program, Report, convert};
+
+use super::shown;
+use crate::args::{ConvertArgs, KindArg};
+use crate::interrupt;
+use crate::output::{grouped, note, print};
+
+pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
+    interrupt::listen()?;
+    let report = convert(&Plan {
+        from: &args.from,
+        to: &args.to,
+        kind: args.kind.map(kind),
+        patterns: args.patterns.as_deref(),
+        game: &args.game,
+        symmetry: !args.no_symmetry,
+        weights_only: args.weights_only,
+        force: args.force,
+        stop: &interrupt::asked,
+    });
+    match report {
+        Ok(report) => print(summary(args, &report)),
+        Err(LabError::Convert(ConvertError::Stopped)) => {
+            note("stopped: nothing was written");
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn kind(kind: KindArg) -> Kind {
+    match kind {
+        KindArg::Native => Kind::Native,
+        KindArg::Tdl => Kind::Of(Program::Tdl),
+        KindArg::Demo => Kind::Of(Program::Demo),
+        KindArg::Framework => Kind::Of(Program::Framework),
+    }
+}
+
+fn summary(args: &ConvertArgs, report: &Report) -> String {
+    let tables = match report.tables {
+        1 => "1 table".to_owned(),
+        tables => format!("{tables} tables"),
+    };
+    let mut text = format!(
+        "{}: {tables} with {} weights{}, of {}\n{}: {} bytes, for {}\n",
+        shown(&args.from),
+        grouped(report.weights as f64),
+        if report.sums {
+            " and the sums of TC"
+        } else {
+            ""
+        },
+        report.from,
+        shown(&args.to),
+        grouped(report.bytes as f64),
+        report.to,
+    );
+    // Writing to a string cannot fail.
+    if !report.left.is_empty() {
+        let left = report.left.join(" and ");
+        let _ = writeln!(text, "it has no place for {left}");
+    }
+    if let (Some(reason), Kind::Native) = (&report.unplayable, report.to) {
+        let _ = writeln!(
+            text,
+            "it can be converted back, but not be played with: {reason}"
+        );
+    }
+    text
+}

@@ -1,0 +1,85 @@
+//! Numbers from their places in one file to those in another, on every core.
+
+use afterstate::format::foreign::Run;
+
+use super::input::Input;
+use super::{ConvertError, Kind, Plan};
+use crate::LabError;
+use crate::disk::Part;
+use crate::share::{threads, try_share};
+
+/// Numbers that are carried at once.
+const SOME: u64 = 1 << 17;
+
+/// Numbers from here to there.
+pub(super) struct Copy {
+    pub(super) from: Run,
+    pub(super) to: Run,
+}
+
+/// A piece of a copy: which one, and from which number on.
+type Piece = (usize, u64);
+
+/// Carries all of them. Of several errors the first in the file is told.
+pub(super) fn carry(
+    input: &Input,
+    copies: &[Copy],
+    part: &Part,
+    kind: Kind,
+    plan: &Plan<'_>,
+) -> Result<(), LabError> {
+    let pieces = |number: usize| {
+        let starts = (0..copies[number].from.count).step_by(SOME as usize);
+        starts.map(move |start| (number, start))
+    };
+    let pieces: Vec<Piece> = (0..copies.len()).flat_map(pieces).collect();
+    try_share(threads(0), pieces.len(), || {
+        let (mut bytes, mut recoded) = (Vec::new(), Vec::new());
+        let pieces = &pieces;
+        move |number| {
+            if (plan.stop)() {
+                return Err(ConvertError::Stopped.into());
+            }
+            let (copy, start) = pieces[number];
+            let Copy { from, to } = &copies[copy];
+            let count = SOME.min(from.count - start);
+            bytes.resize((count * from.width()) as usize, 0);
+            let at = from.at + start * from.width();
+            let read = input.source.read_at(&mut bytes, at);
+            read.map_err(LabError::file("read", &input.path))?;
+            check(input, from, start, &bytes)?;
+            let bytes = match (from.float, to.float) {
+                (Some(own), Some(other)) if own != other => {
+                    let lost = |(place, found)| ConvertError::Inexact {
+                        path: input.path.clone(),
+                        table: from.tensor.clone(),
+                        index: start + place as u64,
+                        found,
+                        kind,
+                    };
+                    own.recode(&bytes, other, &mut recoded).map_err(lost)?;
+                    &recoded
+                }
+                _ => &bytes,
+            };
+            let written = part.write_at(bytes, to.at + start * to.width());
+            written.map_err(LabError::file("write", plan.to))
+        }
+    })
+}
+
+/// Refuses what is not a number: such a file would be read by nobody.
+fn check(input: &Input, run: &Run, start: u64, bytes: &[u8]) -> Result<(), LabError> {
+    let Some((place, found)) = run.float.and_then(|float| float.first_not_finite(bytes)) else {
+        return Ok(());
+    };
+    let index = start + place as u64;
+    Err(ConvertError::NotFinite {
+        path: input.path.clone(),
+        table: run.tensor.clone(),
+        index,
+        at: run.at + index * run.width(),
+        found,
+    }
+    .into())
+}

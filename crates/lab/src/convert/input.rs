@@ -1,0 +1,409 @@
+//! A weight file that is to be converted: what it is, and where its numbers are.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use afterstate::Value;
+use afterstate::format::floats::Float;
+use afterstate::format::foreign::{Foreign, Meaning, Run};
+use afterstate::format::native::{Keep, Metadata, NativeError};
+use afterstate::game::Shape;
+use afterstate::ntuple::{Ahead, Coherent, Plain, Tables, TupleSet, Weight};
+
+use super::{ConvertError, Kind, Plan, Report, json, runs};
+use crate::LabError;
+use crate::disk::Shared;
+use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
+use crate::metadata::Fields;
+use crate::model;
+use crate::recipe::{Rule, Ties, ValueOf};
+use crate::registry::{self, Player, available_memory};
+use crate::run;
+use crate::tables::Saved;
+
+/// A file and what it says.
+pub(super) struct Input {
+    pub(super) path: PathBuf,
+    pub(super) kind: Kind,
+    /// Where numbers are read from.
+    pub(super) source: Box<dyn ReadAt>,
+    /// What a file of ours would say about it.
+    pub(super) metadata: Metadata,
+    /// Who plays with it, as far as that is known.
+    pub(super) player: Player,
+    /// The file of another program that it is, or was.
+    original: Option<Foreign>,
+    /// Where it has the numbers of that file.
+    pub(super) runs: Vec<Run>,
+    /// Its tables by patterns, or why there are none.
+    tuples: Result<Vec<Tuple>, Unplayable>,
+    /// Whether it has numbers that nobody knows the meaning of.
+    pub(super) has_more: bool,
+}
+
+/// The table of a tuple.
+pub(super) struct Tuple {
+    pub(super) pattern: String,
+    pub(super) weights: Run,
+    pub(super) sums: Option<[Run; 2]>,
+}
+
+impl Tuple {
+    /// Its numbers, with or without the sums.
+    pub(super) fn runs(&self, sums: bool) -> Vec<Run> {
+        let sums = self.sums.iter().flatten().filter(|_| sums);
+        std::iter::once(&self.weights)
+            .chain(sums)
+            .cloned()
+            .collect()
+    }
+}
+
+/// Something with bytes at places.
+pub(super) trait ReadAt: Send + Sync {
+    /// Reads the bytes from there on.
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
+}
+
+impl ReadAt for Shared {
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        Self::read_at(self, bytes, at)
+    }
+}
+
+impl Input {
+    /// Opens the file of a plan.
+    pub(super) fn open(plan: &Plan<'_>) -> Result<Self, LabError> {
+        let path = if plan.from.is_dir() {
+            run::model_of(plan.from)?
+        } else {
+            plan.from.to_owned()
+        };
+        match Weights::open(&path)? {
+            Weights::Theirs(theirs) => Self::of_theirs(path, theirs, plan),
+            Weights::Ours(_) if plan.patterns.is_some() => {
+                Err(ConvertError::HasPatterns(path).into())
+            }
+            Weights::Ours(saved) => Self::of_ours(path, saved),
+        }
+    }
+
+    /// The file of another program that it is, or was.
+    pub(super) fn original(&self) -> Option<&Foreign> {
+        self.original.as_ref()
+    }
+
+    /// Its tables by patterns.
+    pub(super) fn tuples(&self, kind: Kind) -> Result<&[Tuple], ConvertError> {
+        let refused = |source: &Unplayable| ConvertError::NoTuples {
+            path: self.path.clone(),
+            kind,
+            source: source.clone(),
+        };
+        self.tuples.as_deref().map_err(refused)
+    }
+
+    /// Whether any of them has sums.
+    pub(super) fn has_sums(&self) -> bool {
+        let tuples = self.tuples.as_deref().unwrap_or_default();
+        tuples.iter().any(|tuple| tuple.sums.is_some())
+            || self.runs.iter().any(|run| run.tensor.ends_with(".e"))
+    }
+
+    /// What will be said of it when it has become a file of this kind.
+    pub(super) fn report(&self, to: Kind) -> Report {
+        let (tables, weights) = match (&self.original, &self.tuples) {
+            (Some(original), _) => {
+                let entries = original.entries();
+                let weights = entries.iter().map(|entry| entry.weights().count);
+                (entries.len(), weights.sum())
+            }
+            (None, Ok(tuples)) => {
+                let weights = tuples.iter().map(|tuple| tuple.weights.count);
+                (tuples.len(), weights.sum())
+            }
+            (None, Err(_)) => (0, 0),
+        };
+        let told = |key: &str, name| self.metadata.contains_key(key).then_some(name);
+        let left = [
+            told("recipe", "the recipe"),
+            told("episodes", "the number of games it was trained for"),
+        ];
+        Report {
+            from: self.kind,
+            to,
+            tables,
+            weights,
+            sums: self.has_sums(),
+            bytes: 0,
+            left: match to {
+                Kind::Native => vec![],
+                Kind::Of(_) => left.into_iter().flatten().collect(),
+            },
+            unplayable: self.tuples.as_ref().err().cloned(),
+        }
+    }
+
+    fn of_theirs(path: PathBuf, theirs: Theirs, plan: &Plan<'_>) -> Result<Self, LabError> {
+        registry::rules(plan.game)?;
+        let Theirs { file, mut foreign } = theirs;
+        let unplayable = |source: Unplayable| LabError::Unplayable {
+            path: path.clone(),
+            source,
+        };
+        let given = plan.patterns.map(given).transpose()?;
+        let meaning = foreign.meaning(given.as_deref()).map_err(Unplayable::from);
+        // Who gives patterns, or must, wants them to be right.
+        let meaning = match meaning {
+            Err(source) if given.is_some() || foreign.entries()[0].label.is_empty() => {
+                return Err(unplayable(source));
+            }
+            meaning => meaning,
+        };
+        foreign.name_tables(meaning.as_ref().ok());
+        let played = meaning.clone().and_then(|m| tuples(&m, plan.symmetry));
+        let entries = foreign.entries();
+        let table = |(entry, (pattern, _)): (_, &(String, u32))| tuple(entry, pattern);
+        let tables = match (&played, &meaning) {
+            (Ok(_), Ok(meaning)) => Ok(entries.iter().zip(meaning).map(table).collect()),
+            (Err(error), _) | (_, Err(error)) => Err(error.clone()),
+        };
+        let player = Player {
+            game: plan.game.to_owned(),
+            // Not played with if it is not its own.
+            tuples: match &played {
+                Ok(tuples) => tuples.clone(),
+                Err(_) => TupleSet::parse("0", Shape::FOUR, plan.symmetry)?,
+            },
+            value: ValueOf::Afterstate,
+            ties: Ties::Order,
+        };
+        let runs = runs(&foreign);
+        let sums = runs.iter().any(|run| run.tensor.ends_with(".e"));
+        Ok(Self {
+            metadata: metadata(&player, sums, &foreign, &meaning, &played),
+            path,
+            kind: Kind::Of(foreign.program()),
+            source: Box::new(Shared::new(file)),
+            player,
+            has_more: entries.iter().any(|entry| entry.has_more()),
+            original: Some(foreign),
+            runs,
+            tuples: tables,
+        })
+    }
+
+    fn of_ours(path: PathBuf, saved: Saved) -> Result<Self, LabError> {
+        let metadata = saved.metadata().clone();
+        let wrong = |error| LabError::model("read", &path)(error);
+        let fields = Fields::new(&metadata, &path, |path, error| {
+            LabError::model("read", path)(error)
+        });
+        model::version(&fields)?;
+        let original = match fields.has("foreign") {
+            true => Some(fields.get("foreign", "a description of a file", description)?),
+            false => None,
+        };
+        let located = |run: &Run| saved.run_of(&run.tensor, run.float, run.count);
+        let runs: Result<Vec<Run>, NativeError> = match &original {
+            Some(original) => runs(original).iter().map(located).collect(),
+            None => Ok(vec![]),
+        };
+        let runs = runs.map_err(wrong)?;
+        let played = match playable(&fields, &path) {
+            Err(LabError::Unplayable { source, .. }) if original.is_some() => Err(source),
+            refused => Ok(refused?),
+        };
+        let (player, tuples, source): (_, _, Box<dyn ReadAt>) = match played {
+            Err(source) => {
+                let nobody = Player {
+                    game: "2048".to_owned(),
+                    tuples: TupleSet::parse("0", Shape::FOUR, true)?,
+                    value: ValueOf::Afterstate,
+                    ties: Ties::Order,
+                };
+                (nobody, Err(source), Box::new(saved.into_file()))
+            }
+            Ok(()) => {
+                let player = model::player(&fields)?;
+                if fields.has("order") {
+                    let rule = fields.get("rule", "td or tc", model::from_word::<Rule>)?;
+                    let (tuples, memory) = checkpoint(&player, rule, &saved, &path)?;
+                    (player, Ok(tuples), memory)
+                } else {
+                    let tuples = tables_of(&player, &saved).map_err(wrong)?;
+                    (player, Ok(tuples), Box::new(saved.into_file()))
+                }
+            }
+        };
+        let more = |entry: &afterstate::format::foreign::Entry| entry.has_more();
+        let has_more = original
+            .as_ref()
+            .is_some_and(|o| o.entries().iter().any(more));
+        Ok(Self {
+            path,
+            kind: Kind::Native,
+            source,
+            metadata,
+            player,
+            original,
+            runs,
+            tuples,
+            has_more,
+        })
+    }
+}
+
+/// The patterns that somebody gives, or a set's name.
+fn given(patterns: &str) -> Result<Vec<String>, LabError> {
+    let tuples = TupleSet::parse(patterns, Shape::FOUR, true)?;
+    Ok(tuples.patterns().iter().map(ToString::to_string).collect())
+}
+
+fn description(text: &str) -> Option<Foreign> {
+    let foreign: Foreign = serde_json::from_str(text).ok()?;
+    foreign.is_sound().then_some(foreign)
+}
+
+fn tuple(entry: &afterstate::format::foreign::Entry, pattern: &str) -> Tuple {
+    Tuple {
+        pattern: pattern.to_owned(),
+        weights: entry.weights().clone(),
+        sums: entry.sums().map(|[e, a]| [e.clone(), a.clone()]),
+    }
+}
+
+/// What a file of ours says about one of another program.
+fn metadata(
+    player: &Player,
+    sums: bool,
+    foreign: &Foreign,
+    meaning: &Result<Meaning, Unplayable>,
+    played: &Result<TupleSet, Unplayable>,
+) -> Metadata {
+    let rule = if sums { Rule::Tc } else { Rule::Td };
+    let mut metadata = model::about(player, rule);
+    let origin = foreign.program().name();
+    metadata.insert("origin".to_owned(), origin.to_owned());
+    metadata.insert("foreign".to_owned(), json(foreign));
+    let stages = match (played, meaning) {
+        (Err(Unplayable::Stages(stages)), Ok(meaning)) => {
+            let mut patterns: Vec<&str> = Vec::new();
+            for (pattern, _) in meaning {
+                if !patterns.contains(&&**pattern) {
+                    patterns.push(pattern);
+                }
+            }
+            metadata.insert("tuples".to_owned(), patterns.join(" "));
+            metadata.insert("stages".to_owned(), stages.to_string());
+            return metadata;
+        }
+        (Err(error), _) => error,
+        (Ok(_), _) => return metadata,
+    };
+    metadata.remove("tuples");
+    metadata.insert("unplayable".to_owned(), stages.to_string());
+    metadata
+}
+
+/// The tables of a model of ours.
+fn tables_of(player: &Player, saved: &Saved) -> Result<Vec<Tuple>, NativeError> {
+    let table = |pattern: &afterstate::ntuple::Pattern| {
+        let name = pattern.to_string();
+        let count = pattern.weights() as u64;
+        let float = saved.run(&name).and_then(|run| run.float);
+        let float = Some(float.unwrap_or(Float::F32));
+        let weights = saved.run_of(&name, float, count)?;
+        let [e, a] = [".e", ".a"].map(|suffix| format!("{name}{suffix}"));
+        let sums = match saved.run(&e) {
+            None => None,
+            Some(_) => Some([
+                saved.run_of(&e, float, count)?,
+                saved.run_of(&a, float, count)?,
+            ]),
+        };
+        Ok(Tuple {
+            pattern: name,
+            weights,
+            sums,
+        })
+    };
+    player.tuples.patterns().iter().map(table).collect()
+}
+
+/// The tables of a checkpoint, which are read into memory: a file has them in another order.
+fn checkpoint(
+    player: &Player,
+    rule: Rule,
+    saved: &Saved,
+    path: &Path,
+) -> Result<(Vec<Tuple>, Box<dyn ReadAt>), LabError> {
+    let memory: Box<dyn ReadAt> = match (player.value, rule) {
+        (ValueOf::Afterstate, Rule::Td) => memory::<Plain>(player, saved, path)?,
+        (ValueOf::Afterstate, Rule::Tc) => memory::<Coherent>(player, saved, path)?,
+        (ValueOf::State, Rule::Td) => memory::<Ahead<Plain>>(player, saved, path)?,
+        (ValueOf::State, Rule::Tc) => memory::<Ahead<Coherent>>(player, saved, path)?,
+    };
+    let mut end = 0;
+    let mut run = |tensor: String, count: u64| {
+        let at = end;
+        end += 4 * count;
+        Run {
+            tensor,
+            float: Some(Float::F32),
+            count,
+            at,
+        }
+    };
+    let table = |pattern: &afterstate::ntuple::Pattern| {
+        let count = pattern.weights() as u64;
+        let name = pattern.to_string();
+        let [w, e, a] = ["", ".e", ".a"].map(|suffix| run(format!("{name}{suffix}"), count));
+        Tuple {
+            pattern: name,
+            weights: w,
+            sums: (rule == Rule::Tc).then_some([e, a]),
+        }
+    };
+    Ok((player.tuples.patterns().iter().map(table).collect(), memory))
+}
+
+fn memory<W: Weight>(
+    player: &Player,
+    saved: &Saved,
+    path: &Path,
+) -> Result<Box<dyn ReadAt>, LabError> {
+    let needed = Tables::<W>::bytes(&player.tuples);
+    let available = available_memory();
+    if needed > available {
+        return Err(LabError::Memory { needed, available });
+    }
+    let tables = Tables::<W>::new(&player.tuples, 0.0);
+    let tables = tables.map_err(|source| LabError::Refused { needed, source })?;
+    let read = saved.read(&tables, Keep::Everything);
+    read.map_err(LabError::model("read", path))?;
+    Ok(Box::new(Memory(tables)))
+}
+
+/// Tables as if they were a file: of each tuple the weights, E and A, four bytes a number.
+struct Memory<W: Weight>(Tables<W>);
+
+impl<W: Weight> ReadAt for Memory<W> {
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        let mut number = (at / 4) as usize;
+        for (tuple, pattern) in self.0.tuples().patterns().iter().enumerate() {
+            let count = pattern.weights();
+            if number < 3 * count {
+                let mut values: Vec<Value> = vec![0.0; bytes.len() / 4];
+                let (part, from) = (number / count, number % count);
+                self.0.export(tuple, part, from, &mut values);
+                for (bytes, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
+                    *bytes = value.to_le_bytes();
+                }
+                return Ok(());
+            }
+            number -= 3 * count;
+        }
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}

@@ -1,0 +1,77 @@
+use std::fs;
+
+use super::*;
+
+/// Two tables of 16 weights for the 2048-Framework.
+fn framework() -> Vec<u8> {
+    let mut bytes = 2_u32.to_le_bytes().to_vec();
+    for table in [1.5_f32, 2.5] {
+        bytes.extend(16_u64.to_le_bytes());
+        bytes.extend([table; 16].iter().flat_map(|weight| weight.to_le_bytes()));
+    }
+    bytes
+}
+
+fn plan<'a>(from: &'a Path, to: &'a Path, stop: &'a (dyn Fn() -> bool + Sync)) -> Plan<'a> {
+    Plan {
+        from,
+        to,
+        kind: None,
+        patterns: Some("0 5"),
+        game: "2048",
+        symmetry: true,
+        weights_only: false,
+        force: false,
+        stop,
+    }
+}
+
+#[test]
+fn names_say_what_a_file_shall_be() {
+    let kind = |name: &str| kind_of(Path::new(name));
+    assert_eq!(kind("a/b.safetensors"), Some(Kind::Native));
+    for name in ["4x6.w", "a.weights", "2048.w2"] {
+        assert_eq!(kind(name), Some(Kind::Of(Program::Tdl)), "{name}");
+    }
+    assert_eq!(kind("x/2048.bin"), Some(Kind::Of(Program::Demo)));
+    assert_eq!(kind("weights.bin"), Some(Kind::Of(Program::Framework)));
+    for name in ["a.bin", "weights", "w", "..", "a.td"] {
+        assert_eq!(kind(name), None, "{name}");
+    }
+}
+
+#[test]
+fn who_stops_it_leaves_what_was_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("weights.bin"), folder.path().join("a.w"));
+    fs::write(&from, framework()).unwrap();
+    let stopped = convert(&plan(&from, &to, &|| true)).unwrap_err();
+    assert!(matches!(stopped, LabError::Convert(ConvertError::Stopped)));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    let report = convert(&plan(&from, &to, &|| false)).unwrap();
+    assert_eq!((report.tables, report.weights), (2, 32));
+    assert_eq!(report.bytes, fs::metadata(&to).unwrap().len());
+    assert_eq!(report.to, Kind::Of(Program::Tdl));
+    let before = fs::read(&to).unwrap();
+    convert(&plan(&from, &to, &|| true)).unwrap_err();
+    assert_eq!(fs::read(&to).unwrap(), before);
+}
+
+/// A file that is cut between two looks at it.
+#[test]
+fn a_file_that_shrinks_meanwhile_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("weights.bin"), folder.path().join("a.w"));
+    fs::write(&from, framework()).unwrap();
+    let cut = || {
+        fs::write(&from, b"").unwrap();
+        false
+    };
+    let error = convert(&plan(&from, &to, &cut)).unwrap_err();
+    assert!(
+        matches!(error, LabError::File { action: "read", .. }),
+        "{error}"
+    );
+    assert!(!to.exists());
+}

@@ -1,0 +1,151 @@
+//! Which program wrote a weight file: told by its content, which each format fits from the first byte to the
+//! last or not at all. Only the message about a file that fits none goes by its name.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use afterstate::format::foreign::{Foreign, Meaning, Meaningless, Program};
+use afterstate::format::scan::ScanError;
+use afterstate::game::Shape;
+use afterstate::ntuple::{TupleSet, TupleSetError};
+use thiserror::Error;
+
+use crate::LabError;
+use crate::metadata::Fields;
+use crate::tables::{Saved, open};
+
+/// A file of weights, open for reading.
+pub(crate) enum Weights {
+    /// A model or a checkpoint of ours.
+    Ours(Saved),
+    /// Of another program.
+    Theirs(Theirs),
+}
+
+/// A weight file of another program.
+pub(crate) struct Theirs {
+    pub(crate) file: File,
+    pub(crate) foreign: Foreign,
+}
+
+/// Why nobody can play with tables that can be read and written all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unplayable {
+    /// They are not those of tuples, or nobody knows of which.
+    #[error(transparent)]
+    Meaningless(#[from] Meaningless),
+    /// Their patterns are not those of tuples on the board.
+    #[error(transparent)]
+    Tuples(#[from] TupleSetError),
+    /// A set of tables for each stage of the game.
+    #[error(
+        "it has tables for {0} stages of the game, and players of more than one stage are not supported yet"
+    )]
+    Stages(u64),
+    /// Found when it was converted.
+    #[error("{0}")]
+    Told(String),
+}
+
+impl Weights {
+    /// Opens a file and goes through it; numbers are not read yet.
+    pub(crate) fn open(path: &Path) -> Result<Self, LabError> {
+        let wrong = |error| LabError::file("read", path)(error);
+        let (mut file, size) = open(path).map_err(wrong)?;
+        let start = start(&mut file).map_err(wrong)?;
+        if !is_safetensors(&start, path) {
+            let mut errors = Vec::new();
+            for program in Program::ALL {
+                match Foreign::scan(program, &mut file, size, begins_with_w(path)) {
+                    Ok(foreign) => return Ok(Self::Theirs(Theirs { file, foreign })),
+                    Err(ScanError::Io(error)) => return Err(wrong(error)),
+                    Err(error) => errors.push((program, error)),
+                }
+            }
+            let likely = likely(&start, path);
+            let told = errors
+                .into_iter()
+                .find(|(program, _)| Some(*program) == likely);
+            if let Some((program, source)) = told {
+                return Err(LabError::Weights {
+                    path: path.to_owned(),
+                    program: program.name(),
+                    source,
+                });
+            }
+        }
+        Saved::open(path).map(Self::Ours)
+    }
+}
+
+/// Whether TDL2048+ takes a file of this name for weights without being told.
+pub(crate) fn begins_with_w(path: &Path) -> bool {
+    extension(path).starts_with('w')
+}
+
+pub(crate) fn extension(path: &Path) -> &str {
+    path.extension().and_then(OsStr::to_str).unwrap_or_default()
+}
+
+/// The first bytes.
+fn start(file: &mut File) -> std::io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    file.take(64).read_to_end(&mut start)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(start)
+}
+
+fn is_safetensors(start: &[u8], path: &Path) -> bool {
+    start.get(8) == Some(&b'{') || extension(path) == "safetensors"
+}
+
+/// Whose file it should be, going by the name and the first bytes.
+fn likely(start: &[u8], path: &Path) -> Option<Program> {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let tuple = b"-tuple pattern";
+    if start.windows(tuple.len()).any(|bytes| bytes == tuple) || name == "2048.bin" {
+        Some(Program::Demo)
+    } else if begins_with_w(path) || start.starts_with(b"w\0") || start.starts_with(b"c\0") {
+        Some(Program::Tdl)
+    } else {
+        (extension(path) == "bin").then_some(Program::Framework)
+    }
+}
+
+/// The tuples of tables with this meaning, if a player can have them.
+pub(crate) fn tuples(meaning: &Meaning, symmetry: bool) -> Result<TupleSet, Unplayable> {
+    let stages = meaning.iter().map(|(_, stage)| u64::from(*stage) + 1).max();
+    if let Some(stages) = stages.filter(|&stages| stages > 1) {
+        return Err(Unplayable::Stages(stages));
+    }
+    let patterns: Vec<&str> = meaning.iter().map(|(pattern, _)| &**pattern).collect();
+    let tuples = TupleSet::parse(&patterns.join(" "), Shape::FOUR, symmetry)?;
+    Ok(tuples)
+}
+
+/// Refuses a file of ours that keeps what nobody can play with.
+pub(crate) fn playable(fields: &Fields<'_>, path: &Path) -> Result<(), LabError> {
+    let refused = |source| {
+        Err(LabError::Unplayable {
+            path: path.to_owned(),
+            source,
+        })
+    };
+    if fields.has("unplayable") {
+        let short = |text: &str| Some(text.chars().take(400).collect());
+        return refused(Unplayable::Told(fields.get(
+            "unplayable",
+            "a reason",
+            short,
+        )?));
+    }
+    if fields.has("stages") {
+        let stages = fields.get("stages", "a number", |text| text.parse().ok())?;
+        if stages != 1 {
+            return refused(Unplayable::Stages(stages));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,24 @@
+#![no_main]
+
+use afterstate::format::native::{self, Header, Keep};
+use afterstate::game::Shape;
+use afterstate::ntuple::{Coherent, Tables, TupleSet};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = native::peek_metadata(&mut &bytes[..]);
+    let Ok(header) = Header::read(&mut &bytes[..], bytes.len() as u64) else {
+        return;
+    };
+    if let Some(run) = header.run("0") {
+        assert!(run.at + run.bytes() <= bytes.len() as u64);
+    }
+    let Ok(tuples) = TupleSet::parse("0 12", Shape::FOUR, true) else {
+        return;
+    };
+    for keep in [Keep::Weights, Keep::Everything] {
+        if let Ok(tables) = Tables::<Coherent>::new(&tuples, 0.0) {
+            let _ = native::read(bytes, &tables, keep);
+        }
+    }
+});
