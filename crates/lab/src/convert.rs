@@ -340,6 +340,21 @@ impl Input {
         if self.player.game != "2048" && program != Program::Framework {
             return no_place(format!("the game {}", self.player.game), "it plays 2048");
         }
+        let tuples = &self.player.tuples;
+        if tuples.by_hint() {
+            return no_place(
+                "tables for each tile that is shown".to_owned(),
+                "it has one table a tuple",
+            );
+        }
+        if tuples
+            .patterns()
+            .iter()
+            .any(|pattern| pattern.tile_bits() != 4)
+        {
+            let what = "tables that tell more than 16 tiles apart";
+            return no_place(what.to_owned(), "it tells 16 apart");
+        }
         if !self.player.tuples.symmetry() && plan.symmetry {
             return no_place(
                 "that the tables are looked up once, not for all images of a board,".to_owned(),

@@ -125,3 +125,33 @@ fn what_a_game_does_not_have_is_refused() {
         &["--game", "random and greedy"],
     );
 }
+
+#[test]
+fn other_programs_have_no_place_for_some_of_it() {
+    let lab = Lab::new();
+    let train = |game: &str, more: &str| {
+        let tuples = "--set tuples=012 --episodes 100 --threads 1";
+        lab.run(&format!("train --game {game} {tuples} --out {game} {more}"))
+            .succeeds();
+    };
+    train("threes", "");
+    train("threes-hint", "--set hint=true");
+    train("2584", "");
+    lab.refuses(
+        "convert threes-hint weights.bin",
+        &["for each tile that is shown"],
+    );
+    lab.refuses("convert 2584 weights.bin", &["more than 16 tiles"]);
+    lab.refuses("convert threes threes.w", &["the game threes"]);
+    // There and back in a file that names neither game nor patterns.
+    lab.run("convert threes weights.bin").succeeds();
+    lab.run("convert weights.bin back.safetensors --patterns 012 --game threes")
+        .succeeds();
+    let eval = |model: &str| lab.run(&format!("eval {model} --games 30 --json")).json();
+    assert_eq!(eval("threes")["mean"], eval("back.safetensors")["mean"]);
+    lab.run("convert threes-hint copy.safetensors").succeeds();
+    assert_eq!(
+        eval("threes-hint")["mean"],
+        eval("copy.safetensors")["mean"]
+    );
+}

@@ -308,9 +308,8 @@ fn metadata(
 
 /// The tables of a model of ours.
 fn tables_of(player: &Player, saved: &Saved) -> Result<Vec<Tuple>, NativeError> {
-    let table = |pattern: &afterstate::ntuple::Pattern| {
-        let name = pattern.to_string();
-        let count = pattern.weights() as u64;
+    let table = |(name, weights): (String, usize)| {
+        let count = weights as u64;
         let float = saved.run(&name).and_then(|run| run.float);
         let float = Some(float.unwrap_or(Float::F32));
         let weights = saved.run_of(&name, float, count)?;
@@ -328,7 +327,7 @@ fn tables_of(player: &Player, saved: &Saved) -> Result<Vec<Tuple>, NativeError> 
             sums,
         })
     };
-    player.tuples.patterns().iter().map(table).collect()
+    player.tuples.tables().map(table).collect()
 }
 
 /// The tables of a checkpoint, which are read into memory: a file has them in another order.
@@ -355,9 +354,8 @@ fn checkpoint(
             at,
         }
     };
-    let table = |pattern: &afterstate::ntuple::Pattern| {
-        let count = pattern.weights() as u64;
-        let name = pattern.to_string();
+    let table = |(name, weights): (String, usize)| {
+        let count = weights as u64;
         let [w, e, a] = ["", ".e", ".a"].map(|suffix| run(format!("{name}{suffix}"), count));
         Tuple {
             pattern: name,
@@ -365,7 +363,7 @@ fn checkpoint(
             sums: (rule == Rule::Tc).then_some([e, a]),
         }
     };
-    Ok((player.tuples.patterns().iter().map(table).collect(), memory))
+    Ok((player.tuples.tables().map(table).collect(), memory))
 }
 
 fn memory<W: Weight>(
@@ -391,8 +389,7 @@ struct Memory<W: Weight>(Tables<W>);
 impl<W: Weight> ReadAt for Memory<W> {
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         let mut number = (at / 4) as usize;
-        for (tuple, pattern) in self.0.tuples().patterns().iter().enumerate() {
-            let count = pattern.weights();
+        for (tuple, (_, count)) in self.0.tuples().tables().enumerate() {
             if number < 3 * count {
                 let mut values: Vec<Value> = vec![0.0; bytes.len() / 4];
                 let (part, from) = (number / count, number % count);
