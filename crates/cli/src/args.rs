@@ -158,13 +158,11 @@ pub struct EvalArgs {
 /// `afterstate judge`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  afterstate judge games.txt                           what `afterstate eval --records games.txt` wrote
-  afterstate judge threes.txt --game threes --min-speed 100000
+  afterstate judge games.txt                                what an evaluation has recorded
+  afterstate judge threes.txt --game threes --min-speed 1000
   zcat games.gz | afterstate judge - --json
 
-Every slide, reward and new tile is checked against the rules, the frequency of new tiles and of their cells
-against their chances, and times must not run backwards. The exit status is 0 if all is well and 1 if there is
-a fault; 2 if there was nothing to judge.")]
+Every slide, reward and new tile is checked against the rules, the frequency of new tiles and of their cells against their chances, and times must not run backwards. The exit status is 0 if all is well and 1 if there is a fault; 2 if there was nothing to judge.")]
 pub struct JudgeArgs {
     /// A file of records, a line each; - for standard input
     pub records: PathBuf,
@@ -232,9 +230,7 @@ pub struct AnalyzeArgs {
   afterstate convert weights.bin model.safetensors --patterns \"012345 456789 012456 45689a\"
   afterstate convert runs/quick weights.bin --weights-only
 
-What IN is, its content says. What OUT shall be, its name says: .safetensors (Afterstate), .w (TDL2048+),
-2048.bin (TDL2048-Demo), weights.bin (2048-Framework); --to says it for any other name. A model that came from
-another program goes back to it byte for byte. Nothing is lost unasked: what OUT cannot keep is an error.")]
+What IN is, its content says. What OUT shall be, its name says: .safetensors (Afterstate), .w (TDL2048+), 2048.bin (TDL2048-Demo), weights.bin (2048-Framework); --to says it for any other name. A model that came from another program goes back to it byte for byte. Nothing is lost unasked: what OUT cannot keep is an error.")]
 pub struct ConvertArgs {
     /// A weight file of any kind, or a run folder
     #[arg(value_name = "IN")]

@@ -49,7 +49,9 @@ fn contender(args: &EvalArgs) -> anyhow::Result<(Box<dyn Contender>, String)> {
     let game = args.game.as_deref().unwrap_or("2048");
     let (rows, cols) = parse_board(args.board.as_deref().unwrap_or("4x4"))?;
     let shape = registry::shape(rows, cols)?;
-    if let Some(player) = Baseline::named(&name, game, shape)? {
+    // A file of that name goes first.
+    let is_file = args.model.exists();
+    if let Some(player) = Baseline::named(&name, game, shape)?.filter(|_| !is_file) {
         return Ok((Box::new(player), format!("{name}: {game} on {shape}")));
     }
     if args.game.is_some() || args.board.is_some() {

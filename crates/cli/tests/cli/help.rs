@@ -109,7 +109,7 @@ fn every_option_of_the_design_is_there() {
         ),
         (
             "eval",
-            "--against --fast --keep --games --threads --seed --json",
+            "--against --fast --keep --records --games --threads --seed --json",
         ),
         ("compare", "--games --threads --seed --json"),
         ("analyze", "--model --solution --batch --json"),
@@ -121,6 +121,7 @@ fn every_option_of_the_design_is_there() {
             "solve",
             "--game --board --target --discount --min-avg-max --out --threads --json",
         ),
+        ("judge", "--game --board --min-speed --json"),
         ("plot", "--out"),
         ("bench", "--seconds --games --network --threads --json"),
     ] {
@@ -143,6 +144,13 @@ fn examples_run() {
     lab.write("my-recipe.toml", recipe);
     lab.run("solve --board 2x3 --out 2x3.solution").succeeds();
     lab.write("boards.txt", "2,0,0/0,4,0\n");
+    for game in ["2048", "threes"] {
+        let file = if game == "2048" { "games" } else { game };
+        lab.run(&format!(
+            "eval greedy --game {game} --games 50 --records {file}.txt"
+        ))
+        .succeeds();
+    }
     for name in ["4x6.w", "2048.bin", "weights.bin"] {
         lab.run(&format!("convert runs/quick {name}")).succeeds();
     }
@@ -159,6 +167,7 @@ fn examples_run() {
             let mut call = call
                 .replace("--games 10000", "--games 20")
                 .replace("--games 20000", "--games 20")
+                .replace("--games 100000", "--games 20")
                 .replace("--seconds 120", "--seconds 1")
                 .replace("--episodes 60000", "--episodes 120")
                 .replace("8x6", "8x4")

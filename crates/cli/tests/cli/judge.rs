@@ -140,7 +140,7 @@ fn what_cannot_be_judged_is_refused() {
     lab.refuses("judge empty.txt", &["empty.txt", "no records"]);
     lab.refuses("judge .", &["cannot read"]);
     lab.refuses("judge games.txt --game chess", &["chess", "threes", "2584"]);
-    lab.refuses("judge games.txt --board 9x9", &["9x9", "2x2 to 5x5"]);
+    lab.refuses("judge games.txt --board 9x9", &["9x9", "from 2 to 5"]);
     lab.refuses("eval random --game chess", &["chess", "2048"]);
     lab.refuses(
         "eval random --records no/such/folder.txt",

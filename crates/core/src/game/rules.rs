@@ -64,7 +64,7 @@ pub trait Rules: fmt::Debug + Send + Sync {
     }
 
     /// The cells that a new tile may enter after a slide, a bit each, if they are empty: all of them, or some at
-    /// the [`edge`] that the tiles slid away from. Of `moved`, bit k is set if the k-th line changed.
+    /// the edge that the tiles slid away from. Of `moved`, bit k is set if the k-th line changed.
     fn entry(&self, _: Shape, _: Direction, _moved: u32) -> u32 {
         u32::MAX
     }

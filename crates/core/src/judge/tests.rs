@@ -240,11 +240,14 @@ fn threes_has_a_bag_and_edges() {
     );
 }
 
+/// Changes what was drawn.
+type Tamper<'a> = &'a mut dyn FnMut(&mut Rng, (usize, Arrival)) -> (usize, Arrival);
+
 /// Environments that keep to the rules, but not to the chances.
 #[test]
 fn a_biased_environment_is_caught() {
     let game = Classic::new();
-    let least = |tamper: &mut dyn FnMut(&mut Rng, (usize, Arrival)) -> (usize, Arrival)| {
+    let least = |tamper: Tamper<'_>| {
         let mut judge = Judge::new(game);
         for number in 0..200 {
             judge.watch(&record(&game, number, &mut *tamper)).unwrap();

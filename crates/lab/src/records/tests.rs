@@ -75,6 +75,28 @@ fn what_is_recorded_passes() {
     }
 }
 
+/// So many games that any habit of the recorder would show, such as first tiles in the order of their cells.
+#[test]
+fn many_records_look_like_chance() {
+    for game in ["2048", "threes", "threes-hint"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.txt");
+        let plan = evaluate::Plan {
+            games: 4000,
+            seed: 3,
+            threads: 2,
+            seen: &|_| (),
+            stop: &|| false,
+        };
+        let player = crate::baseline::Baseline::named("random", game, Shape::FOUR);
+        record(&player.unwrap().unwrap(), &plan, &path).unwrap();
+        let verdict = judged(&path, game, "4x4").unwrap();
+        for test in &verdict.tests {
+            assert!(test.p_value > 1e-4, "{game}: {test:?}");
+        }
+    }
+}
+
 #[test]
 fn every_line_is_judged_by_itself() {
     let (_folder, path, _) = recorded("2048", "4x4", 5);
