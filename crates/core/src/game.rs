@@ -192,7 +192,7 @@ impl<B: Position> Position for After<B> {
 }
 
 /// The four slides of a state, legal or not, by [`Direction`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Slides<A> {
     after: [A; 4],
     reward: [u32; 4],
@@ -200,15 +200,29 @@ pub struct Slides<A> {
 }
 
 impl<A: Copy> Slides<A> {
+    /// From each direction's afterstate, its reward, and whether the slide is legal. Of an illegal slide the other two do not count.
+    #[inline(always)]
+    pub fn of(slide: impl Fn(Direction) -> (A, u32, bool)) -> Self {
+        let [up, right, down, left] = [
+            slide(Direction::Up),
+            slide(Direction::Right),
+            slide(Direction::Down),
+            slide(Direction::Left),
+        ];
+        Self {
+            after: [up.0, right.0, down.0, left.0],
+            reward: [up.1, right.1, down.1, left.1],
+            legal: [up.2, right.2, down.2, left.2],
+        }
+    }
+
     /// From each direction's afterstate and reward, or `None` where the slide changes nothing;
     /// `unused` only fills the places of illegal slides.
-    pub fn new(unused: A, of: impl FnMut(Direction) -> Option<(A, u32)>) -> Self {
-        let found = Direction::ALL.map(of);
-        Self {
-            after: found.map(|slide| slide.map_or(unused, |(after, _)| after)),
-            reward: found.map(|slide| slide.map_or(0, |(_, reward)| reward)),
-            legal: found.map(|slide| slide.is_some()),
-        }
+    pub fn new(unused: A, slide: impl Fn(Direction) -> Option<(A, u32)>) -> Self {
+        Self::of(|direction| match slide(direction) {
+            Some((after, reward)) => (after, reward, true),
+            None => (unused, 0, false),
+        })
     }
 
     /// All four afterstates by direction, where an illegal slide leads to any position at all.

@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 
 use crate::Value;
-use crate::game::{Direction, Game, Position};
+use crate::game::{Direction, Game, Position, Slides};
 use crate::learn::Surprise;
 use crate::ntuple::{Cells, Expecting, Indices, Network, Number, Tables, Weight, value};
 use crate::random::Rng;
@@ -48,11 +48,19 @@ impl<G: Game> Step<G> {
 
 /// Chooses moves.
 pub trait Policy<G: Game> {
+    /// Hears of a state some time before it has to choose there, so that what it will read can be on its way.
+    #[inline(always)]
+    fn look(&mut self, _game: &G, _state: G::State) {}
+
     /// A legal step, or `None` when the game is over.
     fn choose(&mut self, game: &G, state: G::State, rng: &mut Rng) -> Option<Step<G>>;
 }
 
 impl<G: Game, P: Policy<G> + ?Sized> Policy<G> for Box<P> {
+    fn look(&mut self, game: &G, state: G::State) {
+        (**self).look(game, state);
+    }
+
     fn choose(&mut self, game: &G, state: G::State, rng: &mut Rng) -> Option<Step<G>> {
         (**self).choose(game, state, rng)
     }
@@ -82,6 +90,53 @@ impl<G: Game> Learner<G> for Watch {
     fn finish(&mut self, _: G::State, _brought: u32) {}
 }
 
+/// A game that is being played.
+struct Episode<G: Game> {
+    state: G::State,
+    /// What its last tile brought.
+    brought: u32,
+    outcome: Outcome,
+}
+
+impl<G: Game> Episode<G> {
+    #[inline(always)]
+    fn start(game: &G, rng: &mut Rng) -> Self {
+        let state = game.start(rng);
+        Self {
+            state,
+            brought: 0,
+            outcome: Outcome {
+                score: game.score_of_start(state),
+                ..Outcome::default()
+            },
+        }
+    }
+
+    /// A move and a new tile, or the end of the game.
+    #[inline(always)]
+    fn turn(
+        &mut self,
+        game: &G,
+        policy: &mut impl Policy<G>,
+        learner: &mut impl Learner<G>,
+        rng: &mut Rng,
+    ) -> Option<Outcome> {
+        let Some(mut step) = policy.choose(game, self.state, rng) else {
+            learner.finish(self.state, self.brought);
+            self.outcome.largest = game.face(game.largest(self.state));
+            return Some(self.outcome);
+        };
+        step.brought = self.brought;
+        self.outcome.moves += 1;
+        learner.step(&step);
+        let (cell, arrival) = game.draw(step.after, rng);
+        self.state = game.place(step.after, cell, arrival);
+        self.brought = game.brings(arrival.tile);
+        self.outcome.score += u64::from(step.reward) + u64::from(self.brought);
+        None
+    }
+}
+
 /// Plays one game to its end.
 #[inline(always)]
 pub fn play<G: Game>(
@@ -90,24 +145,49 @@ pub fn play<G: Game>(
     learner: &mut impl Learner<G>,
     rng: &mut Rng,
 ) -> Outcome {
-    let mut state = game.start(rng);
-    let mut outcome = Outcome {
-        score: game.score_of_start(state),
-        ..Outcome::default()
-    };
-    let mut brought = 0;
-    while let Some(mut step) = policy.choose(game, state, rng) {
-        step.brought = brought;
-        outcome.moves += 1;
-        learner.step(&step);
-        let (cell, arrival) = game.draw(step.after, rng);
-        state = game.place(step.after, cell, arrival);
-        brought = game.brings(arrival.tile);
-        outcome.score += u64::from(step.reward) + u64::from(brought);
+    let mut episode = Episode::start(game, rng);
+    loop {
+        if let Some(outcome) = episode.turn(game, policy, learner, rng) {
+            return outcome;
+        }
     }
-    learner.finish(state, brought);
-    outcome.largest = game.face(game.largest(state));
-    outcome
+}
+
+/// Plays games in turn, a move in each, while `next` has numbers and luck for more of them: the same games as one after another.
+/// What a policy will read in one game comes while it moves in the others.
+#[inline(always)]
+pub fn play_in_turn<G: Game, P: Policy<G>>(
+    game: &G,
+    policies: &mut [P],
+    mut next: impl FnMut() -> Option<(u64, Rng)>,
+    mut finished: impl FnMut(u64, Outcome),
+) {
+    let mut begin = |policy: &mut P| {
+        next().map(|(number, mut rng)| {
+            let episode = Episode::start(game, &mut rng);
+            policy.look(game, episode.state);
+            (number, rng, episode)
+        })
+    };
+    let mut seats: Vec<_> = policies
+        .iter_mut()
+        .map_while(|policy| begin(policy).map(|begun| (policy, begun)))
+        .collect();
+    while !seats.is_empty() {
+        seats.retain_mut(|(policy, (number, rng, episode))| {
+            match episode.turn(game, *policy, &mut Watch, rng) {
+                None => policy.look(game, episode.state),
+                Some(outcome) => {
+                    finished(*number, outcome);
+                    match begin(policy) {
+                        Some(begun) => (*number, *rng, *episode) = begun,
+                        None => return false,
+                    }
+                }
+            }
+            true
+        });
+    }
 }
 
 /// What a network's value is a function of. Between one visited position and the next, a game earns
@@ -221,7 +301,9 @@ pub enum Ties {
 pub struct Greedy<'n, G: Game, V: Viewpoint<G>> {
     network: &'n V::Network,
     ties: Ties,
-    /// A lane for each direction.
+    /// The state looked at last, and what its slides lead to.
+    seen: Option<(G::State, Slides<G::After>)>,
+    /// Their weights, a lane for each direction.
     at: Indices,
 }
 
@@ -231,16 +313,29 @@ impl<'n, G: Game, V: Viewpoint<G>> Greedy<'n, G, V> {
         Self {
             network,
             ties,
+            seen: None,
             at: Indices::default(),
         }
     }
 }
 
 impl<G: Game, V: Viewpoint<G>> Greedy<'_, G, V> {
-    /// All moves that [`Policy::choose`] may choose, each with the same chance; none when the game is over.
-    pub fn choices(&mut self, game: &G, state: G::State) -> impl Iterator<Item = Direction> {
+    /// The slides of a state, whose weights are asked for.
+    #[inline(always)]
+    fn see(&mut self, game: &G, state: G::State) -> Slides<G::After> {
+        self.seen = None;
         let slides = game.slides(state);
         self.network.find(slides.afters(), &mut self.at);
+        let cells = self.network.cells(&self.at);
+        for (direction, ..) in slides.legal() {
+            cells.prefetch(direction as usize);
+        }
+        slides
+    }
+
+    /// All moves that [`Policy::choose`] may choose, each with the same chance; none when the game is over.
+    pub fn choices(&mut self, game: &G, state: G::State) -> impl Iterator<Item = Direction> {
+        let slides = self.see(game, state);
         let cells = self.network.cells(&self.at);
         let total = |(direction, after, reward): (Direction, G::After, u32)| {
             let value = V::worth(self.network, game, after, cells, direction as usize);
@@ -259,16 +354,21 @@ impl<G: Game, V: Viewpoint<G>> Greedy<'_, G, V> {
 
 impl<G: Game, V: Viewpoint<G>> Policy<G> for Greedy<'_, G, V> {
     #[inline(always)]
+    fn look(&mut self, game: &G, state: G::State) {
+        let slides = self.see(game, state);
+        self.seen = Some((state, slides));
+    }
+
+    #[inline(always)]
     fn choose(&mut self, game: &G, state: G::State, rng: &mut Rng) -> Option<Step<G>> {
         let mut best: Option<Step<G>> = None;
         let mut best_total = Value::NEG_INFINITY;
         let mut equals = 1;
-        let slides = game.slides(state);
-        self.network.find(slides.afters(), &mut self.at);
+        let slides = match self.seen {
+            Some((seen, slides)) if seen == state => slides,
+            _ => self.see(game, state),
+        };
         let cells = self.network.cells(&self.at);
-        for (direction, ..) in slides.legal() {
-            cells.prefetch(direction as usize);
-        }
         for (direction, after, reward) in slides.legal() {
             let value = V::worth(self.network, game, after, cells, direction as usize);
             let total = reward as Value + value;

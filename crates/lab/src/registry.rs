@@ -21,7 +21,7 @@ use afterstate::ntuple::{
     Coherent, Expecting, Indices, Network, Number, Plain, Tables, TupleSet, Weight,
 };
 use afterstate::play::{
-    self, Afterstates, Greedy, Learner, Policy, States, Viewpoint, Watch, play,
+    self, Afterstates, Greedy, Learner, Policy, States, Viewpoint, play, play_in_turn,
 };
 use afterstate::random::game_rng;
 use afterstate::solve::Packed;
@@ -33,7 +33,7 @@ use crate::disk::Part;
 use crate::error::game_on;
 use crate::recipe::{LearnerRecipe, Recipe, Rule, Target, Ties, Update, ValueOf, parse_board};
 use crate::records::{Recorder, Sink};
-use crate::share::share;
+use crate::share::{share, share_out};
 use crate::tables::{self, Saved};
 
 /// Every game there is. A new one is a line here: `Family::Slow(&Toy)` plays it on every board.
@@ -407,29 +407,37 @@ pub(crate) fn play_games<G: Game, P: Policy<G>>(
     policy: impl Fn() -> P + Sync,
     sink: Option<Sink<'_>>,
 ) -> Vec<Outcome> {
-    fn with<G: Game, P: Policy<G>, L: Learner<G>>(
-        game: &G,
-        lesson: &Lesson<'_>,
-        player: impl Fn() -> (P, L) + Sync,
-    ) -> Vec<Outcome> {
-        share(lesson.threads, lesson.numbers.clone(), lesson.stop, || {
-            let (mut policy, mut watcher) = player();
-            move |number| {
-                let mut rng = game_rng(lesson.seed ^ EVALUATION, number);
-                let outcome = play(game, &mut policy, &mut watcher, &mut rng);
-                (lesson.seen)(&outcome);
-                outcome
-            }
-        })
-    }
-    match sink {
-        None => with(game, lesson, || (policy(), Watch)),
+    let luck = |number| game_rng(lesson.seed ^ EVALUATION, number);
+    let Some(sink) = sink else {
+        return share_out(
+            lesson.threads,
+            lesson.numbers.clone(),
+            lesson.stop,
+            |next| {
+                let mut played = Vec::new();
+                play_in_turn(
+                    game,
+                    &mut [policy(), policy()],
+                    || next().map(|number| (number, luck(number))),
+                    |number, outcome| {
+                        (lesson.seen)(&outcome);
+                        played.push((number, outcome));
+                    },
+                );
+                played
+            },
+        );
+    };
+    share(lesson.threads, lesson.numbers.clone(), lesson.stop, || {
         // Compiled once for each game, and not for each network: writing takes longer than choosing.
-        Some(sink) => with(game, lesson, || {
-            let policy: Box<dyn Policy<G> + '_> = Box::new(policy());
-            (policy, Recorder::new(*game, sink))
-        }),
-    }
+        let mut policy: Box<dyn Policy<G> + '_> = Box::new(policy());
+        let mut recorder = Recorder::new(*game, sink);
+        move |number| {
+            let outcome = play(game, &mut policy, &mut recorder, &mut luck(number));
+            (lesson.seen)(&outcome);
+            outcome
+        }
+    })
 }
 
 struct Rig<G: Game, V: Viewpoint<G>> {

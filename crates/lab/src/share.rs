@@ -21,19 +21,30 @@ where
     T: Send,
     F: FnMut(u64) -> T,
 {
-    let next = AtomicU64::new(numbers.start);
-    let work = || {
+    share_out(threads, numbers, stop, |next| {
         let mut play = worker();
         let mut played = Vec::new();
-        while !stop() {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= numbers.end {
-                break;
-            }
+        while let Some(number) = next() {
             played.push((number, play(number)));
         }
         played
+    })
+}
+
+/// The same for those who play several games at once: `work` is called once on each thread, takes numbers from `next` as long as
+/// there are any, and returns what each came to.
+pub(crate) fn share_out<T: Send>(
+    threads: usize,
+    numbers: Range<u64>,
+    stop: impl Fn() -> bool + Sync,
+    work: impl Fn(&dyn Fn() -> Option<u64>) -> Vec<(u64, T)> + Sync,
+) -> Vec<T> {
+    let taken = AtomicU64::new(numbers.start);
+    let next = || {
+        let number = (!stop()).then(|| taken.fetch_add(1, Ordering::Relaxed));
+        number.filter(|&number| number < numbers.end)
     };
+    let work = || work(&next);
     let mut all: Vec<(u64, T)> = if threads <= 1 {
         work()
     } else {

@@ -15,7 +15,8 @@ pub struct Board {
     beyond: u32,
 }
 
-const LOWEST_BITS: u64 = 0x1111_1111_1111_1111;
+/// The lowest bit of every cell.
+pub(super) const LOWEST_BITS: u64 = 0x1111_1111_1111_1111;
 
 impl Board {
     /// The board without tiles.

@@ -93,9 +93,10 @@ impl Game for Classic {
             return Self::slow_slides(board);
         }
         let (after, reward) = self.slide_rows(board.packed());
-        Slides::new(After(board), |direction: Direction| {
+        Slides::of(|direction: Direction| {
             let i = direction as usize;
-            (after[i] != board.packed()).then(|| (After(Board::from_packed(after[i])), reward[i]))
+            let slid = After(Board::from_packed(after[i]));
+            (slid, reward[i], after[i] != board.packed())
         })
     }
 

@@ -52,13 +52,13 @@ impl Rows {
     }
 }
 
-pub(super) fn unpack(row: u16) -> [u8; 4] {
+fn unpack(row: u16) -> [u8; 4] {
     [0, 4, 8, 12].map(|shift| (row >> shift & 15) as u8)
 }
 
 /// Two 32768-tiles make a tile that does not fit into four bits. Such a row is packed as if it did
 /// not merge, and never read: [`Classic`](super::Classic) takes the slow path for these boards.
-pub(super) fn pack(tiles: [u8; 4]) -> u16 {
+fn pack(tiles: [u8; 4]) -> u16 {
     tiles
         .iter()
         .rev()

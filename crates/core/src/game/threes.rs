@@ -1,13 +1,13 @@
 //! Threes! on the 4x4 board: the fast path, equal in every result to [`Grid`](super::Grid) 4x4.
 //!
-//! Fifteen kinds of tiles fit into four bits a cell, so a board is a number as in 2048, and a slide reads its rows from
-//! a table of all of them.
+//! Fifteen kinds of tiles fit into four bits a cell, so a board is a number as in 2048. A line moves by one cell at most,
+//! so a slide is a shift of the cells behind the first that gives way: some operations on the whole board. A table of all rows would
+//! take the place of weights in the caches.
 
 use std::fmt;
 use std::sync::LazyLock;
 
-use super::board::{empty_cells, transpose};
-use super::row::{pack, unpack};
+use super::board::{LOWEST_BITS, empty_cells, transpose};
 use super::rules::edge;
 use super::{After, Arrival, Direction, Game, Luck, Position, Rules, Shape, Slides, State, Threes};
 use crate::ntuple::{Indices, Plan};
@@ -39,36 +39,79 @@ impl Position for ThreesBoard {
     }
 }
 
-/// A row, slid to either side.
-#[derive(Clone, Copy, Default)]
-struct Row {
-    left: u16,
-    right: u16,
-    left_reward: u32,
-    right_reward: u32,
+/// The first cell of every line.
+const FIRST: u64 = 0x000F_000F_000F_000F;
+/// The last cell of every line.
+const LAST: u64 = FIRST << 12;
+
+/// What making a tile in each of two lines earns, by both tiles: 3 for a 3-tile, a third of what the tile scores for those from 6 on.
+static EARNED: LazyLock<Box<[u32; 256]>> = LazyLock::new(|| {
+    let score = |tile| Threes::Course.brings(tile);
+    let earned = |tile: usize| match tile as u8 {
+        made @ 4..=Threes::LARGEST => score(made) - 2 * score(made - 1),
+        made @ 0..=3 => score(made),
+        _ => 0,
+    };
+    Box::new(std::array::from_fn(|two| {
+        earned(two & 15) + earned(two >> 4)
+    }))
+});
+
+/// Four lines slid one way.
+#[derive(Clone, Copy)]
+struct Slid {
+    cells: u64,
+    /// The tile that a merge made in each line, or none: those of the first two lines in the lowest byte, those of the others in the
+    /// fifth.
+    made: u64,
 }
 
-static ROWS: LazyLock<Box<[Row]>> = LazyLock::new(|| {
-    let slid = |mut tiles: [u8; 4]| {
-        let reward = Threes::Course.slide_line(&mut tiles);
-        (tiles, reward)
-    };
-    let turned = |mut tiles: [u8; 4]| {
-        tiles.reverse();
-        tiles
-    };
-    let row = |packed| {
-        let (left, left_reward) = slid(unpack(packed));
-        let (right, right_reward) = slid(turned(unpack(packed)));
-        Row {
-            left: pack(left),
-            right: pack(turned(right)),
-            left_reward,
-            right_reward,
+/// Slides four lines towards their first cells, and towards their last: four bits a cell, a fact about a cell in its
+/// lowest bit. Neighbours that merge one way merge the other way as well.
+#[inline(always)]
+fn slide(tiles: u64) -> [Slid; 2] {
+    let is_zero = |cells: u64| !(cells | cells >> 1 | cells >> 2 | cells >> 3) & LOWEST_BITS;
+    let whole = |facts: u64| facts * 15;
+    let behind = tiles >> 4 & !LAST;
+    let before = tiles << 4 & !FIRST;
+    let gap = is_zero(tiles);
+    let large = tiles >> 2 | tiles >> 3;
+    let from_three = large | tiles >> 1 & tiles;
+    let below_largest = !(tiles >> 1 & tiles >> 2 & tiles >> 3);
+    // Facts about a cell and the one behind it: equal tiles; or a 1 and a 2, a low bit in the one, the other bit in the other.
+    let equal = is_zero(tiles ^ behind) & from_three & below_largest;
+    let pair = is_zero(tiles ^ behind ^ (3 * LOWEST_BITS)) & (tiles ^ tiles >> 1) & !large;
+
+    // A line closes up at the first cell where it can, and all cells from there on with it.
+    let closed = |closes: u64, first: u64, from: u64, next: u64, equal: u64, pair: u64| {
+        let merges = closes & first & !gap;
+        let moved = tiles & !whole(from) | next & whole(from);
+        let cells = moved + (merges & equal) | tiles & whole(merges & pair);
+        let made = cells & whole(merges);
+        let made = made | made >> 8;
+        let made = (made | made >> 4) & FIRST;
+        Slid {
+            cells,
+            made: made | made >> 12,
         }
     };
-    (0..=u16::MAX).map(row).collect()
-});
+    let closes = (gap | equal | pair) & !LAST;
+    let from = closes | closes << 4;
+    let from = from | (from & 0x0011_0011_0011_0011) << 8;
+    let forth = closed(closes, !(from << 4 & !FIRST), from, behind, equal, pair);
+    let closes = (gap & !FIRST) | (equal | pair) << 4;
+    let from = closes | closes >> 4;
+    let from = from | (from & 0x1100_1100_1100_1100) >> 8;
+    let back = closed(
+        closes,
+        !(from >> 4 & !LAST),
+        from,
+        before,
+        equal << 4,
+        pair << 4,
+    );
+    [forth, back]
+}
 
 /// The cells of the edge that each direction slides away from, in lines of which bit k stands for the k-th.
 static EDGES: LazyLock<[[u16; 16]; 4]> = LazyLock::new(|| {
@@ -77,20 +120,19 @@ static EDGES: LazyLock<[[u16; 16]; 4]> = LazyLock::new(|| {
     })
 });
 
+/// The lines that have a bit set, a bit each.
+#[inline(always)]
+fn changed(cells: u64) -> usize {
+    let has = |k: usize| usize::from((cells >> (16 * k)) as u16 != 0) << k;
+    has(0) | has(1) | has(2) | has(3)
+}
+
 /// Threes! on 4x4.
 #[derive(Clone, Copy)]
 pub struct FourThrees {
     rules: Threes,
-    rows: &'static [Row],
+    earned: &'static [u32; 256],
     edges: &'static [[u16; 16]; 4],
-}
-
-/// Four lines slid one way: the cells, what that earned, and which lines moved.
-#[derive(Clone, Copy)]
-struct Slid {
-    cells: u64,
-    reward: u32,
-    moved: usize,
 }
 
 impl FourThrees {
@@ -98,31 +140,9 @@ impl FourThrees {
     pub fn new(rules: Threes) -> Self {
         Self {
             rules,
-            rows: &ROWS,
+            earned: &EARNED,
             edges: &EDGES,
         }
-    }
-
-    /// Slides four lines towards their first cells, and towards their last.
-    #[inline(always)]
-    fn slide_lines(&self, lines: u64) -> [Slid; 2] {
-        let nothing = Slid {
-            cells: 0,
-            reward: 0,
-            moved: 0,
-        };
-        let mut both = [nothing; 2];
-        for k in 0..4 {
-            let before = (lines >> (16 * k)) as u16;
-            let row = self.rows[usize::from(before)];
-            let ways = [(row.left, row.left_reward), (row.right, row.right_reward)];
-            for (slid, (after, reward)) in both.iter_mut().zip(ways) {
-                slid.cells |= u64::from(after) << (16 * k);
-                slid.reward += reward;
-                slid.moved |= usize::from(after != before) << k;
-            }
-        }
-        both
     }
 }
 
@@ -160,26 +180,35 @@ impl Game for FourThrees {
 
     #[inline(always)]
     fn slides(&self, State(board): Self::State) -> Slides<Self::After> {
-        let [left, right] = self.slide_lines(board.cells);
-        let [up, down] = self.slide_lines(transpose(board.cells)).map(|slid| Slid {
-            cells: transpose(slid.cells),
-            ..slid
-        });
-        let slid = [up, right, down, left];
-        Slides::new(After(board), |direction| {
-            let Slid {
-                cells,
-                reward,
-                moved,
-            } = slid[direction as usize];
-            let lines = match self.rules {
+        let columns = transpose(board.cells);
+        let [left, right] = slide(board.cells);
+        let [up, down] = slide(columns);
+        let ways = [
+            (up, columns),
+            (right, board.cells),
+            (down, columns),
+            (left, board.cells),
+        ];
+        let cells = [
+            transpose(up.cells),
+            right.cells,
+            transpose(down.cells),
+            left.cells,
+        ];
+        Slides::of(|direction| {
+            let (slid, lines) = ways[direction as usize];
+            let entries = match self.rules {
                 Threes::Course | Threes::Hint => 15,
-                Threes::Original => moved,
+                Threes::Original => changed(slid.cells ^ lines),
             };
-            let entry = self.edges[direction as usize][lines];
-            let luck = board.luck;
-            let after = After(ThreesBoard { cells, luck, entry });
-            (moved != 0).then_some((after, reward))
+            let after = After(ThreesBoard {
+                cells: cells[direction as usize],
+                entry: self.edges[direction as usize][entries],
+                ..board
+            });
+            let earned = |made: u64| self.earned[(made & 0xFF) as usize];
+            let reward = earned(slid.made) + earned(slid.made >> 32);
+            (after, reward, slid.cells != lines)
         })
     }
 
@@ -227,5 +256,35 @@ impl Game for FourThrees {
     #[inline(always)]
     fn brings(&self, tile: u8) -> u32 {
         self.rules.brings(tile)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every row of every tile that there is, as each of four lines, both ways, against the rule.
+    #[test]
+    fn lines_slide_by_the_rule() {
+        let tiles = |line: u64| [0, 4, 8, 12].map(|shift| (line >> shift & 15) as u8);
+        let rows =
+            (0..=0xFFFF).filter(|&row| tiles(row).iter().all(|&tile| tile <= Threes::LARGEST));
+        for row in rows {
+            let mut forth = tiles(row);
+            let mut back = forth;
+            back.reverse();
+            let rewards = [&mut forth, &mut back].map(|line| Threes::Course.slide_line(line));
+            back.reverse();
+            for k in 0..4 {
+                let others = 0x3021_1203_0330_EE00_u64 & !(0xFFFF << (16 * k));
+                let both = slide(others | row << (16 * k));
+                for ((slid, line), reward) in both.into_iter().zip([forth, back]).zip(rewards) {
+                    let found = tiles(slid.cells >> (16 * k));
+                    assert_eq!(found, line, "{row:04x} in line {k}");
+                    let made = slid.made >> [0, 4, 32, 36][k] & 15;
+                    assert_eq!(EARNED[made as usize], reward, "{row:04x} in line {k}");
+                }
+            }
+        }
     }
 }
