@@ -9,6 +9,18 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|line: &[u8]| {
     let mut episode = Episode::default();
+    for hints in [false, true] {
+        if episode.read(line, hints).is_ok() {
+            let mut again = Episode::default();
+            let written = episode.line(hints).to_string();
+            again.read(written.as_bytes(), hints).expect("what was written");
+            let what = |episode: &Episode| {
+                let moves = episode.moves.iter();
+                moves.map(|m| (m.action, m.reward, m.millis)).collect::<Vec<_>>()
+            };
+            assert_eq!(what(&again), what(&episode));
+        }
+    }
     if episode.read(line, false).is_ok() {
         let _ = Judge::new(Classic::new()).watch(&episode);
         let _ = Judge::new(FourThrees::new(Threes::Course)).watch(&episode);

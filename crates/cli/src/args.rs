@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use afterstate_lab::registry::USUAL_GAME;
 use clap::{Parser, Subcommand, ValueEnum};
 
 /// The largest number that a recipe can keep.
@@ -138,7 +139,7 @@ pub struct EvalArgs {
     #[arg(long, value_name = "RxC")]
     pub board: Option<String>,
     /// Compare it with the exact solution of its game, from a file that `afterstate solve --out` made
-    #[arg(long, value_name = "SOLUTION", conflicts_with_all = ["games", "seed"])]
+    #[arg(long, value_name = "SOLUTION", conflicts_with_all = ["games", "seed", "game", "board"])]
     pub against: Option<PathBuf>,
     /// Measure the player that turns every board to one of its images first: up to eight times as fast, and
     /// the same but for moves that are worth exactly the same to it
@@ -167,13 +168,13 @@ pub struct JudgeArgs {
     /// A file of records, a line each; - for standard input
     pub records: PathBuf,
     /// The game that was played
-    #[arg(long, default_value = "2048")]
+    #[arg(long, default_value = USUAL_GAME)]
     pub game: String,
     /// Rows and columns of its board
     #[arg(long, value_name = "RxC", default_value = "4x4")]
     pub board: String,
     /// The least number of moves a second, by the times in the records
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = moves_a_second)]
     pub min_speed: Option<f64>,
     /// Print one JSON document and nothing else
     #[arg(long)]
@@ -244,9 +245,9 @@ pub struct ConvertArgs {
     /// The patterns of the tables of IN, in order, or the name of a set such as 4x6
     #[arg(long, value_name = "PATTERNS")]
     pub patterns: Option<String>,
-    /// The game that a file of another program was trained for
-    #[arg(long, default_value = "2048")]
-    pub game: String,
+    /// The game that a weights.bin was trained for, which it does not say [default: 2048]
+    #[arg(long)]
+    pub game: Option<String>,
     /// The tables are looked up once each, not for all eight images of a board
     #[arg(long)]
     pub no_symmetry: bool,
@@ -283,7 +284,7 @@ pub enum KindArg {
 Positions are those in which the player is to move, or the game is over. With --target the whole game is solved if it is sure to fit into memory; otherwise the game that ends with the target, and the report says so. 3x3 takes a minute or two and 1.5 GiB. What does not fit into memory is refused. Ctrl-C stops, and leaves no file.")]
 pub struct SolveArgs {
     /// The game to solve
-    #[arg(long, default_value = "2048")]
+    #[arg(long, default_value = USUAL_GAME)]
     pub game: String,
     /// Rows and columns of its board, each from 2 to 5, up to 16 cells
     #[arg(long, value_name = "RxC")]
@@ -373,6 +374,12 @@ pub struct BenchArgs {
 const MAX_SECONDS: f64 = 3600.0;
 
 /// A time to measure for.
+fn moves_a_second(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "expected a number of moves, 0 or more".to_owned())
+}
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let number: Option<f64> = text.parse().ok();
     match number {

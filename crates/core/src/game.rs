@@ -341,8 +341,8 @@ pub trait Game: Copy + Send + Sync + 'static {
 
     /// What a new tile adds to the score.
     #[inline(always)]
-    fn brings(&self, _tile: u8) -> u32 {
-        0
+    fn brings(&self, tile: u8) -> u32 {
+        self.rules().brings(tile)
     }
 
     /// The face value of a tile index: 11 is 2048 in the game of that name.

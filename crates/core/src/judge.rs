@@ -17,10 +17,10 @@ use crate::tally::{Outcome, Tally};
 
 /// What an episode was caught at.
 #[derive(Clone, Debug, PartialEq, Error)]
-#[error("action {action}, column {column}: {reason}")]
+#[error("column {column}: {reason}")]
 pub struct Fault {
-    /// The number of the action in the episode, from 1.
-    pub action: usize,
+    /// The number of the action in the episode, from 1; none if it is about all of them.
+    pub action: Option<usize>,
     /// Where it stands in the line, from 1.
     pub column: usize,
     /// What is wrong with it.
@@ -124,6 +124,12 @@ pub struct Judge<G: Game> {
     tally: Tally,
     unfinished: u64,
     millis: u64,
+    drawn: Drawn,
+}
+
+/// What chance has brought.
+#[derive(Clone, Debug)]
+struct Drawn {
     cells: Frequency,
     tiles: Frequency,
     hints: Frequency,
@@ -138,9 +144,11 @@ impl<G: Game> Judge<G> {
     /// A judge of this game who has seen nothing yet.
     pub fn new(game: G) -> Self {
         Self {
-            cells: Frequency::new(game.shape().cells()),
-            tiles: Frequency::new(TILES),
-            hints: Frequency::new(HINTS),
+            drawn: Drawn {
+                cells: Frequency::new(game.shape().cells()),
+                tiles: Frequency::new(usize::from(game.largest_tile()) + 1),
+                hints: Frequency::new(HINTS),
+            },
             game,
             tally: Tally::default(),
             unfinished: 0,
@@ -164,9 +172,9 @@ impl<G: Game> Judge<G> {
     /// Whether new tiles came as often as they should: by cell, by tile, and by what was shown.
     pub fn tests(&self) -> impl Iterator<Item = (&'static str, Test)> {
         let all = [
-            ("cells of new tiles", &self.cells),
-            ("new tiles", &self.tiles),
-            ("tiles shown", &self.hints),
+            ("cells of new tiles", &self.drawn.cells),
+            ("new tiles", &self.drawn.tiles),
+            ("tiles shown", &self.drawn.hints),
         ];
         all.into_iter()
             .filter_map(|(name, frequency)| Some((name, frequency.test()?)))
@@ -178,51 +186,55 @@ impl<G: Game> Judge<G> {
     /// When something in it is not by the rules; it is not counted then.
     pub fn watch(&mut self, episode: &Episode) -> Result<Outcome, Fault> {
         let (opened, closed) = (episode.opened.at, episode.closed.at);
-        let at_end = |reason| Fault {
-            action: episode.moves.len(),
-            column: episode.moves.last().map_or(1, |last| last.column),
+        let of_times = |reason| Fault {
+            action: None,
+            column: episode.closed_at,
             reason,
         };
         let whole = closed
             .checked_sub(opened)
-            .ok_or_else(|| at_end(Reason::Backwards { opened, closed }))?;
+            .ok_or_else(|| of_times(Reason::Backwards { opened, closed }))?;
         let actions = episode
             .moves
             .iter()
             .fold(0, |sum: u64, one| sum.saturating_add(one.millis));
         // Each end of an interval is cut to whole milliseconds.
-        if actions > whole + 1 {
-            return Err(at_end(Reason::TooLong { actions, whole }));
+        if actions.saturating_sub(1) > whole {
+            return Err(of_times(Reason::TooLong { actions, whole }));
         }
         let replay = Replay {
-            judge: self,
+            game: self.game,
+            drawn: self.drawn.clone(),
             outcome: Outcome::default(),
         };
-        let (outcome, over) = replay.run(&episode.moves).map_err(|(number, reason)| {
-            let column = episode.moves.get(number).map(|one| one.column);
+        let replayed = replay.run(&episode.moves);
+        let (outcome, over, drawn) = replayed.map_err(|(number, reason)| {
+            let one = episode.moves.get(number);
             Fault {
-                action: number + 1,
-                column: column.unwrap_or_else(|| at_end(reason.clone()).column),
+                action: one.map(|_| number + 1),
+                column: one.map_or(episode.closed_at, |one| one.column),
                 reason,
             }
         })?;
+        self.drawn = drawn;
         self.tally.add(&outcome);
         self.unfinished += u64::from(!over);
-        self.millis += whole;
+        self.millis = self.millis.saturating_add(whole);
         Ok(outcome)
     }
 }
 
 /// One episode on its way.
-struct Replay<'j, G: Game> {
-    judge: &'j mut Judge<G>,
+struct Replay<G: Game> {
+    game: G,
+    drawn: Drawn,
     outcome: Outcome,
 }
 
-impl<G: Game> Replay<'_, G> {
-    /// What the game comes to and whether it is over, or the number of the action that is wrong.
-    fn run(mut self, moves: &[Move]) -> Result<(Outcome, bool), (usize, Reason)> {
-        let game = self.judge.game;
+impl<G: Game> Replay<G> {
+    /// What the game comes to, whether it is over, and what chance has brought until then; or the number of the action that is wrong.
+    fn run(mut self, moves: &[Move]) -> Result<(Outcome, bool, Drawn), (usize, Reason)> {
+        let game = self.game;
         let first = game.rules().first_tiles(game.shape());
         let mut state = None;
         let mut after = Some(game.blank());
@@ -256,14 +268,14 @@ impl<G: Game> Replay<'_, G> {
             (None, None) => (None, false),
         };
         self.outcome.largest = game.face(largest.unwrap_or(0));
-        Ok((self.outcome, over))
+        Ok((self.outcome, over, self.drawn))
     }
 
     fn slide(&mut self, state: G::State, one: &Move) -> Result<G::After, Reason> {
         let Action::Slide(direction) = one.action else {
             return Err(Reason::SlideDue);
         };
-        let slide = self.judge.game.slides(state).get(direction);
+        let slide = self.game.slides(state).get(direction);
         let (after, reward) = slide.ok_or(Reason::Illegal(direction))?;
         let expected = u64::from(reward);
         if one.reward != expected {
@@ -279,7 +291,7 @@ impl<G: Game> Replay<'_, G> {
         let Action::Place { cell, tile, hint } = one.action else {
             return Err(Reason::TileDue);
         };
-        let game = self.judge.game;
+        let game = self.game;
         let (entries, at) = (game.entries(after), usize::from(cell));
         if at >= game.shape().cells() {
             return Err(Reason::NoCell(cell));
@@ -304,7 +316,7 @@ impl<G: Game> Replay<'_, G> {
         self.outcome.score += expected;
         let chance = 1.0 / f64::from(entries.count_ones());
         let chances = each_cell(entries).map(|cell| (cell, chance));
-        self.judge.cells.see(at, chances);
+        self.drawn.cells.see(at, chances);
         Ok(game.place(after, at, luck))
     }
 
@@ -312,7 +324,7 @@ impl<G: Game> Replay<'_, G> {
     fn arrival(&mut self, after: G::After, tile: u8, hint: u8) -> Result<Arrival, Reason> {
         let (mut tiles, mut hints) = ([0.0; TILES], [0.0; HINTS]);
         let mut found = None;
-        self.judge.game.for_each_arrival(after, |arrival, p| {
+        self.game.for_each_arrival(after, |arrival, p| {
             tiles[usize::from(arrival.tile)] += p;
             if arrival.tile == tile {
                 hints[usize::from(arrival.luck.hint)] += p;
@@ -345,10 +357,10 @@ impl<G: Game> Replay<'_, G> {
                 .map(|number| (number, chances[number] / whole))
                 .collect()
         };
-        self.judge
+        self.drawn
             .tiles
             .see(tile.into(), each(&tiles, 1.0).into_iter());
-        self.judge
+        self.drawn
             .hints
             .see(hint.into(), each(&hints, chance).into_iter());
         Ok(arrival)

@@ -106,7 +106,7 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
             model.game()
         ))
     };
-    let (worth, best) = model.session.judge(&tiles, luck).ok_or_else(impossible)?;
+    let (worth, best) = model.session.worths(&tiles, luck).ok_or_else(impossible)?;
     let of = |direction: Direction| {
         let found = worth.iter().find(|worth| worth.direction == direction);
         found.map_or_else(

@@ -7,8 +7,9 @@ use afterstate::tally::Outcome;
 
 use crate::LabError;
 use crate::evaluate::Contender;
-use crate::records::Sink;
-use crate::registry::{self, Lesson, OnBoard, on_board, play_games};
+use crate::recorder::Sink;
+use crate::registry::{self, OnBoard, on_board};
+use crate::session::{Lesson, play_games};
 
 /// A player without a network, of some game.
 #[derive(Clone, Debug)]
@@ -50,6 +51,13 @@ impl Baseline {
 impl Contender for Baseline {
     fn game(&self) -> (&str, Shape) {
         (&self.game, self.shape)
+    }
+
+    fn search(&self) -> &'static str {
+        match self.kind {
+            Kind::Random => "random",
+            Kind::Greedy => "greedy",
+        }
     }
 
     fn play(&self, lesson: &Lesson<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {

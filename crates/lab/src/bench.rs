@@ -26,7 +26,8 @@ use sysinfo::{CpuRefreshKind, System};
 
 use crate::LabError;
 use crate::recipe::{Recipe, Rule};
-use crate::registry::{self, Lesson, Player, Session};
+use crate::registry::{self, Player};
+use crate::session::{Lesson, Session};
 use crate::share::threads;
 use crate::statistics::median;
 

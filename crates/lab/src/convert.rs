@@ -25,7 +25,7 @@ use afterstate::format::tdl::{self, Tdl};
 use afterstate::game::Shape;
 
 use crate::LabError;
-use crate::disk::Part;
+use crate::disk::{Part, can_be_written};
 use crate::foreign::{Unplayable, Weights, begins_with_w, extension};
 use crate::recipe::ValueOf;
 use carry::Copy;
@@ -61,7 +61,7 @@ pub struct Plan<'a> {
     /// The patterns of the tables, for files that name none.
     pub patterns: Option<&'a str>,
     /// The game they were trained for, which files of others do not say.
-    pub game: &'a str,
+    pub game: Option<&'a str>,
     /// Whether all images of a board use the same tables, which they do not say either.
     pub symmetry: bool,
     /// Whether to leave out what only learning needs.
@@ -99,7 +99,10 @@ pub struct Report {
 /// When a file cannot be read or written, is damaged, or holds what the other cannot.
 pub fn convert(plan: &Plan<'_>) -> Result<Report, LabError> {
     let input = Input::open(plan)?;
-    can_be_written(plan.to, plan.force)?;
+    let free = can_be_written(plan.to, |path| plan.force || is_replaceable(path));
+    if !free.map_err(LabError::file("write", plan.to))? {
+        return Err(ConvertError::Taken(plan.to.to_owned()).into());
+    }
     let kind = match plan.kind.or_else(|| kind_of(plan.to)) {
         Some(kind) => kind,
         None => match input.original() {
@@ -124,23 +127,6 @@ fn kind_of(path: &Path) -> Option<Kind> {
         ("weights.bin", _) => Some(Kind::Of(Program::Framework)),
         _ => begins_with_w(path).then_some(Kind::Of(Program::Tdl)),
     }
-}
-
-/// Refuses to write over what may be dear to somebody.
-fn can_be_written(path: &Path, force: bool) -> Result<(), LabError> {
-    let refused = |kind: std::io::ErrorKind| LabError::file("write", path)(kind.into());
-    if path.is_dir() {
-        return Err(refused(std::io::ErrorKind::IsADirectory));
-    }
-    if path.file_name().is_none() {
-        return Err(refused(std::io::ErrorKind::InvalidFilename));
-    }
-    if !path.exists() {
-        return Ok(());
-    }
-    let ours = path.is_file() && (force || is_replaceable(path));
-    ours.then_some(())
-        .ok_or_else(|| ConvertError::Taken(path.to_owned()).into())
 }
 
 /// Whether a file holds weights and nothing else: a checkpoint can be gone on with, which a model cannot.
@@ -337,8 +323,9 @@ impl Input {
             let board = self.player.shape();
             return no_place(format!("the {board} board"), "its boards are 4x4");
         }
-        if self.player.game != "2048" && program != Program::Framework {
-            return no_place(format!("the game {}", self.player.game), "it plays 2048");
+        if self.player.game != crate::registry::USUAL_GAME && program != Program::Framework {
+            let advice = "it plays 2048";
+            return no_place(format!("the game {}", self.player.game), advice);
         }
         let tuples = &self.player.tuples;
         if tuples.by_hint() {

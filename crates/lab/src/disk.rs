@@ -23,6 +23,24 @@ pub(crate) use shared::Shared;
 
 const PAGE: usize = 4096;
 
+/// Whether a file of this name may be written: there is none, or one that `replaceable` says can go. Devices and pipes are never
+/// written over.
+///
+/// # Errors
+/// When the name is that of a folder, or of nothing.
+pub(crate) fn can_be_written(
+    path: &Path,
+    replaceable: impl FnOnce(&Path) -> bool,
+) -> io::Result<bool> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if path.file_name().is_none() {
+        return Err(io::ErrorKind::InvalidFilename.into());
+    }
+    Ok(!path.exists() || path.is_file() && replaceable(path))
+}
+
 /// Writes a file; until that has succeeded, an older file of the name stays.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let part = Part::create(path)?;
@@ -69,8 +87,13 @@ pub struct Part {
 }
 
 impl Part {
-    /// Begins to write the file of this name.
+    /// Begins to write the file of this name, or the one that a link of this name leads to.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let path = &if path.is_symlink() {
+            fs::canonicalize(path)?
+        } else {
+            path.to_owned()
+        };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let aside = Aside(path.with_file_name(format!(".{name}.part")));
         Ok(Self {
@@ -233,6 +256,24 @@ mod tests {
         fs::create_dir(&path).unwrap();
         assert!(part.appear().is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_other_things_are_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        fs::write(place("file"), "old").unwrap();
+        std::os::unix::fs::symlink(place("file"), place("link")).unwrap();
+        replace(&place("link"), b"new").unwrap();
+        assert_eq!(fs::read(place("file")).unwrap(), b"new");
+        assert!(place("link").is_symlink());
+
+        let anything = |path: &Path| can_be_written(path, |_| true).unwrap();
+        assert!(anything(&place("file")) && anything(&place("none")));
+        assert!(!anything(Path::new("/dev/null")));
+        assert!(!can_be_written(&place("file"), |_| false).unwrap());
+        assert!(can_be_written(folder.path(), |_| true).is_err());
     }
 
     #[test]

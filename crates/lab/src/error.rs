@@ -35,6 +35,9 @@ pub enum LabError {
     /// A file without a single record.
     #[error("{} holds no records: it is empty", .0.display())]
     NoRecords(PathBuf),
+    /// Records are not written over anything else.
+    #[error("{} is there already, and holds no records; name another file for `--records`", .0.display())]
+    NotRecords(PathBuf),
     /// Tables by hint where nothing is shown.
     #[error("{0} does not show its next tile: `network.hint` must be false")]
     NoHint(String),
@@ -55,7 +58,7 @@ pub enum LabError {
     /// More memory than the machine has to spare.
     #[error(
         "these tuples need {needed} of memory, and {available} are free; use shorter tuples or fewer of them \
-         (each cell of a tuple multiplies its table by 16)",
+         (each cell of a tuple multiplies its table by 16, or by 32 in games with many tiles)",
         needed = bytes(*needed), available = bytes(*available)
     )]
     Memory {

@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use crate::LabError;
 use crate::model::Model;
-use crate::records::{self, Sink};
-use crate::registry::Lesson;
+use crate::recorder::Sink;
+use crate::records;
+use crate::session::Lesson;
 use crate::share::threads;
 use crate::statistics::{Interval, mean_interval, median, share_interval};
 
@@ -81,6 +82,9 @@ pub trait Contender {
     /// The game's name and the board.
     fn game(&self) -> (&str, Shape);
 
+    /// How it chooses its moves, in a word.
+    fn search(&self) -> &'static str;
+
     /// Plays some games, and hands over a record of each if someone takes it.
     fn play(&self, lesson: &Lesson<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome>;
 }
@@ -88,6 +92,10 @@ pub trait Contender {
 impl Contender for Model {
     fn game(&self) -> (&str, Shape) {
         (&self.player.game, self.player.shape())
+    }
+
+    fn search(&self) -> &'static str {
+        "1ply"
     }
 
     fn play(&self, lesson: &Lesson<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
@@ -116,8 +124,12 @@ pub fn record(
     path: &Path,
 ) -> Result<Evaluation, LabError> {
     let begun = Instant::now();
-    let outcomes = records::write(path, contender.game(), |sink| {
-        contender.play(&lesson(plan, 0..plan.games), Some(sink))
+    let outcomes = records::write(path, contender.game(), |sink, failed| {
+        let lesson = Lesson {
+            stop: &|| failed() || (plan.stop)(),
+            ..lesson(plan, 0..plan.games)
+        };
+        contender.play(&lesson, Some(sink))
     })?;
     let seconds = begun.elapsed().as_secs_f64();
     Ok(summary(contender, plan.seed, &outcomes, seconds))
@@ -164,7 +176,7 @@ pub(crate) fn summary(
         board: shape.to_string(),
         games: tally.games,
         seed,
-        search: "1ply",
+        search: contender.search(),
         mean,
         mean_ci95,
         median: median(&sorted),

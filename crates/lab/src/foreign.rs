@@ -34,7 +34,7 @@ pub(crate) struct Theirs {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unplayable {
     /// They are not those of tuples, or nobody knows of which.
-    #[error(transparent)]
+    #[error("{}{}", .0, advice(.0))]
     Meaningless(#[from] Meaningless),
     /// Their patterns are not those of tuples on the board.
     #[error(transparent)]
@@ -49,13 +49,22 @@ pub enum Unplayable {
     Told(String),
 }
 
+fn advice(found: &Meaningless) -> &'static str {
+    match found {
+        Meaningless::NoPatterns { .. } => {
+            "; name their patterns to `afterstate convert`, in order, as in --patterns \"012345 456789\""
+        }
+        _ => "",
+    }
+}
+
 impl Weights {
     /// Opens a file and goes through it; numbers are not read yet.
     pub(crate) fn open(path: &Path) -> Result<Self, LabError> {
         let wrong = |error| LabError::file("read", path)(error);
         let (mut file, size) = open(path).map_err(wrong)?;
         let start = start(&mut file).map_err(wrong)?;
-        if !is_safetensors(&start, path) {
+        if !is_safetensors(&start, size, path) {
             let mut errors = Vec::new();
             for program in Program::ALL {
                 match Foreign::scan(program, &mut file, size, begins_with_w(path)) {
@@ -97,8 +106,12 @@ fn start(file: &mut File) -> std::io::Result<Vec<u8>> {
     Ok(start)
 }
 
-fn is_safetensors(start: &[u8], path: &Path) -> bool {
-    start.get(8) == Some(&b'{') || extension(path) == "safetensors"
+/// Whether a file begins as safetensors do: the length of the header, which is within the file, and a brace. A table of TDL2048+ may
+/// have the brace in its name, but no length before it.
+fn is_safetensors(start: &[u8], size: u64, path: &Path) -> bool {
+    let length = start.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    let begins = length.is_some_and(|length| length < size) && start.get(8) == Some(&b'{');
+    begins || extension(path) == "safetensors"
 }
 
 /// Whose file it should be, going by the name and the first bytes.

@@ -19,8 +19,9 @@ use crate::error::game_on;
 use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
 use crate::metadata::{Fields, SOLUTION, TUPLES};
 use crate::recipe::{Recipe, Rule, Ties, ValueOf, parse_board};
-use crate::registry::{self, Player, Session};
+use crate::registry::{self, Player};
 use crate::run;
+use crate::session::Session;
 use crate::tables::Saved;
 
 /// The version of the metadata.
@@ -81,7 +82,7 @@ impl Model {
         let meaning = foreign.meaning(None).map_err(Unplayable::from);
         let tuples = meaning.and_then(|meaning| foreign::tuples(&meaning, true));
         let player = Player {
-            game: "2048".to_owned(),
+            game: registry::USUAL_GAME.to_owned(),
             tuples: tuples.map_err(|source| LabError::Unplayable {
                 path: path.clone(),
                 source,

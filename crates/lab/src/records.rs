@@ -1,202 +1,63 @@
-//! Records of games: written while a player plays, and judged.
+//! Files of records: written while a player plays, and judged.
 //!
-//! The format is `afterstate::format::episode`, the rules are `afterstate::judge`; here are clocks and files. A file of any
-//! size is judged in the memory of its longest line.
+//! The format is `afterstate::format::episode`, the rules are `afterstate::judge`; here are the files. One of any
+//! size is judged in some megabytes, or at most in twenty times its longest line, which is [`LONGEST`].
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use afterstate::format::episode::{Action, Episode, Meta, Move};
-use afterstate::game::{Game, Position, Shape};
+use afterstate::format::episode::{Episode, EpisodeError};
+use afterstate::game::{Game, Shape};
 use afterstate::judge::{Judge, Test};
-use afterstate::play::{Learner, Step};
-use afterstate::random::{Rng, game_rng};
 use afterstate::tally::Tally;
 use serde::Serialize;
 
 use crate::LabError;
-use crate::disk::replace_with;
+use crate::disk::{can_be_written, replace_with};
+use crate::recorder::Sink;
 use crate::registry::{self, OnBoard, on_board};
 
-/// Takes finished episodes, from several threads.
-pub type Sink<'a> = &'a (dyn Fn(&Episode) + Sync);
-
-/// Notes a game down as it is played.
-pub(crate) struct Recorder<'a, G: Game> {
-    game: G,
-    sink: Sink<'a>,
-    episode: Episode,
-    /// The position that the last slide led to.
-    after: Option<G::After>,
-    /// When the last action was done.
-    last: Instant,
-    /// For what the game does not tell.
-    rng: Rng,
-}
-
-impl<'a, G: Game> Recorder<'a, G> {
-    pub(crate) fn new(game: G, sink: Sink<'a>) -> Self {
-        Self {
-            game,
-            sink,
-            episode: Episode::default(),
-            after: None,
-            last: Instant::now(),
-            rng: game_rng(0, 0),
-        }
-    }
-
-    fn push(&mut self, action: Action, reward: u32, millis: u64) {
-        self.episode.moves.push(Move {
-            action,
-            reward: reward.into(),
-            millis,
-            column: 0,
-        });
-    }
-
-    /// A state of which the tiles in these cells are new, in this order.
-    fn place(&mut self, state: G::State, cells: &[usize]) {
-        for (n, &cell) in cells.iter().enumerate() {
-            let tile = state.cell(cell);
-            // Of the first tiles, each shows the one behind it.
-            let next = cells.get(n + 1).map(|&next| state.cell(next));
-            let action = Action::Place {
-                cell: cell as u8,
-                tile,
-                hint: shown(&self.game, state, next),
-            };
-            let brought = self.game.brings(tile);
-            self.push(action, brought, 0);
-        }
-    }
-
-    /// The state before a slide, or at the end of a game.
-    fn come_to(&mut self, state: G::State) {
-        let cells = 0..self.game.shape().cells();
-        match self.after.take() {
-            Some(after) => {
-                let new = cells.filter(|&cell| after.cell(cell) != state.cell(cell));
-                self.place(state, &new.collect::<Vec<_>>());
-            }
-            None => {
-                self.episode.opened = Meta {
-                    tag: PLAYERS.to_owned(),
-                    at: now(),
-                };
-                self.last = Instant::now();
-                let cells = first_tiles(&self.game, state, &mut self.rng);
-                self.place(state, &cells);
-            }
-        }
-    }
-}
-
-/// Who plays, and who places tiles.
-const PLAYERS: &str = "afterstate:place";
-/// Who made the last move: the new tile after which no slide is left.
-const LAST: &str = "place";
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as u64)
-}
-
-/// The cells of the first tiles in an order in which they may have come, each of these with the same chance: the game does not
-/// tell which it was, and any fixed order would look like a preference to a judge.
-fn first_tiles<G: Game>(game: &G, state: G::State, rng: &mut Rng) -> Vec<usize> {
-    let cells = 0..game.shape().cells();
-    let mut cells: Vec<usize> = cells.filter(|&cell| state.cell(cell) != 0).collect();
-    // Of nine tiles from bags of three, one order in eight is possible.
-    for _ in 0..1000 {
-        for last in (1..cells.len()).rev() {
-            cells.swap(last, rng.below(last as u32 + 1) as usize);
-        }
-        if leads_to(game, state, &cells) {
-            break;
-        }
-    }
-    cells
-}
-
-/// Whether the tiles of a state may have come in this order.
-fn leads_to<G: Game>(game: &G, state: G::State, cells: &[usize]) -> bool {
-    let mut after = game.blank();
-    for (n, &cell) in cells.iter().enumerate() {
-        let next = cells.get(n + 1).map(|&next| state.cell(next));
-        let hint = shown(game, state, next);
-        let mut found = None;
-        game.for_each_arrival(after, |arrival, _| {
-            if (arrival.tile, arrival.luck.hint) == (state.cell(cell), hint) {
-                found = Some(arrival);
-            }
-        });
-        match found.map(|arrival| game.place(after, cell, arrival)) {
-            None => return false,
-            Some(placed) if next.is_none() => return placed == state,
-            Some(placed) => after = game.unslid(placed),
-        }
-    }
-    false
-}
-
-/// What a new tile shows if `next` comes behind it: nothing in games that do not, and what the state shows if it is the last.
-fn shown<G: Game>(game: &G, state: G::State, next: Option<u8>) -> u8 {
-    match game.luck(state).hint {
-        0 => 0,
-        hint => next.unwrap_or(hint),
-    }
-}
-
-impl<G: Game> Learner<G> for Recorder<'_, G> {
-    fn step(&mut self, step: &Step<G>) {
-        let thought = self.last.elapsed().as_millis() as u64;
-        let first = self.after.is_none();
-        self.come_to(step.state);
-        let action = Action::Slide(step.direction);
-        self.push(action, step.reward, if first { 0 } else { thought });
-        self.after = Some(step.after);
-        self.last = Instant::now();
-    }
-
-    fn finish(&mut self, state: G::State, _brought: u32) {
-        self.come_to(state);
-        self.episode.closed = Meta {
-            tag: LAST.to_owned(),
-            at: now(),
-        };
-        (self.sink)(&self.episode);
-        self.episode.moves.clear();
-        self.after = None;
-    }
-}
-
-/// Writes the episodes that `play` hands over to a file, which appears when all of them are there.
+/// Writes the episodes that `play` hands over to a file, which appears when all of them are there. `play` may ask whether
+/// writing has failed, and stop.
 ///
 /// # Errors
-/// When the game is unknown, or the file cannot be written.
+/// When the game is unknown, or the file cannot be written or is there already and holds something else.
 pub fn write<T>(
     path: &Path,
     (game, shape): (&str, Shape),
-    play: impl FnOnce(Sink<'_>) -> T,
+    play: impl FnOnce(Sink<'_>, &(dyn Fn() -> bool + Sync)) -> T,
 ) -> Result<T, LabError> {
     let hints = registry::rules(game)?.shows_hint(shape);
+    let free = can_be_written(path, is_records).map_err(LabError::file("write", path))?;
+    if !free {
+        return Err(LabError::NotRecords(path.to_owned()));
+    }
     let written = replace_with(path, |file| {
         let out = Mutex::new((BufWriter::new(file), Ok(())));
-        let done = play(&|episode| {
+        let failed = AtomicBool::new(false);
+        let sink = |episode: &Episode| {
             let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
             let (file, result) = &mut *out;
             if result.is_ok() {
                 *result = writeln!(file, "{}", episode.line(hints));
+                failed.store(result.is_err(), Ordering::Relaxed);
             }
-        });
+        };
+        let done = play(&sink, &|| failed.load(Ordering::Relaxed));
         let (mut file, result) = out.into_inner().unwrap_or_else(PoisonError::into_inner);
         result.and_then(|()| file.flush()).map(|()| done)
     });
     written.map_err(LabError::file("write", path))
+}
+
+/// Whether a file may be written over by records: it holds some, or nothing.
+fn is_records(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut begin));
+    read.is_ok() && (begin.is_empty() || Episode::is_begun(&begin))
 }
 
 /// What to judge.
@@ -211,15 +72,17 @@ pub struct Plan<'a> {
     pub min_speed: Option<f64>,
     /// Told now and then of the bytes that were read.
     pub seen: &'a dyn Fn(u64),
-    /// Asked after each line: what was read until then is judged.
+    /// Asked now and then: what was read until then is judged.
     pub stop: &'a dyn Fn() -> bool,
 }
 
 /// What the judge found; the JSON of `judge --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// Whether there is no fault.
+    /// Whether everything was read and there is no fault.
     pub passed: bool,
+    /// Whether the judge was stopped before the end of the file.
+    pub interrupted: bool,
     /// The game.
     pub game: String,
     /// The board.
@@ -278,10 +141,10 @@ pub struct FaultReport {
 
 /// Faults that are told in full.
 const TOLD: usize = 100;
-/// Fair chance strays as far as this in one of a million files.
+/// Fair chance strays as far as this in one of a million files with many games, and in up to seven of a million with few.
 pub const LEAST_P: f64 = 1e-6;
-/// The longest line that is read: a hundred times the longest game anybody has seen.
-const LONGEST: u64 = 64 << 20;
+/// The longest line that is read: a million moves.
+const LONGEST: u64 = 8 << 20;
 
 /// Judges a file of records.
 ///
@@ -303,56 +166,71 @@ impl OnBoard for Judging<'_> {
         let mut lines = Lines::open(plan.path)?;
         let hints = game.rules().shows_hint(plan.shape);
         let mut episode = Episode::default();
-        while let Some((number, line)) = lines.next()? {
-            let line = match line {
-                Line::Whole(line) => line,
+        let mut interrupted = false;
+        while let Some((number, line)) = lines.next(plan.stop)? {
+            match line {
                 Line::TooLong => {
                     let most = LONGEST >> 20;
                     faults.of_line(number, None, None, format!("longer than {most} MiB"));
-                    continue;
                 }
-            };
-            match episode.read(line, hints) {
-                Err(error) => faults.of_line(number, None, Some(error.column), error.to_string()),
-                Ok(()) => {
-                    if let Err(fault) = judge.watch(&episode) {
-                        let place = (Some(fault.action), Some(fault.column));
-                        faults.of_line(number, place.0, place.1, fault.reason.to_string());
+                Line::Whole(line) => match episode.read(line, hints) {
+                    Err(error) => {
+                        let EpisodeError { column, .. } = error;
+                        faults.of_line(number, None, Some(column), error.to_string());
                     }
-                }
+                    Ok(()) => {
+                        if let Err(fault) = judge.watch(&episode) {
+                            let reason = fault.reason.to_string();
+                            faults.of_line(number, fault.action, Some(fault.column), reason);
+                        }
+                    }
+                },
             }
             (plan.seen)(lines.bytes);
             if (plan.stop)() {
+                interrupted = true;
                 break;
             }
         }
         if judge.tally().games + faults.count == 0 {
             return Err(LabError::NoRecords(plan.path.to_owned()));
         }
-        Ok(verdict(plan, &judge, faults))
+        Ok(verdict(plan, &judge, faults, interrupted))
     }
 }
 
-fn verdict<G: Game>(plan: &Plan<'_>, judge: &Judge<G>, mut faults: Faults) -> Verdict {
+fn verdict<G: Game>(
+    plan: &Plan<'_>,
+    judge: &Judge<G>,
+    mut faults: Faults,
+    interrupted: bool,
+) -> Verdict {
     let tally = judge.tally();
     let tests: Vec<NamedTest> = judge.tests().map(named).collect();
-    for test in tests.iter().filter(|test| test.p_value < LEAST_P) {
+    // Of several tests, each may stray.
+    let least = LEAST_P / tests.len() as f64;
+    for test in tests.iter().filter(|test| test.p_value < least) {
         faults.of_all(format!(
-            "{} do not come by chance: p = {:.1e} over {} draws, expected at least {LEAST_P:.0e}",
+            "{} do not come by chance: p = {:.1e} over {} draws, expected at least {least:.1e}",
             test.name, test.p_value, test.draws
         ));
     }
     let speed = (tally.seconds > 0.0).then(|| tally.speed());
-    let slow = speed
-        .zip(plan.min_speed)
-        .filter(|(found, least)| found < least);
-    if let Some((found, least)) = slow {
-        faults.of_all(format!(
+    match (speed, plan.min_speed) {
+        (Some(found), Some(least)) if found < least => faults.of_all(format!(
             "{found:.0} moves a second, expected at least {least:.0}"
-        ));
+        )),
+        // Every game is over within the millisecond it was opened in: that much is known.
+        (None, Some(least)) if (tally.moves as f64) < least * tally.games as f64 / 1000.0 => {
+            faults.of_all(format!(
+                "the times do not show the speed, expected at least {least:.0} moves a second"
+            ));
+        }
+        _ => {}
     }
     Verdict {
-        passed: faults.count == 0,
+        passed: faults.count == 0 && !interrupted,
+        interrupted,
         game: plan.game.to_owned(),
         board: plan.shape.to_string(),
         episodes: tally.games,
@@ -451,8 +329,8 @@ impl Lines {
         })
     }
 
-    /// The next line that is not empty, with its number.
-    fn next(&mut self) -> Result<Option<(u64, Line<'_>)>, LabError> {
+    /// The next line that is not empty, with its number. The rest of a line that is too long is passed over until `stop` says so.
+    fn next(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<(u64, Line<'_>)>, LabError> {
         loop {
             self.line.clear();
             let read = (&mut self.file)
@@ -465,7 +343,7 @@ impl Lines {
             self.number += 1;
             self.bytes += read as u64;
             if !self.line.ends_with(b"\n") && read as u64 == LONGEST {
-                self.skip()?;
+                self.skip(stop)?;
                 return Ok(Some((self.number, Line::TooLong)));
             }
             let length = self.line.trim_ascii_end().len();
@@ -476,7 +354,7 @@ impl Lines {
     }
 
     /// Passes over the rest of a line.
-    fn skip(&mut self) -> Result<(), LabError> {
+    fn skip(&mut self, stop: &dyn Fn() -> bool) -> Result<(), LabError> {
         loop {
             let chunk = self
                 .file
@@ -486,7 +364,7 @@ impl Lines {
             let passed = end.map_or(chunk.len(), |end| end + 1);
             self.file.consume(passed);
             self.bytes += passed as u64;
-            if end.is_some() || passed == 0 {
+            if end.is_some() || passed == 0 || stop() {
                 return Ok(());
             }
         }

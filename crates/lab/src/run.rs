@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 use crate::disk::{Part, replace, sync_folder};
 use crate::recipe::Recipe;
-use crate::registry::Session;
+use crate::session::Session;
 use crate::share::{Background, threads};
 use crate::tables::Saved;
 use log::Log;

@@ -33,7 +33,8 @@ pub use layers::Layers;
 pub use solution::{About, Solution, Target};
 
 use crate::LabError;
-use crate::registry::{OnGame, available_memory, on_game};
+use crate::registry::{OnGame, on_game};
+use crate::session::available_memory;
 use crate::share::threads;
 use estimate::{Boards, Memory};
 use work::{Stopped, Work};
@@ -197,7 +198,9 @@ impl OnGame for Faces {
     type Output = Vec<u64>;
 
     fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
-        (1..=Code::LARGEST).map(|tile| game.face(tile)).collect()
+        let anywhere = Shape::new(5, 5).map_or(0, |shape| game.rules().largest_tile(shape));
+        let most = anywhere.min(Code::LARGEST);
+        (1..=most).map(|tile| game.face(tile)).collect()
     }
 }
 
@@ -299,7 +302,8 @@ impl Solve<'_> {
         memory: &Memory,
     ) -> Result<(Solver<G>, Ending, Boards), SolveError> {
         let shape = game.shape();
-        let solver = |ending| Solver::new(game, ending).ok_or(SolveError::Cells(shape));
+        let most = Code::most_cells(game.rules());
+        let solver = |ending| Solver::new(game, ending).ok_or(SolveError::Cells { shape, most });
         let whole = solver(Ending::Stuck)?;
         let holds = game.largest_tile() <= Code::LARGEST;
         match self.target {

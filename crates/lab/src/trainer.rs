@@ -17,8 +17,9 @@ use afterstate::tally::{Outcome, Tally};
 use crate::LabError;
 use crate::model::metadata;
 use crate::recipe::Recipe;
-use crate::registry::{self, Lesson, Player, Session};
+use crate::registry::{self, Player};
 use crate::run::{self, Progress, Run};
+use crate::session::{Lesson, Session};
 use crate::share::threads;
 
 /// Hears what happens in a training, and may end it.

@@ -17,7 +17,7 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
         to: &args.to,
         kind: args.kind.map(kind),
         patterns: args.patterns.as_deref(),
-        game: &args.game,
+        game: args.game.as_deref(),
         symmetry: !args.no_symmetry,
         weights_only: args.weights_only,
         force: args.force,

@@ -43,15 +43,19 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     print(format!("{who}\n\n{}", table(&evaluation)))
 }
 
+/// Whether this is the name of a baseline; a file of that name goes first.
+fn is_baseline(model: &Path) -> bool {
+    Baseline::NAMES.iter().any(|name| model == Path::new(name)) && !model.exists()
+}
+
 /// Who is to be evaluated, and who that is in words.
 fn contender(args: &EvalArgs) -> anyhow::Result<(Box<dyn Contender>, String)> {
     let name = args.model.to_string_lossy();
-    let game = args.game.as_deref().unwrap_or("2048");
+    let game = args.game.as_deref().unwrap_or(registry::USUAL_GAME);
     let (rows, cols) = parse_board(args.board.as_deref().unwrap_or("4x4"))?;
     let shape = registry::shape(rows, cols)?;
-    // A file of that name goes first.
-    let is_file = args.model.exists();
-    if let Some(player) = Baseline::named(&name, game, shape)?.filter(|_| !is_file) {
+    if let Some(player) = Baseline::named(&name, game, shape)?.filter(|_| is_baseline(&args.model))
+    {
         return Ok((Box::new(player), format!("{name}: {game} on {shape}")));
     }
     if args.game.is_some() || args.board.is_some() {
@@ -72,6 +76,12 @@ fn contender(args: &EvalArgs) -> anyhow::Result<(Box<dyn Contender>, String)> {
 
 /// Compares a player with the best one.
 fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
+    if is_baseline(&args.model) {
+        anyhow::bail!(
+            "--against is for models: {} are measured by games alone",
+            Baseline::NAMES.join(" and ")
+        );
+    }
     // A place that cannot be kept in is told before all the work.
     let gaps = args.keep.then(|| Gaps::open(&args.model)).transpose()?;
     let (model, solution) = (Model::open(&args.model)?, Solution::open(solution)?);

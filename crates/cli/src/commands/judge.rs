@@ -46,15 +46,15 @@ pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
     });
     stages.finish();
     let verdict = verdict?;
-    if args.json {
-        print_json(&verdict)?;
+    let printed = if args.json {
+        print_json(&verdict)
     } else {
-        print(format!("{}: {}", shown(&args.records), told(&verdict)))?;
-    }
-    if verdict.passed {
-        Ok(())
-    } else {
-        Err(Faulty(verdict.fault_count).into())
+        print(format!("{}: {}", shown(&args.records), told(&verdict)))
+    };
+    // Whoever asks for the exit status gets it, even if nobody reads the rest.
+    match verdict.fault_count {
+        0 => printed,
+        faults => Err(Faulty(faults).into()),
     }
 }
 
@@ -73,6 +73,9 @@ fn told(verdict: &Verdict) -> String {
     let mut line = |sentence: String| {
         let _ = writeln!(text, "{sentence}");
     };
+    if v.tests.is_empty() {
+        line("new tiles are too few to say whether they came by chance".to_owned());
+    }
     for test in &v.tests {
         line(format!(
             "{}: p = {:.3} (chi-squared {:.1} with {} degrees of freedom, {} draws)",
@@ -85,7 +88,7 @@ fn told(verdict: &Verdict) -> String {
     }
     if v.unfinished > 0 {
         let count = grouped(v.unfinished as f64);
-        line(format!("{count} of the games end before they are over"));
+        line(format!("games that end before they are over: {count}"));
     }
     match v.moves_per_second {
         Some(found) => line(format!("speed: {}", speed(found))),
@@ -98,12 +101,21 @@ fn told(verdict: &Verdict) -> String {
         let more = grouped((v.fault_count - LISTED as u64) as f64);
         line(format!("and {more} faults more"));
     }
-    let judged = if v.passed { "passed" } else { "FAILED" };
+    let judged = match (v.fault_count, v.interrupted) {
+        (0, false) => "passed",
+        (0, true) => "stopped by Ctrl-C before the end of the records, no fault until then",
+        _ => "FAILED",
+    };
+    let episodes = if v.episodes == 1 {
+        "episode"
+    } else {
+        "episodes"
+    };
     line(format!(
-        "{judged}: {} episodes by the rules",
+        "{judged}: {} {episodes} by the rules",
         grouped(v.episodes as f64)
     ));
-    if let Some(points) = v.assessment {
+    if let Some(points) = v.assessment.filter(|_| !v.interrupted) {
         line(format!("Assessment: {points:.1} points"));
     }
     text
@@ -118,9 +130,7 @@ fn place(fault: &FaultReport) -> String {
         named("line", fault.line),
         named("action", number(fault.action)),
     );
-    // The sentences of unreadable lines name their column already.
-    let column = fault.action.and(fault.column);
-    let mut place = line + &action + &named("column", number(column));
+    let mut place = line + &action + &named("column", number(fault.column));
     if !place.is_empty() {
         place.truncate(place.len() - 2);
         place += ": ";

@@ -26,7 +26,10 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     }
     let (folder, title) = match &args.runs[..] {
         [run] => (run.join("plots"), title(&recipe_of(run, &[])?)),
-        _ => (PathBuf::from("plots"), "Learning curves".to_owned()),
+        runs => {
+            let game = one_game(runs)?;
+            (PathBuf::from("plots"), format!("Learning curves: {game}"))
+        }
     };
     let folder = args.out.clone().unwrap_or(folder);
     let files = draw(&curves, &title, &folder)?;
@@ -37,6 +40,22 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
             .map(|file| shown(file) + "\n")
             .collect::<String>(),
     )
+}
+
+/// The game that all of them have learned: points and tiles of different games cannot be compared.
+fn one_game(runs: &[PathBuf]) -> anyhow::Result<String> {
+    let games = runs.iter().map(|run| {
+        let recipe = recipe_of(run, &[])?;
+        Ok(format!("{} on {}", recipe.game, recipe.board))
+    });
+    let games: Vec<String> = games.collect::<Result<_, LabError>>()?;
+    match games.iter().find(|&game| *game != games[0]) {
+        None => Ok(games[0].clone()),
+        Some(other) => anyhow::bail!(
+            "the runs are of {} and of {other}, which have no picture in common; name runs of one game and board",
+            games[0]
+        ),
+    }
 }
 
 /// Names the runs that are not in the picture of gaps, if there is one.

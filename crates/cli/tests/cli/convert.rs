@@ -1,11 +1,11 @@
 //! Weights from one program to another: what comes out is what they would have written, what goes back is
-//! the same byte for byte, and what cannot be is refused.
+//! the same byte for byte. What cannot be is refused: see `bad_weights`.
 
 use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{Dice, Lab, Tensors};
+use crate::common::{Lab, Tensors};
 
 /// The patterns of the small players.
 const PATTERNS: [&str; 8] = [
@@ -14,34 +14,34 @@ const PATTERNS: [&str; 8] = [
 
 /// Bytes of a file, written down as the formats' pages say.
 #[derive(Clone, Default)]
-struct Bytes(Vec<u8>);
+pub struct Bytes(pub Vec<u8>);
 
 impl Bytes {
-    fn put(mut self, bytes: &[u8]) -> Self {
+    pub fn put(mut self, bytes: &[u8]) -> Self {
         self.0.extend_from_slice(bytes);
         self
     }
 
-    fn u16(self, n: u16) -> Self {
+    pub fn u16(self, n: u16) -> Self {
         self.put(&n.to_le_bytes())
     }
 
-    fn u32(self, n: u32) -> Self {
+    pub fn u32(self, n: u32) -> Self {
         self.put(&n.to_le_bytes())
     }
 
-    fn u64(self, n: u64) -> Self {
+    pub fn u64(self, n: u64) -> Self {
         self.put(&n.to_le_bytes())
     }
 
     /// The name of a table of TDL2048+, with its version.
-    fn name(self, pattern: &str) -> Self {
+    pub fn name(self, pattern: &str) -> Self {
         let number = u32::from_str_radix(pattern, 16).expect("hex digits");
         self.put(&[4]).u32(number).u16(pattern.len() as u16).u16(0)
     }
 
     /// Some weights of a table, four bytes each, most of them zeros.
-    fn numbers(self, first: f32, count: u64) -> Self {
+    pub fn numbers(self, first: f32, count: u64) -> Self {
         (0..count).fold(self.u64(count), |bytes, n| {
             let number = if n % 7 == 1 {
                 first + n as f32 / 8.0
@@ -54,7 +54,7 @@ impl Bytes {
 }
 
 /// A small network for TDL2048+: one tuple, four bytes a weight.
-fn small_tdl() -> Bytes {
+pub fn small_tdl() -> Bytes {
     let begun = Bytes::default().put(&[0]).u32(1).name("0123");
     begun.u16(4).numbers(3.0, 65_536).u16(0)
 }
@@ -71,7 +71,7 @@ fn tables(lab: &Lab, model: &str) -> Vec<Vec<u8>> {
 }
 
 /// What `eval` says, but for the time.
-fn eval(lab: &Lab, model: &str) -> Value {
+pub fn eval(lab: &Lab, model: &str) -> Value {
     let args = format!("eval {model} --games 50 --json");
     let mut figures = lab.run(&args).json();
     figures["moves_per_second"].take();
@@ -79,7 +79,7 @@ fn eval(lab: &Lab, model: &str) -> Value {
 }
 
 #[track_caller]
-fn same(lab: &Lab, a: &str, b: &str) {
+pub fn same(lab: &Lab, a: &str, b: &str) {
     assert!(lab.bytes(a) == lab.bytes(b), "{a} and {b} differ");
 }
 
@@ -334,267 +334,4 @@ fn everything_that_tdl2048_writes_comes_back_as_it_was() {
     // Another name may ask for the byte that says what follows.
     lab.run("convert old.w old.td --to tdl").succeeds();
     assert!(lab.bytes("old.td") == [b"w", &lab.bytes("old.w")[..]].concat());
-}
-
-#[test]
-fn bad_files_are_told_with_their_place() {
-    let lab = Lab::new();
-    let good = small_tdl().0;
-    let refuses = |name: &str, bytes: &[u8], words: &[&str]| {
-        lab.write(name, bytes);
-        for command in [
-            format!("convert {name} out.safetensors"),
-            format!("eval {name}"),
-        ] {
-            lab.refuses(&command, &[&[name], words].concat());
-        }
-    };
-    refuses(
-        "a.w",
-        &good[..1000],
-        &[
-            "TDL2048+",
-            "at byte 24",
-            "should have 262144 bytes, and 976 are left",
-        ],
-    );
-    refuses(
-        "a.w",
-        &good[..3],
-        &["at byte 1, the number of tables", "4 bytes, and 2 are left"],
-    );
-    refuses("a.w", b"", &["at byte 0"]);
-    refuses("a.w", b"c\0", &["`c`, a transposition table"]);
-    refuses(
-        "a.w",
-        &[&good[..], b"x"].concat(),
-        &["at byte 262170", "is 120; expected 0"],
-    );
-    let huge = Bytes::default()
-        .put(&[0])
-        .u32(4096)
-        .name("0123")
-        .u16(8)
-        .u64(u64::MAX / 2);
-    refuses("a.w", &huge.0, &["at byte 24, the numbers of table 1"]);
-    let mut strange = good.clone();
-    strange[5] = 9;
-    refuses(
-        "a.w",
-        &strange,
-        &["at byte 5, the version of table 1 is 9; expected 4"],
-    );
-    let demo = Bytes::default()
-        .u64(1)
-        .u32(20)
-        .put(b"4-tuple pattern 0123")
-        .u64(65_536);
-    refuses(
-        "b.bin",
-        &demo.0,
-        &["TDL2048-Demo", "at byte 40", "262144 bytes, and 0 are left"],
-    );
-    refuses("2048.bin", &[1, 2, 3], &["TDL2048-Demo", "at byte 0"]);
-    refuses(
-        "weights.bin",
-        &[4, 0, 0, 0, 1],
-        &["2048-Framework", "at byte 4"],
-    );
-    refuses(
-        "b.bin",
-        &[0; 64],
-        &["2048-Framework", "the number of tables is 0"],
-    );
-    refuses("what", b"nobody's file", &["safetensors"]);
-    refuses("a.safetensors", &good, &["safetensors"]);
-    // What is no number is read by nobody.
-    let mut nan = good.clone();
-    nan[24 + 4 * 100..][..4].copy_from_slice(&f32::NAN.to_le_bytes());
-    lab.write("nan.w", &nan);
-    lab.refuses(
-        "convert nan.w out.safetensors",
-        &["nan.w", "number 100 of `0123`, at byte 424, is NaN"],
-    );
-    lab.refuses(
-        "eval nan.w",
-        &["nan.w", "weight 100 of tensor `0123` is NaN"],
-    );
-    lab.refuses("convert nowhere.w out.safetensors", &["nowhere.w"]);
-    lab.refuses("convert . out.safetensors", &["holds no run"]);
-}
-
-#[test]
-fn patterns_are_given_where_a_file_has_none() {
-    let lab = Lab::new();
-    let framework = Bytes::default().u32(2).numbers(1.0, 256).numbers(2.0, 16);
-    lab.write("weights.bin", &framework.0);
-    let convert = "convert weights.bin out.safetensors --patterns";
-    let missing = [
-        "weights.bin",
-        "which cells its 2 tables look at",
-        "--patterns",
-    ];
-    lab.refuses("convert weights.bin out.safetensors", &missing);
-    lab.refuses("eval weights.bin", &missing);
-    lab.refuses_with(convert, "01", &["2 tables, and 1 patterns"]);
-    lab.refuses_with(
-        convert,
-        "01 23",
-        &["table 2 has 16 weights; its pattern `23` has 256"],
-    );
-    lab.refuses_with(convert, "01 x", &["`x`"]);
-    lab.refuses_with(convert, "00 1", &["names cell `0` twice"]);
-    lab.run_with(convert, "01 f").succeeds();
-    lab.run("convert out.safetensors 2048.bin").succeeds();
-    assert_eq!(eval(&lab, "out.safetensors"), eval(&lab, "2048.bin"));
-    // The older kind, with a longer count.
-    let old = Bytes::default().u64(2).put(&framework.0[4..]);
-    lab.write("old.bin", &old.0);
-    lab.run_with("convert old.bin old.safetensors --patterns", "01 f")
-        .succeeds();
-    lab.run("convert old.safetensors back.bin").succeeds();
-    same(&lab, "old.bin", "back.bin");
-    // Files that name theirs must agree; ours know them.
-    lab.run_with("convert 2048.bin b.safetensors --patterns", "01 f")
-        .succeeds();
-    lab.refuses_with(
-        "convert 2048.bin b.safetensors --patterns",
-        "01 e",
-        &["table 2 is `f`"],
-    );
-    lab.refuses_with(
-        "convert out.safetensors b.w --patterns",
-        "01 f",
-        &["out.safetensors names its own"],
-    );
-    lab.refuses_with(
-        &format!("{convert} 01 --game"),
-        "chess",
-        &["unknown game `chess`"],
-    );
-}
-
-#[test]
-fn what_another_program_would_mistake_is_refused() {
-    let lab = Lab::new();
-    lab.train("states", 20, "--set learner.value=state");
-    lab.refuses(
-        "convert states a.w",
-        &["the values of states of states", "afterstates"],
-    );
-    lab.train("once", 20, "--set symmetry=false");
-    lab.refuses("convert once a.w", &["looked up once", "--no-symmetry"]);
-    lab.run("convert once a.w --no-symmetry").succeeds();
-    lab.run("convert a.w a.safetensors --no-symmetry")
-        .succeeds();
-    assert_eq!(eval(&lab, "a.safetensors"), eval(&lab, "once"));
-    lab.run("convert a.safetensors b.w").succeeds();
-    same(&lab, "a.w", "b.w");
-    let small = "train --threads 1 --board 3x3 --set tuples=lines --episodes 20 --out small";
-    lab.run(small).succeeds();
-    lab.refuses("convert small a.w", &["the 3x3 board", "4x4"]);
-    // But any of them can become a model of ours.
-    lab.run("convert states states.safetensors").succeeds();
-    assert_eq!(eval(&lab, "states.safetensors"), eval(&lab, "states"));
-    let checkpoint = "train --threads 1 --set tuples=8x4 --episodes 20 --out more --set learner.value=state --set learner.rule=tc --set learner.rate=1";
-    lab.run(checkpoint).succeeds();
-    lab.run("convert more/checkpoint.safetensors more.safetensors")
-        .succeeds();
-    assert_eq!(eval(&lab, "more.safetensors"), eval(&lab, "more"));
-}
-
-#[test]
-fn only_weight_files_are_written_over() {
-    let lab = Lab::new();
-    lab.write("a.w", small_tdl().0);
-    lab.write("notes.w", "not weights");
-    lab.refuses(
-        "convert a.w notes.w",
-        &["notes.w is there already", "--force"],
-    );
-    lab.refuses("convert a.w what.bin", &["what.bin", "--to"]);
-    lab.refuses("convert a.w what", &["--to native, tdl, demo or framework"]);
-    lab.refuses("convert a.w nowhere/b.w", &["cannot write nowhere/b.w"]);
-    lab.refuses("convert a.w ..", &["cannot write .."]);
-    lab.train("run", 20, "");
-    lab.refuses("convert a.w run --to native", &["cannot write run"]);
-    lab.refuses(
-        "convert a.w run/checkpoint.safetensors",
-        &["checkpoint.safetensors is there already"],
-    );
-    lab.run("convert a.w what.bin --to framework").succeeds();
-    lab.run("convert a.w what.bin --to demo").succeeds();
-    lab.run("convert a.w notes.w --force").succeeds();
-    same(&lab, "a.w", "notes.w");
-    lab.run("convert a.w a.w").succeeds();
-    same(&lab, "a.w", "notes.w");
-    #[cfg(target_os = "linux")]
-    {
-        let device = lab.run("convert a.w /dev/null --to tdl --force");
-        device.refused(&["/dev/null"]);
-    }
-}
-
-/// A description in our own file that does not fit it, as only an edited file has.
-#[test]
-fn edited_descriptions_are_refused() {
-    let lab = Lab::new();
-    lab.write("a.w", small_tdl().0);
-    lab.run("convert a.w a.safetensors").succeeds();
-    let edit = |from: &str, to: &str| {
-        let mut tensors = Tensors::read(&lab.path("a.safetensors"));
-        let text = tensors
-            .meta("foreign")
-            .as_str()
-            .expect("a description")
-            .to_owned();
-        assert!(text.contains(from), "{text}");
-        *tensors.meta("foreign") = text.replace(from, to).into();
-        tensors.write(&lab.path("edited.safetensors"));
-    };
-    edit("65536", "65535");
-    lab.refuses(
-        "convert edited.safetensors b.w",
-        &["edited.safetensors", "`0123`", "65535"],
-    );
-    edit("65536", "18446744073709551615");
-    lab.refuses("convert edited.safetensors b.w", &["edited.safetensors"]);
-    edit(r#""0123""#, r#""4567""#);
-    lab.refuses("convert edited.safetensors b.w", &["no tensor `4567`"]);
-    edit(r#""version":4"#, r#""version":3"#);
-    lab.refuses(
-        "convert edited.safetensors b.w",
-        &["`foreign`", "a description of a file"],
-    );
-    edit("{", "[");
-    lab.refuses("convert edited.safetensors b.w", &["`foreign`"]);
-}
-
-/// Whatever is changed, the program says something sensible and leaves nothing half-written.
-#[test]
-fn damage_never_panics() {
-    let lab = Lab::new();
-    let table = |bytes: Bytes, name| bytes.name(name).u16(4).numbers(3.0, 256).u16(0);
-    let good = table(table(Bytes::default().put(&[0]).u32(2), "01"), "12").0;
-    let mut dice = Dice::new(11);
-    for round in 0..60 {
-        let mut bytes = good.clone();
-        for _ in 0..=dice.below(3) {
-            let within = if round % 3 == 0 { bytes.len() } else { 30 };
-            bytes[dice.below(within as u64) as usize] = dice.roll() as u8;
-        }
-        bytes.truncate(bytes.len() - (dice.below(4) * dice.below(300)) as usize);
-        lab.write("a.w", &bytes);
-        let done = lab.run("convert a.w b.safetensors");
-        match done.status {
-            Some(0) => {
-                lab.run("convert b.safetensors c.w").succeeds();
-                same(&lab, "a.w", "c.w");
-            }
-            _ => {
-                done.refused(&["a.w"]);
-            }
-        }
-        assert!(!lab.names(".").iter().any(|name| name.ends_with(".part")));
-    }
 }

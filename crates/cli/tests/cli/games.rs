@@ -42,6 +42,10 @@ fn every_game_is_trained_evaluated_and_analyzed() {
         lab.run(&format!("plot {game}")).succeeds();
     }
     lab.refuses(
+        "plot threes 2584 --out both",
+        &["threes on 4x4", "no picture in common"],
+    );
+    lab.refuses(
         "analyze 1,2,3,0/0,0,0,0/0,0,0,0/0,0,0,0 --model threes-hint",
         &["next tile is missing", "+2"],
     );

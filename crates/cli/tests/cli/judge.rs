@@ -39,9 +39,9 @@ fn a_verdict_is_told() {
     let text = lab.run("judge games.txt").succeeds().stdout;
     for words in [
         "mean = 12",
-        "passed: 1 episodes",
+        "passed: 1 episode by",
         "Assessment: 0.0 points",
-        "1 of the games end before",
+        "games that end before they are over: 1",
     ] {
         assert!(text.contains(words), "{words} in {text}");
     }
@@ -55,6 +55,83 @@ fn a_verdict_is_told() {
         text.contains("4 moves a second, expected at least 100"),
         "{text}"
     );
+}
+
+/// Whoever takes the times away does not get past a limit.
+#[test]
+fn an_unknown_speed_is_no_speed() {
+    let lab = Lab::new();
+    lab.write("games.txt", GAME);
+    // Four moves in less than a millisecond.
+    lab.run("judge games.txt --min-speed 3999").succeeds();
+    let done = lab.run("judge games.txt --min-speed 4001").ends_with(1);
+    assert!(
+        done.stdout.contains("the times do not show the speed"),
+        "{}",
+        done.stdout
+    );
+    for wrong in ["nan", "inf", "-1", "fast"] {
+        lab.refuses(
+            &format!("judge games.txt --min-speed {wrong}"),
+            &["expected a number of moves"],
+        );
+    }
+}
+
+/// Records are written over records alone, and through links.
+#[test]
+fn records_replace_nothing_but_records() {
+    let lab = Lab::new();
+    let eval = "eval random --games 2 --records";
+    lab.write("dear.txt", "a letter\n");
+    lab.refuses(
+        &format!("{eval} dear.txt"),
+        &["dear.txt is there already", "no records"],
+    );
+    assert_eq!(lab.text("dear.txt"), "a letter\n");
+    lab.write("empty.txt", "");
+    lab.run(&format!("{eval} empty.txt")).succeeds();
+    lab.run(&format!("{eval} empty.txt")).succeeds();
+    lab.run("judge empty.txt").succeeds();
+    #[cfg(unix)]
+    {
+        lab.refuses(
+            &format!("{eval} /dev/null"),
+            &["/dev/null is there already"],
+        );
+        std::os::unix::fs::symlink(lab.path("empty.txt"), lab.path("link")).unwrap();
+        lab.run(&format!("{eval} link --seed 3")).succeeds();
+        assert!(lab.path("link").is_symlink());
+        lab.run("judge empty.txt").succeeds();
+    }
+}
+
+/// The same games are recorded on any number of threads, but for their order and times.
+#[test]
+fn records_do_not_depend_on_threads() {
+    let lab = Lab::new();
+    let moves = |threads: u32| {
+        let args =
+            format!("eval random --game threes --games 40 --threads {threads} --records games.txt");
+        lab.run(&args).succeeds();
+        let text = lab.text("games.txt");
+        let played = |line: &str| {
+            let moves = line.split('|').nth(1).expect("moves");
+            let mut untimed = String::new();
+            let mut in_time = false;
+            for c in moves.chars() {
+                in_time = c == '(' || in_time && c != ')';
+                if !in_time && c != ')' {
+                    untimed.push(c);
+                }
+            }
+            untimed
+        };
+        let mut games: Vec<String> = text.lines().map(played).collect();
+        games.sort();
+        games
+    };
+    assert_eq!(moves(1), moves(2));
 }
 
 /// Each forgery with the words that name it.
@@ -124,7 +201,7 @@ fn forgeries_are_named_with_their_place() {
             assert!(done.stdout.contains(word), "{word} in {}", done.stdout);
         }
         assert!(
-            done.stdout.contains("FAILED: 1 episodes by the rules"),
+            done.stdout.contains("FAILED: 1 episode by the rules"),
             "{}",
             done.stdout
         );

@@ -4,6 +4,7 @@
 mod bad_models;
 mod bad_places;
 mod bad_recipes;
+mod bad_weights;
 mod bench;
 mod broken;
 mod common;

@@ -128,10 +128,7 @@ pub type Meaning = Vec<(String, u32)>;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Meaningless {
     /// A file without patterns.
-    #[error(
-        "it does not say which cells its {tables} tables look at; name their patterns to \
-         `afterstate convert`, in order, as in --patterns \"012345 456789\""
-    )]
+    #[error("it does not say which cells its {tables} tables look at")]
     NoPatterns {
         /// How many it has.
         tables: usize,

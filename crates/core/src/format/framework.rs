@@ -37,8 +37,15 @@ impl Framework {
     /// When it is not such a file, or is damaged.
     pub fn scan(file: &mut (impl Read + Seek), size: u64) -> Result<Self, ScanError> {
         // Only one of the two can be: a table cannot have as many weights as the other way of reading says.
-        Self::scan_tables(file, size, false)
-            .or_else(|error| Self::scan_tables(file, size, true).map_err(|_| error))
+        Self::scan_tables(file, size, false).or_else(|narrow| {
+            Self::scan_tables(file, size, true).map_err(|wide| {
+                if wide.at() > narrow.at() {
+                    wide
+                } else {
+                    narrow
+                }
+            })
+        })
     }
 
     fn scan_tables(

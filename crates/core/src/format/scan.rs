@@ -53,6 +53,16 @@ pub enum ScanError {
     Io(#[from] io::Error),
 }
 
+impl ScanError {
+    /// How far into the file everything was right.
+    pub(super) fn at(&self) -> u64 {
+        match self {
+            Self::Cut { at, .. } | Self::Unexpected { at, .. } | Self::Rest { at, .. } => *at,
+            Self::Io(_) => 0,
+        }
+    }
+}
+
 fn of(table: Option<usize>) -> String {
     table.map_or_else(String::new, |table| format!(" of table {table}"))
 }

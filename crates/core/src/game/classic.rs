@@ -75,6 +75,7 @@ impl Game for Classic {
         Shape::FOUR
     }
 
+    #[inline(always)]
     fn rules(&self) -> &dyn Rules {
         &Twos
     }

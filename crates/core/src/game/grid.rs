@@ -142,6 +142,7 @@ impl Game for Grid {
         self.shape
     }
 
+    #[inline(always)]
     fn rules(&self) -> &dyn Rules {
         self.rules
     }
@@ -186,10 +187,6 @@ impl Game for Grid {
 
     fn luck(&self, State(board): Self::State) -> Luck {
         board.luck
-    }
-
-    fn brings(&self, tile: u8) -> u32 {
-        self.rules.brings(tile)
     }
 }
 

@@ -70,6 +70,7 @@ pub trait Rules: fmt::Debug + Send + Sync {
     }
 
     /// What a new tile adds to the score.
+    #[inline(always)]
     fn brings(&self, _tile: u8) -> u32 {
         0
     }

@@ -4,6 +4,7 @@
 //! A slide gathers the cells of each line, from the wall that the tiles slide to, and reads the slid line from a
 //! table of all lines of that length, which the slow rule has made.
 
+use std::any::TypeId;
 use std::sync::{Mutex, PoisonError};
 
 use super::{After, Arrival, Direction, Game, Luck, Position, Rules, Shape, Slides, State};
@@ -151,6 +152,7 @@ impl<R: Rules + Copy + 'static> Game for Small<R> {
         self.shape
     }
 
+    #[inline(always)]
     fn rules(&self) -> &dyn Rules {
         &self.rules
     }
@@ -223,28 +225,25 @@ impl<R: Rules + Copy + 'static> Game for Small<R> {
     fn luck(&self, State(board): Self::State) -> Luck {
         board.luck
     }
-
-    #[inline(always)]
-    fn brings(&self, tile: u8) -> u32 {
-        self.rules.brings(tile)
-    }
 }
 
 /// The lines of every game and length that was asked for, made once a program.
 static LINES: Lines = Lines(Mutex::new(Vec::new()));
 
-struct Lines(Mutex<Vec<(String, usize, &'static [Line])>>);
+struct Lines(Mutex<Vec<(Key, &'static [Line])>>);
+
+/// The type of the rules, what they look like, and the length of a line.
+type Key = (TypeId, String, usize);
 
 impl Lines {
-    fn get(&self, rules: &dyn Rules, length: usize) -> &'static [Line] {
-        let name = format!("{rules:?}");
+    fn get<R: Rules + 'static>(&self, rules: &R, length: usize) -> &'static [Line] {
+        let key = (TypeId::of::<R>(), format!("{rules:?}"), length);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |(other, of, _): &&(String, usize, _)| *other == name && *of == length;
-        if let Some((_, _, lines)) = known.iter().find(is_it) {
+        if let Some((_, lines)) = known.iter().find(|(other, _)| *other == key) {
             return lines;
         }
         let made = Vec::leak(lines(rules, length));
-        known.push((name, length, made));
+        known.push((key, made));
         made
     }
 }
@@ -268,15 +267,19 @@ mod tests {
                 continue;
             };
             let slow = Grid::new(shape, rules);
+            let mut met = 0;
             for n in 0..2000 {
-                let kinds = 2 + n % 6;
+                let kinds = 2 + n % u64::from(rules.largest_tile(shape));
                 let board: Vec<u8> = (0..shape.cells())
                     .map(|_| (rng.bits() % kinds) as u8)
                     .collect();
+                let hint = (1 + rng.bits() % 4) as u8;
                 let luck = Luck {
-                    bag: [0; 3],
-                    hint: u8::from(rules.shows_hint(shape)),
+                    bag: [0; 3].map(|_| (rng.bits() % (2 + n % 4)) as u8),
+                    hint: if rules.shows_hint(shape) { hint } else { 0 },
                 };
+                let luck = if rules.remembers() { luck } else { Luck::NONE };
+                met += usize::from(fast.state(&board, luck).is_some());
                 let (Some(a), Some(b)) = (fast.state(&board, luck), slow.state(&board, luck))
                 else {
                     continue;
@@ -299,6 +302,7 @@ mod tests {
                     }
                 }
             }
+            assert!(met > 100, "{shape}: {met} positions are possible");
         }
     }
 

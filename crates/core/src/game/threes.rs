@@ -252,11 +252,6 @@ impl Game for FourThrees {
     fn luck(&self, State(board): Self::State) -> Luck {
         board.luck
     }
-
-    #[inline(always)]
-    fn brings(&self, tile: u8) -> u32 {
-        self.rules.brings(tile)
-    }
 }
 
 #[cfg(test)]

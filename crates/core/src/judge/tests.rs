@@ -92,8 +92,13 @@ fn caught<G: Game>(game: G, episode: &Episode, change: impl FnOnce(&mut Episode)
     let mut forged = episode.clone();
     change(&mut forged);
     let mut judge = Judge::new(game);
+    (0..50).for_each(|number| {
+        judge.watch(&fair(&game, number)).unwrap();
+    });
+    let before: Vec<_> = judge.tests().collect();
     let fault = judge.watch(&forged).unwrap_err();
-    assert_eq!(judge.tally().games, 0, "a forged game is not counted");
+    assert_eq!(judge.tally().games, 50, "a forged game is not counted");
+    assert_eq!(judge.tests().collect::<Vec<_>>(), before, "nor its tiles");
     fault
 }
 
@@ -107,7 +112,11 @@ fn forged_records_are_caught() {
     let (slide, place) = (slides[5], slides[5] + 1);
     let check = |at: usize, fault: Fault, expected: fn(&Reason) -> bool| {
         assert!(expected(&fault.reason), "{fault}");
-        assert_eq!((fault.action, fault.column), (at + 1, at + 1), "{fault}");
+        assert_eq!(
+            (fault.action, fault.column),
+            (Some(at + 1), at + 1),
+            "{fault}"
+        );
     };
     // A slide that changes nothing: the same one until nothing moves any more.
     let fault = caught(game, &episode, |e| {
@@ -184,10 +193,7 @@ fn an_illegal_slide_is_named() {
     let mut episode = Episode::default();
     episode.read(b"a@1|0111#U|b@1", false).unwrap();
     let fault = Judge::new(Classic::new()).watch(&episode).unwrap_err();
-    assert_eq!(
-        fault.to_string(),
-        "action 3, column 9: a slide up changes nothing"
-    );
+    assert_eq!(fault.to_string(), "column 9: a slide up changes nothing");
 }
 
 #[test]
@@ -204,7 +210,7 @@ fn threes_has_a_bag_and_edges() {
         }
     });
     assert!(matches!(fault.reason, Reason::Tile { .. }), "{fault}");
-    assert_eq!(fault.action, 2);
+    assert_eq!(fault.action, Some(2));
     // After a slide the new tile enters at one edge. Some empty cell elsewhere is refused.
     let mut edges = 0;
     for number in 0..50 {
@@ -218,7 +224,7 @@ fn threes_has_a_bag_and_edges() {
             edges += usize::from(matches!(
                 fault,
                 Err(Fault {
-                    action: 11,
+                    action: Some(11),
                     reason: Reason::Edge { .. },
                     ..
                 })
@@ -264,4 +270,26 @@ fn a_biased_environment_is_caught() {
     });
     assert!(fewer < 1e-6, "{fewer}");
     assert!(least(&mut |_, drawn| drawn) > 1e-4);
+}
+
+/// Times as large as numbers can be.
+#[test]
+fn times_without_measure_are_judged() {
+    let mut judge = Judge::new(Classic::new());
+    let mut watch = |line: &str| {
+        let mut episode = Episode::default();
+        episode.read(line.as_bytes(), false).unwrap();
+        judge.watch(&episode).map(|_| ())
+    };
+    let most = u64::MAX;
+    assert_eq!(watch(&format!("a@0|0111|b@{most}")), Ok(()));
+    assert_eq!(watch(&format!("a@1|0111#L[4]F1({most})|b@{most}")), Ok(()));
+    let fault = watch(&format!("a@2|0111#L[4]F1({most})|b@{most}"));
+    let expected = Reason::TooLong {
+        actions: most,
+        whole: most - 2,
+    };
+    assert_eq!(fault.unwrap_err().reason, expected);
+    let fault = watch("a@5|0111|b@4").unwrap_err();
+    assert_eq!((fault.action, fault.column), (None, 10));
 }

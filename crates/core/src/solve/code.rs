@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::game::{After, Game, GridBoard, Luck, Position, Shape, SmallBoard, State};
+use crate::game::{After, Game, GridBoard, Luck, Position, Rules, Shape, SmallBoard, State};
 
 /// A position that a number can hold.
 pub trait Packed: Position {
@@ -112,12 +112,19 @@ impl Code {
     /// The largest tile index that fits into a cell.
     pub const LARGEST: u8 = 15;
 
+    /// The most cells of a board whose positions a number has room for.
+    pub fn most_cells(rules: &dyn Rules) -> usize {
+        let (whole, cell) = match rules.remembers() {
+            true => (u64::BITS - Luck::BITS, BITS + 1),
+            false => (u64::BITS, BITS),
+        };
+        (whole / cell) as usize
+    }
+
     /// The code of a game's positions, if a number has room for them.
     pub fn new<G: Game<State: Packed, After: Packed>>(game: &G) -> Option<Self> {
         let (shape, remembers) = (game.shape(), game.rules().remembers());
-        let cells = shape.cells() as u32;
-        let beside = if remembers { Luck::BITS + cells } else { 0 };
-        let fits = cells * BITS + beside <= u64::BITS;
+        let fits = shape.cells() <= Self::most_cells(game.rules());
         // The order of symmetries: columns flipped, rows flipped, transposed.
         let symmetries = shape.symmetries();
         fits.then(|| Self {

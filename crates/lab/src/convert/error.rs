@@ -47,6 +47,17 @@ pub enum ConvertError {
     /// Patterns for a file that has its own.
     #[error("{} names its own patterns; --patterns is for files of other programs", .0.display())]
     HasPatterns(PathBuf),
+    /// A game for a file that has its own.
+    #[error("{} knows its game; --game is for files of the 2048-Framework", .0.display())]
+    HasGame(PathBuf),
+    /// A game whose tables no other program has.
+    #[error("{game} has more kinds of tiles than the tables of {} tell apart", path.display())]
+    TooManyTiles {
+        /// What was read.
+        path: PathBuf,
+        /// The game that it should be for.
+        game: String,
+    },
     /// Something that is not a number.
     #[error(
         "{}: number {index} of `{table}`, at byte {at}, is {found}, not a finite number", path.display()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use afterstate::Value;
 use afterstate::format::floats::Float;
-use afterstate::format::foreign::{Foreign, Meaning, Run};
+use afterstate::format::foreign::{Foreign, Meaning, Program, Run};
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::Shape;
 use afterstate::ntuple::{Ahead, Coherent, Plain, Tables, TupleSet, Weight};
@@ -17,8 +17,9 @@ use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
 use crate::metadata::Fields;
 use crate::model;
 use crate::recipe::{Rule, Ties, ValueOf};
-use crate::registry::{self, Player, available_memory};
+use crate::registry::{self, Player};
 use crate::run;
+use crate::session::available_memory;
 use crate::tables::Saved;
 
 /// A file and what it says.
@@ -84,6 +85,7 @@ impl Input {
             Weights::Ours(_) if plan.patterns.is_some() => {
                 Err(ConvertError::HasPatterns(path).into())
             }
+            Weights::Ours(_) if plan.game.is_some() => Err(ConvertError::HasGame(path).into()),
             Weights::Ours(saved) => Self::of_ours(path, saved),
         }
     }
@@ -145,8 +147,16 @@ impl Input {
     }
 
     fn of_theirs(path: PathBuf, theirs: Theirs, plan: &Plan<'_>) -> Result<Self, LabError> {
-        registry::rules(plan.game)?;
         let Theirs { file, mut foreign } = theirs;
+        let game = plan.game.unwrap_or(registry::USUAL_GAME);
+        let rules = registry::rules(game)?;
+        if game != registry::USUAL_GAME && foreign.program() != Program::Framework {
+            return Err(ConvertError::HasGame(path).into());
+        }
+        if rules.tile_bits(Shape::FOUR) != 4 {
+            let game = game.to_owned();
+            return Err(ConvertError::TooManyTiles { path, game }.into());
+        }
         let unplayable = |source: Unplayable| LabError::Unplayable {
             path: path.clone(),
             source,
@@ -169,7 +179,7 @@ impl Input {
             (Err(error), _) | (_, Err(error)) => Err(error.clone()),
         };
         let player = Player {
-            game: plan.game.to_owned(),
+            game: game.to_owned(),
             // Not played with if it is not its own.
             tuples: match &played {
                 Ok(tuples) => tuples.clone(),
@@ -217,7 +227,7 @@ impl Input {
         let (player, tuples, source): (_, _, Box<dyn ReadAt>) = match played {
             Err(source) => {
                 let nobody = Player {
-                    game: "2048".to_owned(),
+                    game: registry::USUAL_GAME.to_owned(),
                     tuples: TupleSet::parse("0", Shape::FOUR, true)?,
                     value: ValueOf::Afterstate,
                     ties: Ties::Order,

@@ -18,7 +18,7 @@ fn plan<'a>(from: &'a Path, to: &'a Path, stop: &'a (dyn Fn() -> bool + Sync)) -
         to,
         kind: None,
         patterns: Some("0 5"),
-        game: "2048",
+        game: None,
         symmetry: true,
         weights_only: false,
         force: false,

@@ -41,7 +41,8 @@ impl Rules for Toy {
 
 mod tests {
     use crate::recipe::Recipe;
-    use crate::registry::{Lesson, Player, session};
+    use crate::registry::{Player, session};
+    use crate::session::Lesson;
     use crate::solve::{Plan, solve};
 
     /// A merge earns 1 and a board of four cells has at most so many merges: who solves it knows the best score, and

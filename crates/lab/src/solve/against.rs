@@ -24,8 +24,9 @@ use super::{Halt, Solution, SolveError};
 use crate::LabError;
 use crate::error::game_on;
 use crate::model::Model;
-use crate::registry::{Chooser, OnGame, available_memory, on_game};
+use crate::registry::{OnGame, on_game};
 use crate::run::{Images, Measurement};
+use crate::session::{Chooser, available_memory};
 use crate::share::threads;
 
 /// Who is measured, and how.

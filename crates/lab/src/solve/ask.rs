@@ -102,7 +102,10 @@ impl Question<'_> {
         let state = game.state(&tiles, luck);
         let code = |&state: &G::State| self.solution.code().of(state);
         let known = state.filter(|state| self.solution.place(code(state)).is_some());
-        let unknown = || SolveError::Unknown(self.board.trim().to_owned());
+        let unknown = || SolveError::Unknown {
+            board: self.board.trim().to_owned(),
+            remembers: game.rules().remembers(),
+        };
         Ok(known.ok_or_else(unknown)?)
     }
 

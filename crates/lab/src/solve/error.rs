@@ -38,8 +38,15 @@ pub enum SolveError {
         fast: bool,
     },
     /// More cells than a number has room for.
-    #[error("a board of {0} has too many cells to be solved; expected at most 16, as in 4x4")]
-    Cells(Shape),
+    #[error(
+        "a board of {shape} has too many cells to be solved; expected at most {most} of this game"
+    )]
+    Cells {
+        /// The board.
+        shape: Shape,
+        /// How many there may be.
+        most: usize,
+    },
     /// A game that may come to tiles that four bits cannot hold.
     #[error(
         "a game on {shape} may come to a tile of {largest}, and positions are kept with tiles up to {most}; \
@@ -72,10 +79,17 @@ pub enum SolveError {
     Discount(f64),
     /// A board that the solved game never comes to.
     #[error(
-        "the board `{0}` is not in the solution: no play from the start of the solved game comes to it \
-         (every position has a tile that has just entered, for one)"
+        "the board `{board}` is not in the solution: no play from the start of the solved game comes to it \
+         (every position has a tile that has just entered, for one{})",
+        if *.remembers { "; and the bag counts, which without `@` is taken for new: `@1133` says what is left in it, without \
+         the tile that is shown" } else { "" }
     )]
-    Unknown(String),
+    Unknown {
+        /// As written.
+        board: String,
+        /// Whether there is more to a position than its tiles.
+        remembers: bool,
+    },
     /// A player of something else.
     #[error("the model plays {found}, and the solution is of {expected}")]
     OtherGame {

@@ -14,10 +14,11 @@ use afterstate::solve::{Code, Goal, Packed, Solver};
 use super::solution::{About, Solution, Target};
 use super::{FileError, Layers, SolveError, tile_of};
 use crate::LabError;
-use crate::disk::{Part, Shared};
+use crate::disk::{Part, Shared, can_be_written};
 use crate::metadata::{Fields, SOLUTION, TUPLES};
 use crate::recipe::parse_board;
-use crate::registry::{self, OnGame, available_memory};
+use crate::registry::{self, OnGame};
+use crate::session::available_memory;
 use crate::share::{share, threads, try_share};
 use crate::tables::open;
 
@@ -34,10 +35,7 @@ impl Solution {
     /// When it cannot be written, or the name is that of something else than a solution.
     pub fn can_be_written(path: &Path) -> Result<(), LabError> {
         let refused = |reason| LabError::file("write", path)(reason);
-        if path.is_dir() {
-            return Err(refused(std::io::ErrorKind::IsADirectory.into()));
-        }
-        if path.exists() && !is_solution(path) {
+        if !can_be_written(path, is_solution).map_err(refused)? {
             return Err(SolveError::Taken(path.to_owned()).into());
         }
         Part::create(path).map(drop).map_err(refused)

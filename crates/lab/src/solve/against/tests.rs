@@ -10,7 +10,8 @@ use super::*;
 use crate::evaluate::{self, evaluate};
 use crate::model::metadata;
 use crate::recipe::Recipe;
-use crate::registry::{Lesson, Player, session};
+use crate::registry::{Player, session};
+use crate::session::Lesson;
 use crate::solve::{Layers, Plan, solve};
 
 fn shape(rows: usize, cols: usize) -> Shape {
@@ -366,8 +367,8 @@ fn belief(game: Grid, model: &Model) -> f64 {
         let tiles: Vec<u8> = (0..game.shape().cells())
             .map(|i| afterstate::game::Position::cell(board, i))
             .collect();
-        let (moves, _) = model.session.judge(&tiles, game.luck(state)).unwrap();
-        let total = |worth: &crate::registry::Worth| f64::from(worth.reward as f32 + worth.value);
+        let (moves, _) = model.session.worths(&tiles, game.luck(state)).unwrap();
+        let total = |worth: &crate::session::Worth| f64::from(worth.reward as f32 + worth.value);
         mean += p * moves.iter().map(total).fold(0.0, f64::max);
     });
     mean

@@ -1,0 +1,166 @@
+//! Notes games down as they are played.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use afterstate::format::episode::{Action, Episode, Meta, Move};
+use afterstate::game::{Game, Position};
+use afterstate::play::{Learner, Step};
+use afterstate::random::Rng;
+
+/// Takes finished episodes, from several threads.
+pub type Sink<'a> = &'a (dyn Fn(&Episode) + Sync);
+
+/// Notes a game down as it is played.
+pub(crate) struct Recorder<'a, G: Game> {
+    game: G,
+    sink: Sink<'a>,
+    episode: Episode,
+    /// The position that the last slide led to.
+    after: Option<G::After>,
+    /// When the last action was done.
+    last: Instant,
+    /// When the game began.
+    begun: Instant,
+    /// For what the game does not tell.
+    rng: Rng,
+}
+
+impl<'a, G: Game> Recorder<'a, G> {
+    /// For one game; `rng` settles what the game does not tell.
+    pub(crate) fn new(game: G, sink: Sink<'a>, rng: Rng) -> Self {
+        let now = Instant::now();
+        Self {
+            game,
+            sink,
+            episode: Episode::default(),
+            after: None,
+            last: now,
+            begun: now,
+            rng,
+        }
+    }
+
+    fn push(&mut self, action: Action, reward: u32, millis: u64) {
+        self.episode.moves.push(Move {
+            action,
+            reward: reward.into(),
+            millis,
+            column: 0,
+        });
+    }
+
+    /// A state of which the tiles in these cells are new, in this order.
+    fn place(&mut self, state: G::State, cells: &[usize]) {
+        for (n, &cell) in cells.iter().enumerate() {
+            let tile = state.cell(cell);
+            // Of the first tiles, each shows the one behind it.
+            let next = cells.get(n + 1).map(|&next| state.cell(next));
+            let action = Action::Place {
+                cell: cell as u8,
+                tile,
+                hint: shown(&self.game, state, next),
+            };
+            let brought = self.game.brings(tile);
+            self.push(action, brought, 0);
+        }
+    }
+
+    /// The state before a slide, or at the end of a game.
+    fn come_to(&mut self, state: G::State) {
+        let cells = 0..self.game.shape().cells();
+        match self.after.take() {
+            Some(after) => {
+                let new = cells.filter(|&cell| after.cell(cell) != state.cell(cell));
+                self.place(state, &new.collect::<Vec<_>>());
+            }
+            None => {
+                self.episode.opened = Meta {
+                    tag: PLAYERS.to_owned(),
+                    at: now(),
+                };
+                self.begun = Instant::now();
+                self.last = self.begun;
+                let cells = first_tiles(&self.game, state, &mut self.rng);
+                self.place(state, &cells);
+            }
+        }
+    }
+}
+
+/// Who plays, and who places tiles.
+const PLAYERS: &str = "afterstate:place";
+/// Who made the last move: the new tile after which no slide is left.
+const LAST: &str = "place";
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
+}
+
+/// The cells of the first tiles in an order in which they may have come, each of these with the same chance: the game does not
+/// tell which it was, and any fixed order would look like a preference to a judge.
+fn first_tiles<G: Game>(game: &G, state: G::State, rng: &mut Rng) -> Vec<usize> {
+    let cells = 0..game.shape().cells();
+    let mut cells: Vec<usize> = cells.filter(|&cell| state.cell(cell) != 0).collect();
+    // Of nine tiles from bags of three, one order in eight is possible.
+    for _ in 0..1000 {
+        for last in (1..cells.len()).rev() {
+            cells.swap(last, rng.below(last as u32 + 1) as usize);
+        }
+        if leads_to(game, state, &cells) {
+            break;
+        }
+    }
+    cells
+}
+
+/// Whether the tiles of a state may have come in this order.
+fn leads_to<G: Game>(game: &G, state: G::State, cells: &[usize]) -> bool {
+    let mut after = game.blank();
+    for (n, &cell) in cells.iter().enumerate() {
+        let next = cells.get(n + 1).map(|&next| state.cell(next));
+        let hint = shown(game, state, next);
+        let mut found = None;
+        game.for_each_arrival(after, |arrival, _| {
+            if (arrival.tile, arrival.luck.hint) == (state.cell(cell), hint) {
+                found = Some(arrival);
+            }
+        });
+        match found.map(|arrival| game.place(after, cell, arrival)) {
+            None => return false,
+            Some(placed) if next.is_none() => return placed == state,
+            Some(placed) => after = game.unslid(placed),
+        }
+    }
+    false
+}
+
+/// What a new tile shows if `next` comes behind it: nothing in games that do not, and what the state shows if it is the last.
+fn shown<G: Game>(game: &G, state: G::State, next: Option<u8>) -> u8 {
+    match game.luck(state).hint {
+        0 => 0,
+        hint => next.unwrap_or(hint),
+    }
+}
+
+impl<G: Game> Learner<G> for Recorder<'_, G> {
+    fn step(&mut self, step: &Step<G>) {
+        let thought = self.last.elapsed().as_millis() as u64;
+        let first = self.after.is_none();
+        self.come_to(step.state);
+        let action = Action::Slide(step.direction);
+        self.push(action, step.reward, if first { 0 } else { thought });
+        self.after = Some(step.after);
+        self.last = Instant::now();
+    }
+
+    fn finish(&mut self, state: G::State, _brought: u32) {
+        self.come_to(state);
+        self.episode.closed = Meta {
+            tag: LAST.to_owned(),
+            // By one clock throughout: that of the system may be set back meanwhile.
+            at: self.episode.opened.at + self.begun.elapsed().as_millis() as u64,
+        };
+        (self.sink)(&self.episode);
+    }
+}
