@@ -86,7 +86,7 @@ fn slide(tiles: u64) -> [Slid; 2] {
     let closed = |closes: u64, first: u64, from: u64, next: u64, equal: u64, pair: u64| {
         let merges = closes & first & !gap;
         let moved = tiles & !whole(from) | next & whole(from);
-        let cells = moved + (merges & equal) | tiles & whole(merges & pair);
+        let cells = (moved + (merges & equal)) | tiles & whole(merges & pair);
         let made = cells & whole(merges);
         let made = made | made >> 8;
         let made = (made | made >> 4) & FIRST;
