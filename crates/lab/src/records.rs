@@ -1,7 +1,7 @@
 //! Files of records: written while a player plays, and judged.
 //!
 //! The format is `afterstate::format::episode`, the rules are `afterstate::judge`; here are the files. One of any
-//! size is judged in some megabytes, or at most in twenty times its longest line, which is [`LONGEST`].
+//! size is judged in some megabytes, or at most in twenty times its longest line, which may have 8 MiB.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
