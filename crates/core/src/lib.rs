@@ -34,6 +34,7 @@ pub mod machine;
 pub mod ntuple;
 pub mod play;
 pub mod random;
+pub mod replay;
 pub mod solve;
 pub mod tally;
 

@@ -29,6 +29,11 @@ impl Rng {
         self.0.next_u64()
     }
 
+    /// A uniform number from 0 to 1, without 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     /// A uniform number below `n`, by multiply and shift (the bias is below n / 2^32).
     pub fn below(&mut self, n: u32) -> u32 {
         scale(self.bits() as u32, n)

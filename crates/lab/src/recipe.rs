@@ -52,6 +52,7 @@ static BUILTIN: &[(&str, &str)] = builtin![
     "state-6-textbook",
     "state-6x6",
     "state-500k",
+    "ntuple-replay",
     "threes-8x4",
     "threes-8x4-forward",
     "threes-4x6",
@@ -105,6 +106,8 @@ pub struct Recipe {
     pub network: NetworkRecipe,
     /// How it is learned.
     pub learner: LearnerRecipe,
+    /// The games and the memory of `learner.update = "replay"`.
+    pub replay: ReplayRecipe,
 }
 
 /// The n-tuple network of a recipe.
@@ -141,6 +144,39 @@ pub struct LearnerRecipe {
     pub ties: Ties,
 }
 
+/// Many games side by side and a memory of their moves, from which batches are drawn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReplayRecipe {
+    /// Games side by side; an iteration is a move in each.
+    pub games: usize,
+    /// Moves that are remembered.
+    pub memory: usize,
+    /// Which of them make way for new ones.
+    pub overwrite: Overwrite,
+    /// Batches learned in an iteration.
+    pub batches: usize,
+    /// Moves in a batch.
+    pub batch: usize,
+    /// The share of moves made at random at first.
+    pub epsilon: f64,
+    /// It falls along a line and is 0 after so many iterations; with 0 it stays.
+    pub epsilon_iterations: u64,
+    /// The training ends after so many batches, if not before with its episodes; 0 means never.
+    pub updates: u64,
+}
+
+/// What makes way when memory is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overwrite {
+    /// What was kept longest.
+    #[default]
+    Oldest,
+    /// Anything.
+    Random,
+}
+
 /// Which positions the network values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -161,6 +197,8 @@ pub enum Update {
     /// After the game, last move first.
     #[default]
     Backward,
+    /// Now and then, when a memory of moves brings it up.
+    Replay,
 }
 
 /// What a value is moved towards.
@@ -213,6 +251,23 @@ impl Default for Recipe {
             scores: false,
             network: NetworkRecipe::default(),
             learner: LearnerRecipe::default(),
+            replay: ReplayRecipe::default(),
+        }
+    }
+}
+
+/// As R4 has it.
+impl Default for ReplayRecipe {
+    fn default() -> ReplayRecipe {
+        ReplayRecipe {
+            games: 32,
+            memory: 5_000,
+            overwrite: Overwrite::default(),
+            batches: 5,
+            batch: 32,
+            epsilon: 0.0,
+            epsilon_iterations: 0,
+            updates: 0,
         }
     }
 }

@@ -13,8 +13,8 @@ use afterstate::solve::Packed;
 
 use crate::LabError;
 use crate::error::game_on;
-use crate::recipe::{Recipe, Rule, Ties, ValueOf, parse_board};
-use crate::session::{Session, of_afterstates, of_game};
+use crate::recipe::{Recipe, Rule, Ties, Update, ValueOf, parse_board};
+use crate::session::{Session, of_afterstates, of_game, of_memory};
 
 /// Every game there is. A new one is a line here: `Family::Slow(&Toy)` plays it on every board.
 const GAMES: &[(&str, Family)] = &[
@@ -186,6 +186,25 @@ pub(crate) fn on_board<T: OnBoard>(
         Family::Fibonacci(&rules) if shape == Shape::FOUR => task.on(FourFibonacci::new(rules)),
         _ => task.on(Grid::new(shape, family.rules())),
     })
+}
+
+/// Makes the network of a training, every position worth `initial`.
+///
+/// # Errors
+/// When there is not enough memory, before any is taken.
+pub fn training(
+    player: &Player,
+    recipe: &Recipe,
+    initial: f32,
+) -> Result<Box<dyn Session>, LabError> {
+    if recipe.learner.update != Update::Replay {
+        return session(player, recipe.learner.rule, initial);
+    }
+    let (family, shape) = (Family::of(&player.game)?, player.shape());
+    match family {
+        Family::Twos if shape == Shape::FOUR => of_memory(Classic::new(), player, recipe, initial),
+        _ => of_memory(Grid::new(shape, family.rules()), player, recipe, initial),
+    }
 }
 
 /// Makes a player's network: one that can learn by `rule`, every position worth `initial`.

@@ -26,12 +26,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use afterstate::format::native::{self, Keep, Metadata, NativeError};
+use afterstate::replay::Study;
 use afterstate::tally::{Outcome, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::disk::{Part, replace, sync_folder};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, Update};
 use crate::session::Session;
 use crate::share::{Background, threads};
 use crate::tables::Saved;
@@ -54,11 +55,53 @@ pub struct Progress {
     pub games: u64,
     /// The games of the block that is not full yet.
     pub block: Tally,
+    /// What was learned from memory, where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub studied: Option<Studied>,
     /// The length of `blocks.csv`.
     blocks_bytes: u64,
     /// The length of `scores.txt`.
     scores_bytes: u64,
 }
+
+/// What was learned from memory.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Studied {
+    /// In all.
+    pub all: Study,
+    /// In the block that is not full yet.
+    pub block: Study,
+    /// R4's running average, in its scoring: 0.99 of itself and 0.01 of half of each score, beginning with the first.
+    pub average: Option<f64>,
+}
+
+impl Studied {
+    /// Adds some iterations and the games that ended in them.
+    pub fn add(&mut self, study: &Study, outcomes: &[Outcome]) {
+        self.all.merge(study);
+        self.block.merge(study);
+        for outcome in outcomes {
+            let score = outcome.score as f64 / 2.0;
+            let average = self.average.unwrap_or(score);
+            self.average = Some(0.99 * average + 0.01 * score);
+        }
+    }
+}
+
+/// A row of `blocks.csv`.
+pub struct BlockRow<'a> {
+    /// All games so far.
+    pub games: u64,
+    /// Those of the block.
+    pub tally: &'a Tally,
+    /// The learning rate at its end.
+    pub rate: f32,
+    /// What was learned from memory, where it is.
+    pub studied: Option<&'a Studied>,
+}
+
+/// The columns of runs that learn from memory.
+const STUDIED: [&str; 5] = ["updates", "loss", "q", "reward", "average"];
 
 /// A run folder that this process alone writes to.
 pub struct Run {
@@ -85,7 +128,7 @@ impl Run {
         // The recipe comes first: from here on the run can be resumed, if only from its beginning.
         save_recipe(folder, recipe)?;
         let mut run = Self::open_logs(folder, recipe, lock)?;
-        run.append_block_header(faces)?;
+        run.append_block_header(faces, recipe.learner.update == Update::Replay)?;
         sync_folder(folder.parent()).map_err(LabError::file("write", folder))?;
         Ok(run)
     }
@@ -103,7 +146,7 @@ impl Run {
         }
         let mut run = Self::open_logs(folder, recipe, lock)?;
         run.cut_logs(&Progress::default())?;
-        run.append_block_header(faces)?;
+        run.append_block_header(faces, recipe.learner.update == Update::Replay)?;
         save_recipe(folder, recipe)?;
         Ok(run)
     }
@@ -166,7 +209,7 @@ impl Run {
         &self.folder
     }
 
-    fn append_block_header(&mut self, faces: &[u64]) -> Result<(), LabError> {
+    fn append_block_header(&mut self, faces: &[u64], studies: bool) -> Result<(), LabError> {
         let fixed = [
             "games",
             "block_games",
@@ -177,35 +220,43 @@ impl Run {
             "moves_per_second",
             "rate",
         ];
+        let studied = STUDIED.iter().filter(|_| studies);
+        let fixed = fixed.iter().chain(studied).map(|&name| name.to_owned());
         let ended = faces.iter().map(|face| format!("{ENDED}{face}"));
-        self.append_row(fixed.into_iter().map(str::to_owned).chain(ended).collect())
+        self.append_row(fixed.chain(ended).collect())
     }
 
     /// Adds a row to `blocks.csv`.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn append_block(
-        &mut self,
-        games: u64,
-        tally: &Tally,
-        rate: f32,
-        faces: &[u64],
-    ) -> Result<(), LabError> {
+    pub fn append_block(&mut self, row: &BlockRow<'_>, faces: &[u64]) -> Result<(), LabError> {
+        let tally = row.tally;
         let fixed = [
-            games.to_string(),
+            row.games.to_string(),
             tally.games.to_string(),
             tally.mean().to_string(),
             tally.max.to_string(),
             tally.moves.to_string(),
             format!("{:.3}", tally.seconds),
             format!("{:.0}", tally.speed()),
-            rate.to_string(),
+            row.rate.to_string(),
         ];
+        let studied = row.studied.map(|studied| {
+            let (all, block) = (&studied.all, &studied.block);
+            [
+                all.updates.to_string(),
+                block.mean_loss().to_string(),
+                block.mean_value().to_string(),
+                block.mean_reward().to_string(),
+                studied.average.unwrap_or(0.0).to_string(),
+            ]
+        });
+        let fixed = fixed.into_iter().chain(studied.into_iter().flatten());
         let ended = faces
             .iter()
             .map(|face| tally.ended.get(face).unwrap_or(&0).to_string());
-        self.append_row(fixed.into_iter().chain(ended).collect())
+        self.append_row(fixed.chain(ended).collect())
     }
 
     fn append_row(&mut self, fields: Vec<String>) -> Result<(), LabError> {
@@ -377,6 +428,7 @@ fn same_training(
     let text = metadata.get("recipe").map_or("", String::as_str);
     let mut past = Recipe::parse(text, CHECKPOINT, &[])?;
     past.episodes = recipe.episodes;
+    past.replay.updates = recipe.replay.updates;
     past.threads = recipe.threads;
     past.checkpoint_seconds = recipe.checkpoint_seconds;
     if past != *recipe {

@@ -3,6 +3,8 @@
 //! Everything here is generic over [`Game`] and [`Viewpoint`] and compiled for each pair, so that no string and no dynamic call is
 //! left inside value, update or slides. A [`Session`] is the face that all of them show to the rest of the laboratory.
 
+mod school;
+
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +19,11 @@ use afterstate::play::{
     self, Afterstates, Greedy, Learner, Policy, States, Viewpoint, play, play_in_turn,
 };
 use afterstate::random::game_rng;
+use afterstate::replay::Study;
 use afterstate::tally::Outcome;
 use sysinfo::System;
+
+pub(crate) use school::of_memory;
 
 use crate::LabError;
 use crate::disk::Part;
@@ -54,6 +59,8 @@ pub struct Lived {
     pub outcomes: Vec<Outcome>,
     /// Whether every update was a number.
     pub finite: bool,
+    /// What was learned from memory, if it was.
+    pub study: Option<Study>,
 }
 
 /// What one slide of a state is worth.
@@ -167,16 +174,24 @@ fn states<G: Game, W: Weight<Cell = Number>>(
     player: &Player,
     initial: f32,
 ) -> Result<Box<dyn Session>, LabError> {
+    Ok(Box::new(states_rig::<G, W>(game, player, initial)?))
+}
+
+fn states_rig<G: Game, W: Weight<Cell = Number>>(
+    game: G,
+    player: &Player,
+    initial: f32,
+) -> Result<Rig<G, States<W>>, LabError> {
     let (rules, shape) = (game.rules(), game.shape());
     let fair = rules.fair_tiles().filter(|_| rules.tile_bits(shape) == 4);
     let tiles = fair.ok_or_else(|| no_states(&game, player))?;
     let make = |tuples: &TupleSet| Expecting::<W>::new(tuples, initial, tiles);
     let network = allocate::<<Expecting<W> as Network>::Weight, _>(player, make)?;
-    Ok(Box::new(Rig::<G, States<W>> {
+    Ok(Rig {
         game,
         network,
         ties: player.ties,
-    }))
+    })
 }
 
 fn allocate<W: Weight, N>(
@@ -252,12 +267,15 @@ struct Rig<G: Game, V: Viewpoint<G>> {
 }
 
 impl<G: Game, V: Viewpoint<G>> Rig<G, V> {
-    fn policy(&self) -> Greedy<'_, G, V> {
-        let ties = match self.ties {
+    fn ties(&self) -> play::Ties {
+        match self.ties {
             Ties::Order => play::Ties::Order,
             Ties::Random => play::Ties::Random,
-        };
-        Greedy::new(&self.network, ties)
+        }
+    }
+
+    fn policy(&self) -> Greedy<'_, G, V> {
+        Greedy::new(&self.network, self.ties())
     }
 
     fn learn_with<'s, L: Learner<G> + 's>(
@@ -290,6 +308,7 @@ impl<G: Game, V: Viewpoint<G>> Rig<G, V> {
         Lived {
             outcomes,
             finite: !broken.into_inner(),
+            study: None,
         }
     }
 }
@@ -305,7 +324,8 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
             Update::Forward => {
                 self.learn_with(lesson, recipe, |network| Forward::<G, V>::new(network, 0.0))
             }
-            Update::Backward => self.learn_with(lesson, recipe, |network| {
+            // Whoever has a memory learns by it: see `school`.
+            Update::Backward | Update::Replay => self.learn_with(lesson, recipe, |network| {
                 Backward::<G, V>::new(network, credit)
             }),
         }

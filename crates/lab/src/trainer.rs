@@ -12,13 +12,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use afterstate::format::native::{Metadata, NativeError};
+use afterstate::replay::Study;
 use afterstate::tally::{Outcome, Tally};
 
 use crate::LabError;
 use crate::model::metadata;
 use crate::recipe::Recipe;
 use crate::registry::{self, Player};
-use crate::run::{self, Progress, Run};
+use crate::run::{self, BlockRow, Progress, Run, Studied};
 use crate::session::{Lesson, Session};
 use crate::share::threads;
 
@@ -26,8 +27,8 @@ use crate::share::threads;
 pub trait Observer: Sync {
     /// A game was played.
     fn game(&self, outcome: &Outcome);
-    /// A block is full; `games` is the number of all games so far.
-    fn block(&self, games: u64, tally: &Tally);
+    /// A block is full; `games` is the number of all games so far. Whoever learns from memory has studied.
+    fn block(&self, games: u64, tally: &Tally, studied: Option<&Studied>);
     /// Whether to save and stop; asked before every game.
     fn stop(&self) -> bool;
 }
@@ -111,8 +112,15 @@ impl Trainer {
 
     /// Whether all episodes are played and the model of them is there.
     pub fn is_done(&self) -> bool {
-        self.progress.games >= self.recipe.episodes
-            && run::model_games(self.run.folder()) == Some(self.progress.games)
+        self.is_finished() && run::model_games(self.run.folder()) == Some(self.progress.games)
+    }
+
+    /// Whether all episodes are played, or all updates made.
+    fn is_finished(&self) -> bool {
+        let most = self.recipe.replay.updates;
+        let studied = self.progress.studied.as_ref();
+        let updates = studied.map_or(0, |studied| studied.all.updates);
+        self.progress.games >= self.recipe.episodes || most > 0 && updates >= most
     }
 
     /// The run folder.
@@ -127,7 +135,7 @@ impl Trainer {
     pub fn train(&mut self, observer: &dyn Observer) -> Result<Ending, LabError> {
         let between = Duration::from_secs_f64(self.recipe.checkpoint_seconds);
         let mut due = Instant::now() + between;
-        while self.progress.games < self.recipe.episodes && !observer.stop() {
+        while !self.is_finished() && !observer.stop() {
             self.round(due, observer)?;
             // On a slow disk checkpoints become rarer; the training does not wait for it.
             if self.run.is_saving() {
@@ -143,7 +151,7 @@ impl Trainer {
             }
         }
         self.save()?;
-        let finished = self.progress.games >= self.recipe.episodes;
+        let finished = self.is_finished();
         if finished {
             let metadata = self.metadata();
             self.run.save_model(self.session.as_ref(), &metadata)?;
@@ -194,18 +202,37 @@ impl Trainer {
             .outcomes
             .iter()
             .for_each(|outcome| self.progress.block.add(outcome));
+        if let Some(study) = lived.study {
+            let studied = self.progress.studied.get_or_insert_default();
+            studied.add(&study, &lived.outcomes);
+        }
         self.run.append_scores(first + 1, &lived.outcomes)?;
         self.close_block(observer)
     }
 
     /// Reports the block if it is full, or if the training ends with it.
     fn close_block(&mut self, observer: &dyn Observer) -> Result<(), LabError> {
-        let Progress { games, block, .. } = &mut self.progress;
-        if block.games >= self.recipe.block || (*games >= self.recipe.episodes && block.games > 0) {
+        let finished = self.is_finished();
+        let Progress {
+            games,
+            block,
+            studied,
+            ..
+        } = &mut self.progress;
+        if block.games >= self.recipe.block || (finished && block.games > 0) {
             let rate = self.recipe.learner.rate.at(games.saturating_sub(1));
-            self.run.append_block(*games, block, rate, &self.faces)?;
-            observer.block(*games, block);
+            let row = BlockRow {
+                games: *games,
+                tally: block,
+                rate,
+                studied: studied.as_ref(),
+            };
+            self.run.append_block(&row, &self.faces)?;
+            observer.block(*games, block, studied.as_ref());
             *block = Tally::default();
+            if let Some(studied) = studied {
+                studied.block = Study::default();
+            }
         }
         Ok(())
     }
@@ -251,7 +278,7 @@ impl Trainer {
 
 fn network(recipe: &Recipe, initial: f32) -> Result<(Player, Arc<dyn Session>), LabError> {
     let player = Player::of(recipe)?;
-    let session = registry::session(&player, recipe.learner.rule, initial)?;
+    let session = registry::training(&player, recipe, initial)?;
     Ok((player, session.into()))
 }
 
@@ -271,7 +298,7 @@ mod tests {
         fn game(&self, _: &Outcome) {
             (self.after)(self.games.fetch_add(1, Ordering::Relaxed));
         }
-        fn block(&self, _: u64, _: &Tally) {}
+        fn block(&self, _: u64, _: &Tally, _: Option<&Studied>) {}
         fn stop(&self) -> bool {
             false
         }
@@ -318,6 +345,94 @@ mod tests {
             assert!(!names.iter().any(|n| n.ends_with(".part")), "{names:?}");
             assert!(!names.contains(&"model.safetensors".to_owned()));
         }
+    }
+
+    /// Stops after a number of games.
+    struct Until(AtomicU64);
+
+    impl Observer for Until {
+        fn game(&self, _: &Outcome) {
+            let left = self.0.load(Ordering::Relaxed);
+            self.0.store(left.saturating_sub(1), Ordering::Relaxed);
+        }
+        fn block(&self, _: u64, _: &Tally, studied: Option<&Studied>) {
+            let studied = studied.expect("it learns from memory");
+            assert!(studied.block.updates > 0 && studied.all.updates >= studied.block.updates);
+            assert!(studied.average.is_some_and(|average| average > 10.0));
+        }
+        fn stop(&self) -> bool {
+            self.0.load(Ordering::Relaxed) == 0
+        }
+    }
+
+    fn replay(updates: u64) -> Recipe {
+        let overrides = [
+            "network.tuples=012 345 036",
+            "board=3x3",
+            "value=state",
+            "update=replay",
+            "rule=td",
+            "rate=0.1",
+            "episodes=200",
+            "block=50",
+            "threads=1",
+            "replay.memory=300",
+            "replay.overwrite=random",
+            "replay.epsilon=0.2",
+            "replay.epsilon_iterations=900",
+            &format!("replay.updates={updates}"),
+        ];
+        Recipe::load("ntuple-replay", &overrides.map(str::to_owned)).unwrap()
+    }
+
+    /// The columns of a log that do not depend on the clock.
+    fn untimed(folder: &Path) -> Vec<Vec<String>> {
+        let text = fs::read_to_string(folder.join("blocks.csv")).unwrap();
+        let timed = ["seconds", "moves_per_second"];
+        let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+        assert!(names.contains(&"loss") && names.contains(&"average"));
+        let row = |line: &str| {
+            let fields = names.iter().zip(line.split(','));
+            let kept = fields.filter(|(name, _)| !timed.contains(name));
+            kept.map(|(_, field)| field.to_owned()).collect()
+        };
+        text.lines().map(row).collect()
+    }
+
+    /// Memory, the games under way, and those that had ended beside the last one are all in the checkpoint.
+    #[test]
+    fn learning_from_memory_goes_on_as_if_it_had_not_stopped() {
+        let parent = tempfile::tempdir().unwrap();
+        let (whole, cut) = (parent.path().join("whole"), parent.path().join("cut"));
+        let forever = || Until(AtomicU64::new(u64::MAX));
+        let ended = Trainer::new(replay(0), &whole).unwrap().train(&forever());
+        assert_eq!(ended.unwrap(), Ending::Finished);
+        let stopped = Trainer::new(replay(0), &cut)
+            .unwrap()
+            .train(&Until(AtomicU64::new(77)));
+        assert_eq!(stopped.unwrap(), Ending::Stopped);
+        let mut resumed = Trainer::resume(&cut, &[]).unwrap();
+        assert_eq!(resumed.train(&forever()).unwrap(), Ending::Finished);
+        assert!(resumed.is_done() && resumed.games() == 200);
+        drop(resumed);
+        assert!(Trainer::resume(&cut, &[]).unwrap().is_done());
+        let model = |folder: &Path| fs::read(folder.join("model.safetensors")).unwrap();
+        assert!(model(&whole) == model(&cut), "the models differ");
+        assert_eq!(untimed(&whole), untimed(&cut));
+        assert_eq!(untimed(&whole).len(), 5);
+    }
+
+    #[test]
+    fn updates_end_a_training_too() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("run");
+        let forever = Until(AtomicU64::new(u64::MAX));
+        let mut trainer = Trainer::new(replay(1000), &folder).unwrap();
+        assert_eq!(trainer.train(&forever).unwrap(), Ending::Finished);
+        assert!(trainer.is_done() && trainer.games() < 200);
+        // 5 in each of 200 iterations.
+        let last = untimed(&folder).pop().unwrap();
+        assert!(last.contains(&"1000".to_owned()), "{last:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use afterstate::tally::{Outcome, Tally};
 use afterstate_lab::recipe::Recipe;
-use afterstate_lab::run::free_folder;
+use afterstate_lab::run::{Studied, free_folder};
 use afterstate_lab::trainer::{Ending, Observer, Trainer};
 
 use super::{RUNS, shown};
@@ -95,6 +95,24 @@ fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
     ))
 }
 
+/// As R4's authors saw it, with the usual mean beside their average.
+fn study(studied: &Studied, tally: &Tally) -> String {
+    let (all, block) = (&studied.all, &studied.block);
+    let a_second = |count: u64| count as f64 / tally.seconds.max(1e-9);
+    format!(
+        "\tupdates = {}\t{:.0}/s, {:.0} iterations/s\n\tloss = {:.4}\tQ = {:.2}\treward = {:.2}\n\taverage = {:.1} in R4's scoring, \
+         half of the usual\tmean = {:.1}\n",
+        all.updates,
+        a_second(block.updates),
+        a_second(block.iterations),
+        block.mean_loss(),
+        block.mean_value(),
+        block.mean_reward(),
+        studied.average.unwrap_or(0.0),
+        tally.mean(),
+    )
+}
+
 struct Watcher<'a> {
     progress: &'a Progress,
 }
@@ -104,8 +122,10 @@ impl Observer for Watcher<'_> {
         self.progress.game(outcome);
     }
 
-    fn block(&self, games: u64, tally: &Tally) {
-        self.progress.print(format!("{}\n", tally.block(games)));
+    fn block(&self, games: u64, tally: &Tally, studied: Option<&Studied>) {
+        let studied = studied.map_or_else(String::new, |studied| study(studied, tally));
+        self.progress
+            .print(format!("{}{studied}\n", tally.block(games)));
     }
 
     fn stop(&self) -> bool {

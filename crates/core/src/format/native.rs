@@ -66,6 +66,14 @@ pub enum NativeError {
         /// What this version has.
         expected: String,
     },
+    /// Metadata that its reader cannot go on with.
+    #[error("its metadata `{key}` is damaged: {found}")]
+    Metadata {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        found: String,
+    },
     /// A weight that is not a number.
     #[error("weight {index} of tensor `{table}` is {found}, not a finite number")]
     NotFinite {

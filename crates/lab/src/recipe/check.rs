@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
 use super::error::{RecipeError, shorten};
-use super::{Recipe, Target, Update};
+use super::{Recipe, Rule, Target, Update, ValueOf};
 
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
 const LARGEST: u64 = i64::MAX as u64;
@@ -32,7 +32,31 @@ impl Recipe {
             let expected = "a finite number, such as 0.0 or 320000.0";
             return Err(bad("network.initial", self.network.initial, expected));
         }
+        self.validate_replay()?;
         self.validate_learner()
+    }
+
+    fn validate_replay(&self) -> Result<(), RecipeError> {
+        let replay = &self.replay;
+        whole("replay.games", replay.games as u64, 1..=4096)?;
+        whole("replay.memory", replay.memory as u64, 1..=1_000_000)?;
+        whole("replay.batches", replay.batches as u64, 1..=1000)?;
+        whole("replay.batch", replay.batch as u64, 1..=4096)?;
+        whole(
+            "replay.epsilon_iterations",
+            replay.epsilon_iterations,
+            0..=LARGEST,
+        )?;
+        whole("replay.updates", replay.updates, 0..=LARGEST)?;
+        if !(0.0..=1.0).contains(&replay.epsilon) {
+            let expected = "a number from 0 to 1";
+            return Err(bad("replay.epsilon", replay.epsilon, expected));
+        }
+        if replay.batch > replay.memory {
+            let expected = format!("at most replay.memory, {}", replay.memory);
+            return Err(bad("replay.batch", replay.batch, expected));
+        }
+        Ok(())
     }
 
     fn validate_learner(&self) -> Result<(), RecipeError> {
@@ -41,14 +65,33 @@ impl Recipe {
             let expected = "a number from 0 to 1";
             return Err(bad("learner.lambda", learner.lambda, expected));
         }
-        if learner.update == Update::Backward {
-            return Ok(());
-        }
+        let update = match learner.update {
+            Update::Backward => return Ok(()),
+            Update::Forward => "forward",
+            Update::Replay => "replay",
+        };
         if learner.lambda != 0.0 {
-            return Err(needs_backward("learner.lambda", learner.lambda.to_string()));
+            let found = learner.lambda.to_string();
+            return Err(needs_backward("learner.lambda", found, update));
         }
         if learner.target == Target::RewardTwice {
-            return Err(needs_backward("learner.target", "\"reward-twice\"".into()));
+            let found = "\"reward-twice\"".into();
+            return Err(needs_backward("learner.target", found, update));
+        }
+        if learner.update == Update::Replay {
+            let needs = |key, needed: &str| {
+                bad(
+                    key,
+                    "",
+                    format!("\"{needed}\" with `learner.update` = \"replay\""),
+                )
+            };
+            if learner.value != ValueOf::State {
+                return Err(needs("learner.value", "state"));
+            }
+            if learner.rule != Rule::Td {
+                return Err(needs("learner.rule", "td"));
+            }
         }
         Ok(())
     }
@@ -105,12 +148,12 @@ fn bad(key: &'static str, found: impl Debug, expected: impl Into<String>) -> Rec
     }
 }
 
-fn needs_backward(key: &'static str, found: String) -> RecipeError {
+fn needs_backward(key: &'static str, found: String, update: &'static str) -> RecipeError {
     RecipeError::Conflict {
         key,
         found,
         other: "learner.update",
-        other_found: "forward",
+        other_found: update,
         needed: "backward",
     }
 }

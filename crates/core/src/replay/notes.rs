@@ -1,0 +1,131 @@
+//! A school written down, so that it can go on another day as if nothing had happened.
+//!
+//! A position is its tiles by rows, a digit of base 36 each, and behind a `.` what chance remembers, where it does.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{Memory, School, Seat, Transition};
+use crate::game::{Direction, Game, Luck, Position};
+use crate::tally::Outcome;
+
+/// Everything that a [`School`] needs to go on, as text and numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notes {
+    /// Iterations so far.
+    pub iterations: u64,
+    /// The games: the state of each and what it came to so far.
+    pub games: Vec<(String, Outcome)>,
+    /// The place in memory that will be overwritten next.
+    pub oldest: usize,
+    /// Memory: state, direction (0 to 3 as in records), reward, next state, whether the game is over.
+    pub memory: Vec<(String, u8, u32, String, bool)>,
+}
+
+/// Notes that no school has written.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotesError {
+    /// Another number of games.
+    #[error("there are {found} games, expected {expected}")]
+    Games {
+        /// In the notes.
+        found: usize,
+        /// By the curriculum of the school.
+        expected: usize,
+    },
+    /// More than fits.
+    #[error("there are {found} moves in memory, which has room for {room}")]
+    Memory {
+        /// In the notes.
+        found: usize,
+        /// By the curriculum of the school.
+        room: usize,
+    },
+    /// Something that is no position of the game, or of a game that is over.
+    #[error("`{0}` is no position in which a move can be made")]
+    Position(String),
+    /// A number that is no direction.
+    #[error("{0} is no direction; expected 0 to 3")]
+    Direction(u8),
+}
+
+fn write<G: Game>(game: &G, state: G::State) -> String {
+    let digit = |i: usize| char::from_digit(state.cell(i).into(), 36).unwrap_or('?');
+    let mut text: String = (0..game.shape().cells()).map(digit).collect();
+    let luck = game.luck(state);
+    if luck != Luck::NONE {
+        text += &format!(".{}", luck.packed());
+    }
+    text
+}
+
+fn read<G: Game>(game: &G, text: &str) -> Option<G::State> {
+    let (tiles, luck) = text.split_once('.').unwrap_or((text, "0"));
+    let digit = |c: char| c.to_digit(36).map(|digit| digit as u8);
+    let tiles: Vec<u8> = tiles.chars().map(digit).collect::<Option<_>>()?;
+    let luck: u16 = luck.parse().ok().filter(|luck| *luck >> Luck::BITS == 0)?;
+    game.state(&tiles, Luck::unpacked(luck))
+}
+
+impl<G: Game> School<G> {
+    /// Writes everything down.
+    pub fn notes(&self) -> Notes {
+        let write = |state| write(&self.game, state);
+        let game = |seat: &Seat<G::State>| (write(seat.state), seat.outcome);
+        let one = |t: &Transition<G::State>| {
+            let direction = t.direction as u8;
+            (write(t.state), direction, t.reward, write(t.next), t.over)
+        };
+        Notes {
+            iterations: self.iterations,
+            games: self.seats.iter().map(game).collect(),
+            oldest: self.memory.oldest(),
+            memory: self.memory.kept().iter().map(one).collect(),
+        }
+    }
+
+    /// Goes on where notes were taken.
+    ///
+    /// # Errors
+    /// When no school of this curriculum has written them.
+    pub fn go_on(&mut self, notes: &Notes) -> Result<(), NotesError> {
+        let (found, expected) = (notes.games.len(), self.curriculum.games);
+        if found != expected {
+            return Err(NotesError::Games { found, expected });
+        }
+        let (found, room) = (notes.memory.len(), self.curriculum.memory);
+        if found > room {
+            return Err(NotesError::Memory { found, room });
+        }
+        let read = |text: &str| {
+            let state = read(&self.game, text);
+            state.ok_or_else(|| NotesError::Position(text.chars().take(80).collect()))
+        };
+        let to_move = |text: &str| {
+            let state = read(text)?;
+            let stuck = self.game.slides(state).legal().next().is_none();
+            let error = || NotesError::Position(text.chars().take(80).collect());
+            (!stuck).then_some(state).ok_or_else(error)
+        };
+        let seat = |(text, outcome): &(String, Outcome)| {
+            let (state, outcome) = (to_move(text)?, *outcome);
+            Ok(Seat { state, outcome })
+        };
+        let one = |(state, direction, reward, next, over): &(String, u8, u32, String, bool)| {
+            let found = Direction::ALL.get(usize::from(*direction));
+            Ok(Transition {
+                state: to_move(state)?,
+                direction: *found.ok_or(NotesError::Direction(*direction))?,
+                reward: *reward,
+                next: read(next)?,
+                over: *over,
+            })
+        };
+        let seats = notes.games.iter().map(seat).collect::<Result<_, _>>()?;
+        let kept = notes.memory.iter().map(one).collect::<Result<_, _>>()?;
+        self.memory = Memory::new(room, self.curriculum.overwrite).with(kept, notes.oldest);
+        self.seats = seats;
+        self.iterations = notes.iterations;
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! A session that learns from memory: games side by side, and a network of states.
+
+use std::sync::{Mutex, PoisonError};
+
+use afterstate::format::native::{Keep, Metadata, NativeError};
+use afterstate::game::{Direction, Game, Luck};
+use afterstate::ntuple::Plain;
+use afterstate::play::States;
+use afterstate::replay::{self, Curriculum, Notes, School, Study, TablePupil};
+use afterstate::tally::Outcome;
+use serde::{Deserialize, Serialize};
+
+use super::{Chooser, Lesson, Lived, Rig, Session, Worth, states_rig};
+use crate::LabError;
+use crate::disk::Part;
+use crate::recipe::{LearnerRecipe, Overwrite, Recipe, ReplayRecipe};
+use crate::recorder::Sink;
+use crate::registry::Player;
+use crate::tables::Saved;
+
+/// The metadata key under which a checkpoint keeps [`Kept`].
+const REPLAY: &str = "replay";
+
+/// A new session that learns as a recipe says, from memory.
+pub(crate) fn of_memory<G: Game>(
+    game: G,
+    player: &Player,
+    recipe: &Recipe,
+    initial: f32,
+) -> Result<Box<dyn Session>, LabError> {
+    let rig = states_rig::<G, Plain>(game, player, initial)?;
+    let school = School::new(game, curriculum(&recipe.replay), recipe.seed);
+    Ok(Box::new(Schooled {
+        rig,
+        most_updates: recipe.replay.updates,
+        day: Mutex::new(Day {
+            school,
+            waiting: Vec::new(),
+            updates: 0,
+        }),
+    }))
+}
+
+fn curriculum(recipe: &ReplayRecipe) -> Curriculum {
+    Curriculum {
+        games: recipe.games,
+        memory: recipe.memory,
+        overwrite: match recipe.overwrite {
+            Overwrite::Oldest => replay::Overwrite::Oldest,
+            Overwrite::Random => replay::Overwrite::Random,
+        },
+        batches: recipe.batches,
+        batch: recipe.batch,
+        epsilon: recipe.epsilon,
+        epsilon_iterations: recipe.epsilon_iterations,
+    }
+}
+
+struct Schooled<G: Game> {
+    rig: Rig<G, States<Plain>>,
+    /// When to end; 0 means never.
+    most_updates: u64,
+    day: Mutex<Day<G>>,
+}
+
+/// What changes from lesson to lesson.
+struct Day<G: Game> {
+    school: School<G>,
+    /// Games that ended beside the last one of a lesson: the first of the next.
+    waiting: Vec<Outcome>,
+    updates: u64,
+}
+
+/// What a checkpoint keeps of it.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    school: Notes,
+    waiting: Vec<Outcome>,
+    updates: u64,
+}
+
+impl<G: Game> Session for Schooled<G> {
+    fn learn(&self, lesson: &Lesson<'_>, recipe: &LearnerRecipe) -> Lived {
+        let mut day = self.day.lock().unwrap_or_else(PoisonError::into_inner);
+        let Day {
+            school,
+            waiting,
+            updates,
+        } = &mut *day;
+        let games = (lesson.numbers.end - lesson.numbers.start) as usize;
+        let mut outcomes = std::mem::take(waiting);
+        let mut study = Study::default();
+        let mut pupil = TablePupil::new(&self.rig.network, self.rig.ties(), 0.0);
+        let is_done = |updates: u64| self.most_updates > 0 && updates >= self.most_updates;
+        while outcomes.len() < games && !is_done(*updates) && study.is_finite() && !(lesson.stop)()
+        {
+            let number = lesson.numbers.start + outcomes.len() as u64;
+            pupil.set_rate(recipe.rate.at(number));
+            let learned = school.iterate(&mut pupil, |outcome| {
+                (lesson.seen)(&outcome);
+                outcomes.push(outcome);
+            });
+            *updates += learned.updates;
+            study.merge(&learned);
+        }
+        *waiting = outcomes.split_off(games.min(outcomes.len()));
+        Lived {
+            outcomes,
+            finite: study.is_finite(),
+            study: Some(study),
+        }
+    }
+
+    fn play(&self, lesson: &Lesson<'_>) -> Vec<Outcome> {
+        self.rig.play(lesson)
+    }
+
+    fn record(&self, lesson: &Lesson<'_>, sink: Sink<'_>) -> Vec<Outcome> {
+        self.rig.record(lesson, sink)
+    }
+
+    fn worths(&self, tiles: &[u8], luck: Luck) -> Option<(Vec<Worth>, Option<Direction>)> {
+        self.rig.worths(tiles, luck)
+    }
+
+    fn chooser(&self) -> Chooser<'_> {
+        self.rig.chooser()
+    }
+
+    fn faces(&self) -> Vec<u64> {
+        self.rig.faces()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.rig.bytes()
+    }
+
+    fn refresh(&self) {
+        self.rig.refresh();
+    }
+
+    fn write(
+        &self,
+        metadata: &Metadata,
+        keep: Keep,
+        part: &Part,
+        threads: usize,
+    ) -> Result<(), NativeError> {
+        let mut metadata = metadata.clone();
+        // A draft is written while a lesson goes on, and need not be right: it has no notes.
+        if let (Keep::Everything, Ok(day)) = (keep, self.day.try_lock()) {
+            let kept = Kept {
+                school: day.school.notes(),
+                waiting: day.waiting.clone(),
+                updates: day.updates,
+            };
+            let text = serde_json::to_string(&kept).unwrap_or_default();
+            metadata.insert(REPLAY.to_owned(), text);
+        }
+        self.rig.write(&metadata, keep, part, threads)
+    }
+
+    fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
+        self.rig.read(saved, keep)?;
+        if keep == Keep::Everything {
+            let text = saved.metadata().get(REPLAY).map_or("", String::as_str);
+            let damaged = |found: String| NativeError::Metadata { key: REPLAY, found };
+            let kept: Kept =
+                serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+            let mut day = self.day.lock().unwrap_or_else(PoisonError::into_inner);
+            let went_on = day.school.go_on(&kept.school);
+            went_on.map_err(|error| damaged(error.to_string()))?;
+            day.waiting = kept.waiting;
+            day.updates = kept.updates;
+        }
+        Ok(())
+    }
+}
