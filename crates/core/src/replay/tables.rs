@@ -7,7 +7,7 @@ use crate::ntuple::{Expecting, Indices, Network, Number, Weight};
 use crate::play::{Greedy, Policy, States, Ties};
 use crate::random::Rng;
 
-/// Chooses by r + E[V], and learns V of states.
+/// Chooses by the reward and the expectation of V over new tiles, and learns V of states.
 pub struct TablePupil<'n, G: Game, W: Weight<Cell = Number>> {
     network: &'n Expecting<W>,
     player: Greedy<'n, G, States<W>>,
