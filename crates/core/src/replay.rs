@@ -46,7 +46,7 @@ pub trait Pupil<G: Game> {
 /// What a batch came to, as means over its transitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Learned {
-    /// Half the square of how far the pupil was off.
+    /// The square of how far the pupil was off.
     pub loss: f64,
     /// What it thought of the states.
     pub value: f64,

@@ -41,6 +41,8 @@ pub struct Curve {
     pub points: Vec<Point>,
     /// What was measured against the solution of its game, by rising number of games; mostly nothing.
     pub gaps: Vec<Gap>,
+    /// What it learned from memory, by rising number of games; nothing if it did not.
+    pub studies: Vec<StudyPoint>,
 }
 
 /// One block of a run.
@@ -50,6 +52,17 @@ pub struct Point {
     pub games: u64,
     /// What the games of this block alone came to.
     pub tally: Tally,
+}
+
+/// What a run learned from memory in one block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StudyPoint {
+    /// Games so far at the end of the block.
+    pub games: u64,
+    /// The mean loss of a batch.
+    pub loss: f64,
+    /// The mean value of a state in a batch.
+    pub value: f64,
 }
 
 /// How far a run was from perfect play.
@@ -105,7 +118,7 @@ pub enum PlotError {
 }
 
 /// Draws `score`, `win-rate` and `termination-rate` of the runs into `dir`, as `.png` and `.svg`, also
-/// `gap` of those that have any, and returns the paths. The folder is created if missing; every file
+/// `gap` of those that have any, and `loss` and `value` of those that learn from memory, and returns the paths. The folder is created if missing; every file
 /// appears whole or not at all.
 ///
 /// One run is drawn with a line or band for every tile; several runs with a panel for every tile, so
@@ -118,7 +131,7 @@ pub enum PlotError {
 /// let mut tally = Tally::default();
 /// tally.add(&Outcome { score: 20_000, moves: 1_000, largest: 2048 });
 /// let points = vec![Point { games: 1, tally }];
-/// let curve = Curve { label: "my run".into(), points, gaps: Vec::new() };
+/// let curve = Curve { label: "my run".into(), points, gaps: Vec::new(), studies: Vec::new() };
 /// let dir = std::env::temp_dir().join("afterstate-plot-example");
 /// let files = draw(&[curve], "My first run", &dir)?;
 /// assert_eq!(files.len(), 6);
@@ -140,6 +153,8 @@ pub fn draw(curves: &[Curve], title: &str, dir: &Path) -> Result<Vec<PathBuf>, P
         ),
     ];
     scenes.extend(picture::gap(curves, title, &letters).map(|scene| ("gap", scene)));
+    scenes.extend(picture::loss(curves, title, &letters).map(|scene| ("loss", scene)));
+    scenes.extend(picture::value(curves, title, &letters).map(|scene| ("value", scene)));
     // Everything is drawn in memory before the first file is touched.
     let mut files = Vec::new();
     for (name, scene) in &scenes {

@@ -60,7 +60,7 @@ impl<G: Game, W: Weight<Cell = Number>> Pupil<G> for TablePupil<'_, G, W> {
                 .network
                 .update(transition.state, &mut self.at, 0, target, self.rate);
             let delta = f64::from(updated.delta);
-            learned.loss += share * delta * delta / 2.0;
+            learned.loss += share * delta * delta;
             learned.value += share * (f64::from(target) - delta);
         }
         learned

@@ -198,13 +198,13 @@ fn tables_move_towards_the_reward_and_the_next_value() {
     };
     // Off by 4 + 10 - 10.
     let learned = pupil.learn(&game, &[transition]);
-    assert_eq!((learned.loss, learned.value), (8.0, 10.0));
+    assert_eq!((learned.loss, learned.value), (16.0, 10.0));
     assert_eq!(network.value(state([1, 0, 0, 0])), 12.0);
     assert_eq!(network.value(state([2, 0, 0, 0])), 10.0);
     // What is over is worth nothing any more: off by 4 - 12.
     transition.over = true;
     let learned = pupil.learn(&game, &[transition]);
-    assert_eq!((learned.loss, learned.value), (32.0, 12.0));
+    assert_eq!((learned.loss, learned.value), (64.0, 12.0));
     assert_eq!(network.value(state([1, 0, 0, 0])), 8.0);
 }
 

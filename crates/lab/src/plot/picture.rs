@@ -7,6 +7,7 @@
 
 mod alone;
 mod gap;
+mod study;
 mod together;
 
 use afterstate::tally::Tally;
@@ -92,6 +93,28 @@ pub(super) fn gap(curves: &[Curve], title: &str, letters: &Letters) -> Option<Sc
         letters,
     };
     gap::gap(curves, &text)
+}
+
+/// How far values were off; none if no run has learned from memory.
+pub(super) fn loss(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
+    let about = "loss: how far values were off, squared (mean of a block's batches)".to_owned();
+    let text = Text {
+        title,
+        about,
+        letters,
+    };
+    study::loss(curves, &text)
+}
+
+/// The values of states; none if no run has learned from memory.
+pub(super) fn value(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
+    let about = "value: what the states in a batch were thought to be worth".to_owned();
+    let text = Text {
+        title,
+        about,
+        letters,
+    };
+    study::value(curves, &text)
 }
 
 /// Names the level scale.

@@ -35,6 +35,7 @@ fn curve(label: &str, blocks: u64, size: u64) -> Curve {
         label: label.to_owned(),
         points: (0..blocks).map(block).collect(),
         gaps: Vec::new(),
+        studies: Vec::new(),
     }
 }
 
@@ -155,6 +156,7 @@ fn the_curve_is_where_its_values_are() {
         label: String::new(),
         points: vec![at(1), at(2)],
         gaps: Vec::new(),
+        studies: Vec::new(),
     };
     let [score, ..] = scenes(&[curve], "");
     let svg = svg::render(&score);
@@ -445,4 +447,42 @@ fn numbers_read_well() {
     assert_eq!(chart::thousands(999.0), "999");
     let shares = [0.0, 0.0004, 0.0005, 0.529, 0.9996, 1.0].map(chart::percent);
     assert_eq!(shares, ["0%", "<0.1%", "0.1%", "52.9%", ">99.9%", "100%"]);
+}
+
+/// A picture of the loss and one of the values, of those runs that learn from memory.
+#[test]
+fn what_was_learned_from_memory_is_drawn() {
+    let letters = Letters::new().unwrap();
+    let mut curves = vec![
+        measured("by games", &[(100, 0.5)]),
+        measured("from memory", &[(100, 0.5)]),
+    ];
+    assert!(picture::loss(&curves, "t", &letters).is_none());
+    let study = |n: u64| super::StudyPoint {
+        games: 100 * n,
+        loss: 10.0 / n as f64,
+        value: n as f64 - 3.0,
+    };
+    curves[1].studies = (1..=700).map(study).collect();
+    for scene in [
+        picture::loss(&curves, "t", &letters),
+        picture::value(&curves, "t", &letters),
+    ] {
+        let svg = super::svg::render(&scene.unwrap());
+        assert!(
+            svg.contains("from memory") && !svg.contains("by games"),
+            "{svg}"
+        );
+        assert!(svg.contains("episodes"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let files = super::draw(&curves, "t", folder.path()).unwrap();
+    assert_eq!(files.len(), 12);
+    // A single block, and values that are all 0 or below.
+    curves[1].studies = vec![super::StudyPoint {
+        games: 7,
+        loss: 0.0,
+        value: -2.0,
+    }];
+    assert_eq!(super::draw(&curves, "t", folder.path()).unwrap().len(), 12);
 }

@@ -79,18 +79,15 @@ impl Recipe {
             return Err(needs_backward("learner.target", found, update));
         }
         if learner.update == Update::Replay {
-            let needs = |key, needed: &str| {
-                bad(
-                    key,
-                    "",
-                    format!("\"{needed}\" with `learner.update` = \"replay\""),
-                )
+            let needs = |key, found: &str, needed: &str| {
+                let expected = format!("\"{needed}\" with `learner.update` = \"replay\"");
+                bad(key, found, expected)
             };
             if learner.value != ValueOf::State {
-                return Err(needs("learner.value", "state"));
+                return Err(needs("learner.value", "afterstate", "state"));
             }
             if learner.rule != Rule::Td {
-                return Err(needs("learner.rule", "td"));
+                return Err(needs("learner.rule", "tc", "td"));
             }
         }
         Ok(())

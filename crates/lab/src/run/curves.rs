@@ -7,7 +7,7 @@ use afterstate::tally::Tally;
 
 use super::{BLOCKS, ENDED, existing};
 use crate::LabError;
-use crate::plot::{self, Curve, Point};
+use crate::plot::{self, Curve, Point, StudyPoint};
 use crate::recipe::Recipe;
 
 const PLOTS: &str = "plots";
@@ -31,12 +31,14 @@ pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
         .map_err(|error| damaged(error.to_string()))?
         .clone();
     let mut points = Vec::new();
+    let mut studies = Vec::new();
     for row in reader.records() {
         let row = row.map_err(|error| damaged(error.to_string()))?;
         let line = points.len() + 2;
         points.push(
             point(&header, &row).ok_or_else(|| damaged(format!("line {line} is not a block")))?,
         );
+        studies.extend(study(&header, &row));
     }
     let label = folder.file_name().map_or_else(
         || folder.display().to_string(),
@@ -46,6 +48,20 @@ pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
         label,
         points,
         gaps: Vec::new(),
+        studies,
+    })
+}
+
+/// What was learned from memory, in runs that do.
+fn study(header: &csv::StringRecord, row: &csv::StringRecord) -> Option<StudyPoint> {
+    let number = |name: &str| {
+        let text = row.get(header.iter().position(|column| column == name)?)?;
+        text.parse::<f64>().ok().filter(|number| number.is_finite())
+    };
+    Some(StudyPoint {
+        games: number("games")? as u64,
+        loss: number("loss")?,
+        value: number("q")?,
     })
 }
 

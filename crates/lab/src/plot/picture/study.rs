@@ -1,0 +1,102 @@
+//! What was learned from memory, over the games played: how far off the values were, and the values. A line for each run that has
+//! learned so.
+
+use super::together::{page, strokes};
+use super::{STEPS, Text, episodes};
+use crate::plot::chart::Upright;
+use crate::plot::legend::Entry;
+use crate::plot::scale::{Scale, Unit, step};
+use crate::plot::scene::{Scene, Stroke};
+use crate::plot::{Curve, StudyPoint};
+
+/// The most points of a line: more than a page has room for.
+const POINTS: usize = 300;
+/// The least loss that has a place on a logarithmic scale.
+const LEAST: f64 = 1e-9;
+
+/// The loss, which falls by factors.
+pub(super) fn loss(curves: &[Curve], text: &Text) -> Option<Scene> {
+    let lines = lines(curves, |point| point.loss.max(LEAST))?;
+    let scale = Scale::around(lines.iter().flat_map(Line::heights));
+    Some(draw(&lines, text, scale))
+}
+
+/// The values; what is below 0 lies on the scale's begin.
+pub(super) fn value(curves: &[Curve], text: &Text) -> Option<Scene> {
+    let lines = lines(curves, |point| point.value.max(0.0))?;
+    let highest = lines.iter().flat_map(Line::heights).fold(LEAST, f64::max);
+    let step = step(highest, STEPS);
+    let max = (highest / step - 1e-9).ceil() * step;
+    Some(draw(&lines, text, Scale::Linear { max }))
+}
+
+/// One run.
+struct Line<'a> {
+    label: &'a str,
+    stroke: Stroke,
+    /// Games and what is drawn over them.
+    values: Vec<(f64, f64)>,
+}
+
+impl Line<'_> {
+    fn heights(&self) -> impl Iterator<Item = f64> {
+        self.values.iter().map(|&(_, height)| height)
+    }
+
+    fn entry(&self) -> Entry {
+        let last = self.values.last().map_or(0.0, |&(_, height)| height);
+        Entry {
+            stroke: self.stroke,
+            name: self.label.to_owned(),
+            value: digits(last),
+            end: 0.0,
+        }
+    }
+}
+
+/// A line for each run that has any points; none if no run has.
+fn lines(curves: &[Curve], of: impl Fn(&StudyPoint) -> f64) -> Option<Vec<Line<'_>>> {
+    let values = |curve: &Curve| {
+        let size = curve.studies.len().div_ceil(POINTS).max(1);
+        let mean = |points: &[StudyPoint]| {
+            let sum: f64 = points.iter().map(&of).sum();
+            let games = points.last().map_or(0, |point| point.games);
+            (games as f64, sum / points.len() as f64)
+        };
+        curve.studies.chunks(size).map(mean).collect::<Vec<_>>()
+    };
+    let all = curves.iter().zip(strokes()).map(|(curve, stroke)| Line {
+        label: &curve.label,
+        stroke,
+        values: values(curve),
+    });
+    let lines: Vec<Line> = all.filter(|line| !line.values.is_empty()).collect();
+    (!lines.is_empty()).then_some(lines)
+}
+
+fn draw(lines: &[Line], text: &Text, scale: Scale) -> Scene {
+    let games = lines.iter().flat_map(|line| &line.values);
+    let max = games.map(|&(games, _)| games).fold(1.0, f64::max);
+    let y = Upright {
+        scale,
+        unit: Unit::Points,
+        steps: STEPS,
+    };
+    let entries = lines.iter().map(Line::entry).collect();
+    let (mut scene, frame) = page(entries, text, Scale::Linear { max }, y);
+    frame.scales(&mut scene, true, true);
+    for line in lines {
+        frame.curve(&mut scene, &line.values, line.stroke);
+    }
+    episodes(&mut scene, &frame);
+    scene
+}
+
+/// A number with three digits that count.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        v if v >= 100.0 => crate::plot::thousands(value),
+        v if v >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
