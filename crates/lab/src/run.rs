@@ -16,9 +16,11 @@
 mod curves;
 mod gaps;
 mod log;
+mod studied;
 
 pub use curves::{curve_of, draw, title};
 pub use gaps::{Gaps, Images, Measurement};
+pub use studied::Studied;
 
 use std::fs::{self, File};
 use std::io;
@@ -26,7 +28,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use afterstate::format::native::{self, Keep, Metadata, NativeError};
-use afterstate::replay::Study;
 use afterstate::tally::{Outcome, Tally};
 use serde::{Deserialize, Serialize};
 
@@ -62,30 +63,6 @@ pub struct Progress {
     blocks_bytes: u64,
     /// The length of `scores.txt`.
     scores_bytes: u64,
-}
-
-/// What was learned from memory.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Studied {
-    /// In all.
-    pub all: Study,
-    /// In the block that is not full yet.
-    pub block: Study,
-    /// R4's running average, in its scoring: 0.99 of itself and 0.01 of half of each score, beginning with the first.
-    pub average: Option<f64>,
-}
-
-impl Studied {
-    /// Adds some iterations and the games that ended in them.
-    pub fn add(&mut self, study: &Study, outcomes: &[Outcome]) {
-        self.all.merge(study);
-        self.block.merge(study);
-        for outcome in outcomes {
-            let score = outcome.score as f64 / 2.0;
-            let average = self.average.unwrap_or(score);
-            self.average = Some(0.99 * average + 0.01 * score);
-        }
-    }
 }
 
 /// A row of `blocks.csv`.
