@@ -61,6 +61,7 @@ fn bar(length: u64, template: &str) -> (ProgressBar, bool) {
 pub struct Progress {
     bar: ProgressBar,
     plain: bool,
+    counts: Counts,
     recent: Mutex<Recent>,
 }
 
@@ -73,12 +74,39 @@ struct Recent {
     line: Instant,
 }
 
+/// What fills the bar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// Games.
+    Games,
+    /// Updates, of a training that ends with them.
+    Updates,
+}
+
+impl Counts {
+    /// As it stands behind a number.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Games => "games",
+            Self::Updates => "updates",
+        }
+    }
+}
+
 impl Progress {
     /// A bar for `games` games of which `done` are played already.
     pub fn new(games: u64, done: u64) -> Self {
+        Self::of(Counts::Games, games, done)
+    }
+
+    /// A bar for so many of something, of which `done` are there already.
+    pub fn of(counts: Counts, all: u64, done: u64) -> Self {
+        let name = counts.name();
         let (bar, plain) = bar(
-            games,
-            "{elapsed_precise} [{wide_bar}] {human_pos}/{human_len} games, {msg}{left}",
+            all,
+            &format!(
+                "{{elapsed_precise}} [{{wide_bar}}] {{human_pos}}/{{human_len}} {name}, {{msg}}{{left}}"
+            ),
         );
         bar.set_position(done);
         bar.reset_eta();
@@ -94,6 +122,7 @@ impl Progress {
         Self {
             bar,
             plain,
+            counts,
             recent: Mutex::new(recent),
         }
     }
@@ -102,7 +131,9 @@ impl Progress {
     pub fn game(&self, outcome: &Outcome) {
         let mut recent = self.recent();
         recent.add(outcome);
-        self.bar.inc(1);
+        if self.counts == Counts::Games {
+            self.bar.inc(1);
+        }
         if Some(self.bar.position()) == self.bar.length() {
             self.bar.set_message("saving");
             return;
@@ -121,10 +152,18 @@ impl Progress {
             // Standard error that cannot be written stops no training.
             let _ = writeln!(
                 io::stderr(),
-                "{}/{} games, {message}{left}",
+                "{}/{} {}, {message}{left}",
                 grouped(done as f64),
-                grouped(all as f64)
+                grouped(all as f64),
+                self.counts.name()
             );
+        }
+    }
+
+    /// So many updates were made.
+    pub fn updates(&self, updates: u64) {
+        if self.counts == Counts::Updates {
+            self.bar.set_position(updates);
         }
     }
 

@@ -5,6 +5,7 @@
 //! same bits.
 #![allow(unsafe_code)]
 
+mod allocator;
 mod both;
 mod indices;
 mod lanes;
@@ -14,6 +15,7 @@ mod number;
 use std::fmt;
 use std::sync::LazyLock;
 
+pub use allocator::keep_freed_memory;
 pub(crate) use both::Both;
 pub use indices::{Found, Indices, Spot};
 pub(crate) use indices::{Gather, Gathers, Member, Shift};

@@ -190,6 +190,51 @@ pub fn play_in_turn<G: Game, P: Policy<G>>(
     }
 }
 
+/// Plays games side by side, a move in each, while `next` has numbers, luck and someone who watches for more of them. `choose` is asked
+/// for all of them at once: the same games as one after another, if its answers do not depend on each other.
+pub fn play_together<G: Game, L: Learner<G>>(
+    game: &G,
+    most: usize,
+    mut choose: impl FnMut(&[G::State]) -> Vec<Option<Direction>>,
+    mut next: impl FnMut() -> Option<(u64, Rng, L)>,
+    mut finished: impl FnMut(u64, Outcome),
+) {
+    let mut begin = || {
+        next().map(|(number, mut rng, learner)| {
+            let episode = Episode::start(game, &mut rng);
+            (number, rng, learner, episode)
+        })
+    };
+    let mut seats: Vec<_> = std::iter::from_fn(&mut begin).take(most).collect();
+    while !seats.is_empty() {
+        let states: Vec<G::State> = seats.iter().map(|(.., episode)| episode.state).collect();
+        let mut chosen = choose(&states).into_iter();
+        seats.retain_mut(|seat| {
+            let (number, rng, learner, episode) = seat;
+            let mut told = Told(chosen.next().flatten());
+            if let Some(outcome) = episode.turn(game, &mut told, learner, rng) {
+                finished(*number, outcome);
+                match begin() {
+                    Some(begun) => *seat = begun,
+                    None => return false,
+                }
+            }
+            true
+        });
+    }
+}
+
+/// Makes the move it was told.
+struct Told(Option<Direction>);
+
+impl<G: Game> Policy<G> for Told {
+    fn choose(&mut self, game: &G, state: G::State, _: &mut Rng) -> Option<Step<G>> {
+        let direction = self.0?;
+        let (after, reward) = game.slides(state).get(direction)?;
+        Some(Step::new(state, (direction, after, reward), 0.0))
+    }
+}
+
 /// What a network's value is a function of. Between one visited position and the next, a game earns
 /// the `after` of the first and the `before` of the second.
 pub trait Viewpoint<G: Game>: Send + Sync + 'static {

@@ -10,17 +10,20 @@ mod notes;
 mod tables;
 
 pub use memory::{Memory, Overwrite};
-pub use notes::{Notes, NotesError};
+pub use notes::{Noted, Notes, NotesError};
 pub use tables::TablePupil;
+
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Value;
 use crate::game::{Direction, Game, Slides};
 use crate::random::{Rng, game_rng};
 use crate::tally::Outcome;
 
-/// One move, as memory keeps it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One move and what came of it, as memory keeps it.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transition<S> {
     /// The state before it.
     pub state: S,
@@ -28,7 +31,11 @@ pub struct Transition<S> {
     pub direction: Direction,
     /// What the slide earned, and the new tile brought.
     pub reward: u32,
-    /// The state after the new tile.
+    /// What the moves behind it earned, as far as they belong to it: discounted by how much later each was.
+    pub later: f32,
+    /// The moves, this one among them.
+    pub steps: u32,
+    /// The state after them.
     pub next: S,
     /// Whether the game is over there.
     pub over: bool,
@@ -41,6 +48,9 @@ pub trait Pupil<G: Game> {
 
     /// Learns from some transitions.
     fn learn(&mut self, game: &G, batch: &[Transition<G::State>]) -> Learned;
+
+    /// Changes the learning rate from now on.
+    fn set_rate(&mut self, _: Value) {}
 }
 
 /// What a batch came to, as means over its transitions.
@@ -61,6 +71,10 @@ pub struct Curriculum {
     pub memory: usize,
     /// Which of them go when it is full.
     pub overwrite: Overwrite,
+    /// Moves that a transition spans, at least 1; fewer at the end of a game.
+    pub steps: u32,
+    /// What a reward one move later counts in a transition.
+    pub discount: f32,
     /// Batches an iteration.
     pub batches: usize,
     /// Transitions in a batch.
@@ -69,6 +83,23 @@ pub struct Curriculum {
     pub epsilon: f64,
     /// It falls along a line and is 0 after so many iterations; with 0 it never falls.
     pub epsilon_iterations: u64,
+}
+
+/// As R4 has it.
+impl Default for Curriculum {
+    fn default() -> Self {
+        Self {
+            games: 32,
+            memory: 5000,
+            overwrite: Overwrite::Oldest,
+            steps: 1,
+            discount: 1.0,
+            batches: 5,
+            batch: 32,
+            epsilon: 0.0,
+            epsilon_iterations: 0,
+        }
+    }
 }
 
 impl Curriculum {
@@ -132,10 +163,34 @@ impl Study {
 }
 
 /// A game that is being played.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Seat<S> {
     state: S,
     outcome: Outcome,
+    /// Its last moves, oldest first, that do not span enough yet to be remembered.
+    young: VecDeque<Transition<S>>,
+}
+
+impl<S: Copy> Seat<S> {
+    /// A move was made: those that it completes are handed over.
+    fn grow(
+        &mut self,
+        made: Transition<S>,
+        curriculum: &Curriculum,
+        mut complete: impl FnMut(Transition<S>),
+    ) {
+        for young in &mut self.young {
+            young.later += curriculum.discount.powi(young.steps as i32) * made.reward as f32;
+            young.steps += 1;
+            young.next = made.next;
+            young.over = made.over;
+        }
+        self.young.push_back(made);
+        let spans = |young: &Transition<S>| made.over || young.steps >= curriculum.steps;
+        while self.young.front().is_some_and(spans) {
+            self.young.pop_front().into_iter().for_each(&mut complete);
+        }
+    }
 }
 
 /// Games side by side and a memory of their moves.
@@ -175,7 +230,11 @@ impl<G: Game> School<G> {
     }
 
     /// A move in every game, and some batches. Tells of games that end.
-    pub fn iterate(&mut self, pupil: &mut impl Pupil<G>, finished: impl FnMut(Outcome)) -> Study {
+    pub fn iterate(
+        &mut self,
+        pupil: &mut (impl Pupil<G> + ?Sized),
+        finished: impl FnMut(Outcome),
+    ) -> Study {
         let mut rng = game_rng(self.seed ^ STREAMS, self.iterations);
         let mut study = Study {
             iterations: 1,
@@ -200,7 +259,7 @@ impl<G: Game> School<G> {
     /// Returns what all moves earned.
     fn play(
         &mut self,
-        pupil: &mut impl Pupil<G>,
+        pupil: &mut (impl Pupil<G> + ?Sized),
         mut finished: impl FnMut(Outcome),
         rng: &mut Rng,
     ) -> u64 {
@@ -224,10 +283,15 @@ impl<G: Game> School<G> {
                 state: seat.state,
                 direction,
                 reward,
+                later: 0.0,
+                steps: 1,
                 next,
                 over,
             };
-            self.memory.push(transition, rng);
+            let memory = &mut self.memory;
+            seat.grow(transition, &self.curriculum, |whole| {
+                memory.push(whole, rng);
+            });
             earned += u64::from(reward);
             seat.state = next;
             seat.outcome.moves += 1;
@@ -249,7 +313,11 @@ fn seat<G: Game>(game: &G, rng: &mut Rng) -> Seat<G::State> {
         score: game.score_of_start(state),
         ..Outcome::default()
     };
-    Seat { state, outcome }
+    Seat {
+        state,
+        outcome,
+        young: VecDeque::new(),
+    }
 }
 
 /// Any legal slide; there is one.

@@ -3,16 +3,21 @@
 //! A convolution of such small kernels is a few shifted copies of its input side by side, and one product of matrices: on two cores that
 //! is faster than the library's own convolution. Numbers are by board, row, column, channel.
 
+use std::ops::Range;
+
+use afterstate::machine::keep_freed_memory;
 use burn_tensor::activation::relu;
 use burn_tensor::{Device, Tensor, TensorData};
 
 use crate::parameters::{Architecture, ArchitectureError, Parameters};
 
 /// A network, its parameters at hand for computing.
+#[derive(Clone)]
 pub struct Network {
     architecture: Architecture,
     device: Device,
     tensors: Vec<Tensor<2>>,
+    threads: usize,
 }
 
 /// What to learn: boards, and for each the output that was chosen and what it should have been.
@@ -24,13 +29,107 @@ pub struct Lesson<'a> {
     pub chosen: &'a [usize],
     /// What it should be.
     pub targets: &'a [f32],
-    /// For each board, what the last layer but one is multiplied by, number by number: 0 or 1 / (1 - rate) with dropout, nothing
-    /// without.
-    pub dropout: Option<&'a [f32]>,
+    /// What is left out, if anything is.
+    pub dropout: Option<&'a Dropout>,
+}
+
+/// Which numbers of a layer are left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dropout {
+    /// Where.
+    pub place: Place,
+    /// For each board, what the numbers there are multiplied by: 0, or 1 / (1 - rate).
+    pub factors: Vec<f32>,
+}
+
+/// Where numbers are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Behind the convolutions.
+    Convolutions,
+    /// Before the outputs: behind the last hidden layer, or behind the convolutions if there is none.
+    Hidden,
+}
+
+impl Place {
+    /// How many numbers there are for a board.
+    pub fn width(self, architecture: &Architecture) -> usize {
+        match (self, architecture.hidden.last()) {
+            (Self::Hidden, Some(&width)) => width,
+            _ => architecture.flat(),
+        }
+    }
+}
+
+impl<'a> Lesson<'a> {
+    /// The lesson in parts of so many boards, with their numbers; what is left out stays whole.
+    fn parts(&self, share: usize) -> impl Iterator<Item = (Range<usize>, Lesson<'a>)> {
+        let count = self.targets.len().max(1);
+        let cells = self.boards.len() / count;
+        let lesson = *self;
+        (0..self.targets.len()).step_by(share).map(move |from| {
+            let to = (from + share).min(lesson.targets.len());
+            let part = Lesson {
+                boards: &lesson.boards[from * cells..to * cells],
+                chosen: &lesson.chosen[from..to],
+                targets: &lesson.targets[from..to],
+                ..lesson
+            };
+            (from..to, part)
+        })
+    }
+}
+
+/// What a lesson came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Learned {
+    /// The mean squared error.
+    pub loss: f64,
+    /// The mean of the chosen outputs.
+    pub value: f64,
+    /// The gradients of the error.
+    pub gradients: Gradients,
+}
+
+impl Learned {
+    fn plus(mut self, other: Self) -> Self {
+        self.loss += other.loss;
+        self.value += other.value;
+        for (own, other) in self.gradients.0.iter_mut().zip(&other.gradients.0) {
+            for (own, other) in own.iter_mut().zip(other) {
+                *own += other;
+            }
+        }
+        self
+    }
+}
+
+/// Works on all parts at once, the last of them on this thread.
+fn on_threads<P: Send, T: Send>(
+    parts: impl Iterator<Item = P>,
+    work: impl Fn(P) -> T + Sync,
+) -> Vec<T> {
+    let mut parts: Vec<P> = parts.collect();
+    let Some(last) = parts.pop() else {
+        return Vec::new();
+    };
+    std::thread::scope(|scope| {
+        let work = &work;
+        let others: Vec<_> = parts
+            .into_iter()
+            .map(|part| scope.spawn(move || work(part)))
+            .collect();
+        let last = work(last);
+        let joined = others.into_iter().map(|other| match other.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.chain([last]).collect()
+    })
 }
 
 /// For each parameter, how much the loss grows with each of its numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gradients(pub Vec<Vec<f32>>);
 
 impl Network {
@@ -43,13 +142,26 @@ impl Network {
         parameters: &Parameters,
     ) -> Result<Self, ArchitectureError> {
         architecture.maps()?;
+        keep_freed_memory();
         let mut network = Self {
             architecture: architecture.clone(),
             device: Device::flex(),
             tensors: Vec::new(),
+            threads: 1,
         };
         network.load(parameters);
         Ok(network)
+    }
+
+    /// Shares every computation out among so many threads, at least one. Sums differ in their last digits with their number.
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// How it is built.
+    pub fn architecture(&self) -> &Architecture {
+        &self.architecture
     }
 
     /// Takes other parameters of the same shapes.
@@ -60,13 +172,36 @@ impl Network {
 
     /// The outputs for each of these boards, board by board.
     pub fn outputs(&self, boards: &[u8]) -> Vec<f32> {
-        let input = self.input(boards);
-        numbers(self.forward(input, &self.tensors, None))
+        let share = self.share(boards.len() / self.architecture.cells());
+        let parts = boards.chunks(share * self.architecture.cells());
+        on_threads(parts, |boards| {
+            numbers(self.forward(self.input(boards), &self.tensors, None))
+        })
+        .concat()
     }
 
     /// The mean squared error of a lesson, the mean of the chosen outputs, and the gradients of the error.
-    pub fn gradients(&self, lesson: &Lesson<'_>) -> (f64, f64, Gradients) {
+    pub fn gradients(&self, lesson: &Lesson<'_>) -> Learned {
         let count = lesson.targets.len();
+        let parts = lesson.parts(self.share(count));
+        let learned = on_threads(parts, |(boards, part)| {
+            self.part_of_gradients(&part, boards, count)
+        });
+        learned
+            .into_iter()
+            .reduce(Learned::plus)
+            .unwrap_or_default()
+    }
+
+    /// So many boards for each thread.
+    fn share(&self, boards: usize) -> usize {
+        boards.div_ceil(self.threads).max(1)
+    }
+
+    /// What a part of a lesson adds: these boards of so many.
+    fn part_of_gradients(&self, lesson: &Lesson<'_>, boards: Range<usize>, all: usize) -> Learned {
+        let count = lesson.targets.len();
+        let share = count as f64 / all as f64;
         let outputs = self.architecture.outputs;
         let tracked = |tensor: &Tensor<2>| tensor.clone().autodiff().require_grad();
         let tensors: Vec<Tensor<2>> = self.tensors.iter().map(tracked).collect();
@@ -77,21 +212,26 @@ impl Network {
         let constant = |values: Vec<f32>, shape| matrix(values, shape, &self.device).autodiff();
         let picks = constant(picks, [count, outputs]);
         let targets = constant(lesson.targets.to_vec(), [count, 1]);
-        let dropout = lesson
-            .dropout
-            .map(|factors| constant(factors.to_vec(), [count, factors.len() / count.max(1)]));
+        let dropout = lesson.dropout.map(|dropout| {
+            let width = dropout.place.width(&self.architecture);
+            let factors = dropout.factors[boards.start * width..boards.end * width].to_vec();
+            (dropout.place, constant(factors, [count, width]))
+        });
         let input = self.input(lesson.boards).autodiff();
         let picked = (self.forward(input, &tensors, dropout) * picks).sum_dim(1);
         let error = picked.clone() - targets;
         let loss = (error.clone() * error).mean();
+        let loss = loss.mul_scalar(share);
         let mut found = loss.backward();
         let gradient = |tensor: &Tensor<2>| {
             let found = tensor.grad_remove(&mut found);
             found.map_or_else(Vec::new, numbers)
         };
-        let gradients = Gradients(tensors.iter().map(gradient).collect());
-        let mean = |tensor: Tensor<1>| f64::from(scalar(tensor));
-        (mean(loss.inner()), mean(picked.inner().mean()), gradients)
+        Learned {
+            gradients: Gradients(tensors.iter().map(gradient).collect()),
+            loss: f64::from(scalar(loss.inner())),
+            value: share * f64::from(scalar(picked.inner().mean())),
+        }
     }
 
     /// A one for the tile of each cell.
@@ -110,7 +250,7 @@ impl Network {
         &self,
         input: Tensor<4>,
         tensors: &[Tensor<2>],
-        dropout: Option<Tensor<2>>,
+        dropout: Option<(Place, Tensor<2>)>,
     ) -> Tensor<2> {
         let mut layers = tensors.chunks_exact(2);
         let mut linear = |x: Tensor<2>| match layers.next() {
@@ -135,13 +275,15 @@ impl Network {
         }
         let [count, height, width, channels] = maps.dims();
         let mut x = maps.reshape([count, height * width * channels]);
+        let leave_out = |x: Tensor<2>, here: Place| match &dropout {
+            Some((place, factors)) if *place == here => x * factors.clone(),
+            _ => x,
+        };
+        x = leave_out(x, Place::Convolutions);
         for _ in &self.architecture.hidden {
             x = relu(linear(x));
         }
-        if let Some(factors) = dropout {
-            x = x * factors;
-        }
-        linear(x)
+        linear(leave_out(x, Place::Hidden))
     }
 }
 
@@ -183,19 +325,39 @@ mod tests {
     #[test]
     fn gradients_are_those_of_the_loss() {
         let (architecture, parameters) = tiny();
-        let factors: Vec<f32> = (0..15)
-            .map(|n| if n % 4 == 0 { 0.0 } else { 1.25 })
-            .collect();
-        for dropout in [None, Some(&factors[..])] {
+        let dropout = |place: Place| {
+            let factor = |n| if n % 4 == 0 { 0.0 } else { 1.25 };
+            let factors = (0..3 * place.width(&architecture)).map(factor).collect();
+            Some(Dropout { place, factors })
+        };
+        let places = [Place::Convolutions, Place::Hidden].map(dropout);
+        for dropout in [None].into_iter().chain(places) {
             let lesson = Lesson {
                 boards: &BOARDS,
                 chosen: &[1, 3, 0],
                 targets: &[2.0, -1.0, 0.5],
-                dropout,
+                dropout: dropout.as_ref(),
             };
             let mut network = Network::new(&architecture, &parameters).unwrap();
-            let (loss, _, gradients) = network.gradients(&lesson);
+            let Learned {
+                loss,
+                value,
+                gradients,
+            } = network.gradients(&lesson);
             assert!(loss > 0.1);
+            // Several threads come to the same, but for the last digits.
+            for threads in [2, 3, 4] {
+                let shared = network.clone().with_threads(threads);
+                let other = shared.gradients(&lesson);
+                assert!((other.loss - loss).abs() < 1e-5 && (other.value - value).abs() < 1e-5);
+                let pairs = gradients
+                    .0
+                    .concat()
+                    .into_iter()
+                    .zip(other.gradients.0.concat());
+                assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-5));
+                assert_eq!(shared.outputs(&BOARDS), network.outputs(&BOARDS));
+            }
             let (mut checked, mut moving) = (0, 0);
             for (n, one) in parameters.0.iter().enumerate() {
                 for place in (0..one.values.len()).step_by(3) {
@@ -203,7 +365,7 @@ mod tests {
                         let mut changed = parameters.clone();
                         changed.0[n].values[place] += change;
                         network.load(&changed);
-                        network.gradients(&lesson).0
+                        network.gradients(&lesson).loss
                     };
                     let step = 1e-2;
                     let slope = (loss_at(step) - loss_at(-step)) / (2.0 * f64::from(step));

@@ -1,5 +1,6 @@
 //! The numbers of a network, and how it is built.
 
+use afterstate::format::native::Array;
 use afterstate::random::Rng;
 use thiserror::Error;
 
@@ -91,9 +92,29 @@ impl Architecture {
         Ok(maps)
     }
 
+    /// How many numbers come out of the convolutions.
+    pub fn flat(&self) -> usize {
+        let maps = self.maps().ok();
+        let last = maps.and_then(|maps| maps.last().copied());
+        let channels = last.map_or(self.tiles, |_| self.filters);
+        let (rows, cols) = last.unwrap_or(self.board);
+        rows * cols * channels
+    }
+
+    /// How many numbers a network has.
+    ///
+    /// # Errors
+    /// When it cannot be built.
+    pub fn count(&self) -> Result<usize, ArchitectureError> {
+        let layers = self.layers()?.into_iter();
+        Ok(layers
+            .map(|(_, inputs, outputs)| (inputs + 1) * outputs)
+            .sum())
+    }
+
     /// Name, inputs and outputs of every layer: a matrix each, and a row of biases.
     pub(crate) fn layers(&self) -> Result<Vec<(String, usize, usize)>, ArchitectureError> {
-        let maps = self.maps()?;
+        self.maps()?;
         let mut layers = Vec::new();
         let mut channels = self.tiles;
         for (n, kernel) in self.convolutions.iter().enumerate() {
@@ -101,13 +122,58 @@ impl Architecture {
             layers.push((format!("conv{}", n + 1), inputs, self.filters));
             channels = self.filters;
         }
-        let (rows, cols) = maps.last().copied().unwrap_or(self.board);
-        let mut width = rows * cols * channels;
+        let mut width = self.flat();
         for (n, &next) in self.hidden.iter().chain([&self.outputs]).enumerate() {
             layers.push((format!("linear{}", n + 1), width, next));
             width = next;
         }
         Ok(layers)
+    }
+}
+
+/// Where PyTorch has the numbers of our matrices.
+impl Architecture {
+    /// The kernel of a convolution and the channels it looks at; of a linear layer behind convolutions, what is left of the board and
+    /// their filters: inputs that are by row, column and channel with us.
+    fn window(&self, one: &Parameter) -> Option<((usize, usize), usize)> {
+        let layer = one.name.strip_suffix(".weight")?;
+        if let Some(number) = layer.strip_prefix("conv") {
+            let n = number.parse::<usize>().ok()?.checked_sub(1)?;
+            let channels = if n == 0 { self.tiles } else { self.filters };
+            return Some((*self.convolutions.get(n)?, channels));
+        }
+        let maps = self.maps().ok()?;
+        let channels = maps.last().map_or(self.tiles, |_| self.filters);
+        let left = maps.last().copied().unwrap_or(self.board);
+        (layer == "linear1").then_some((left, channels))
+    }
+
+    fn torch_shape(&self, one: &Parameter) -> Vec<usize> {
+        let [inputs, outputs] = one.shape;
+        match self.window(one) {
+            _ if one.name.ends_with(".bias") => vec![outputs],
+            Some(((rows, cols), channels)) if one.name.starts_with("conv") => {
+                vec![outputs, channels, rows, cols]
+            }
+            _ => vec![outputs, inputs],
+        }
+    }
+
+    /// For each of our numbers, its place there.
+    fn places(&self, one: &Parameter) -> impl Iterator<Item = usize> + use<> {
+        let [inputs, outputs] = one.shape;
+        let window = self.window(one);
+        (0..inputs * outputs).map(move |n| {
+            let (input, output) = (n / outputs, n % outputs);
+            let input = match window {
+                Some(((rows, cols), channels)) => {
+                    let (cell, channel) = (input / channels, input % channels);
+                    channel * rows * cols + cell
+                }
+                None => input,
+            };
+            output * inputs + input
+        })
     }
 }
 
@@ -132,22 +198,76 @@ impl Parameters {
     /// # Errors
     /// When the architecture cannot be built.
     pub fn random(architecture: &Architecture, rng: &mut Rng) -> Result<Self, ArchitectureError> {
-        let mut all = Vec::new();
-        for (name, inputs, outputs) in architecture.layers()? {
+        let mut all = Self::zeros(architecture)?;
+        let mut inputs = 1;
+        for one in &mut all.0 {
+            // A bias stands behind its weights.
+            inputs = inputs.max(one.shape[0]);
             let bound = 1.0 / (inputs as f64).sqrt();
-            let mut number = |_| ((2.0 * rng.unit() - 1.0) * bound) as f32;
-            all.push(Parameter {
-                name: format!("{name}.weight"),
-                shape: [inputs, outputs],
-                values: (0..inputs * outputs).map(&mut number).collect(),
-            });
-            all.push(Parameter {
-                name: format!("{name}.bias"),
-                shape: [1, outputs],
-                values: (0..outputs).map(&mut number).collect(),
-            });
+            let number = || ((2.0 * rng.unit() - 1.0) * bound) as f32;
+            one.values.fill_with(number);
+            if one.shape[0] == 1 {
+                inputs = 1;
+            }
         }
-        Ok(Self(all))
+        Ok(all)
+    }
+
+    /// As PyTorch has them: convolutions of outputs, inputs, rows and columns, and linear layers of outputs and inputs, where those
+    /// behind the convolutions are by channel, row and column.
+    pub fn to_torch(&self, architecture: &Architecture) -> Vec<Array> {
+        let array = |one: &Parameter| {
+            let places = architecture.places(one);
+            let mut values = vec![0.0; one.values.len()];
+            for (&value, place) in one.values.iter().zip(places) {
+                values[place] = value;
+            }
+            Array {
+                name: one.name.clone(),
+                shape: architecture.torch_shape(one),
+                values,
+            }
+        };
+        self.0.iter().map(array).collect()
+    }
+
+    /// From what [`Parameters::to_torch`] makes, array by array: `read` is told the name and the count of each.
+    ///
+    /// # Errors
+    /// When the architecture cannot be built, or `read` fails.
+    pub fn from_torch<E: From<ArchitectureError>>(
+        architecture: &Architecture,
+        mut read: impl FnMut(&str, usize) -> Result<Vec<f32>, E>,
+    ) -> Result<Self, E> {
+        let mut all = Self::zeros(architecture)?;
+        for one in &mut all.0 {
+            let values = read(&one.name, one.values.len())?;
+            let places = architecture.places(one);
+            for (own, place) in one.values.iter_mut().zip(places) {
+                *own = values.get(place).copied().unwrap_or(f32::NAN);
+            }
+        }
+        Ok(all)
+    }
+
+    /// All of them 0.
+    ///
+    /// # Errors
+    /// When the architecture cannot be built.
+    pub fn zeros(architecture: &Architecture) -> Result<Self, ArchitectureError> {
+        let one = |name: String, shape: [usize; 2]| Parameter {
+            name,
+            shape,
+            values: vec![0.0; shape[0] * shape[1]],
+        };
+        let layers = architecture.layers()?.into_iter();
+        let both = layers.flat_map(|(name, inputs, outputs)| {
+            [
+                one(format!("{name}.weight"), [inputs, outputs]),
+                one(format!("{name}.bias"), [1, outputs]),
+            ]
+        });
+        Ok(Self(both.collect()))
     }
 
     /// How many numbers there are.
@@ -172,5 +292,92 @@ impl Parameters {
                 };
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use afterstate::random::game_rng;
+
+    fn architecture() -> Architecture {
+        Architecture {
+            board: (3, 4),
+            tiles: 5,
+            convolutions: vec![(2, 1), (1, 3)],
+            filters: 7,
+            hidden: vec![6, 3],
+            outputs: 4,
+        }
+    }
+
+    #[test]
+    fn names_shapes_and_places_are_those_of_pytorch() {
+        let architecture = architecture();
+        let parameters = Parameters::random(&architecture, &mut game_rng(1, 1)).unwrap();
+        let arrays = parameters.to_torch(&architecture);
+        let shape = |name: &str| {
+            let found = arrays.iter().find(|array| array.name == name);
+            found.unwrap().shape.clone()
+        };
+        assert_eq!(shape("conv1.weight"), [7, 5, 2, 1]);
+        assert_eq!(shape("conv1.bias"), [7]);
+        assert_eq!(shape("conv2.weight"), [7, 7, 1, 3]);
+        // Two rows and two columns are left.
+        assert_eq!(shape("linear1.weight"), [6, 7 * 2 * 2]);
+        assert_eq!(shape("linear3.weight"), [4, 3]);
+        assert_eq!(shape("linear3.bias"), [4]);
+        // The weight of output 3, channel 2, second row of the kernel.
+        let (ours, theirs) = (&parameters.0[0], &arrays[0]);
+        assert_eq!(
+            theirs.values[3 * 10 + 2 * 2 + 1],
+            ours.values[(5 + 2) * 7 + 3]
+        );
+        // And of output 5 for channel 4 at row 1, column 0 of what is left.
+        let (ours, theirs) = (&parameters.0[4], &arrays[4]);
+        assert_eq!(theirs.name, "linear1.weight");
+        assert_eq!(
+            theirs.values[5 * 28 + 4 * 4 + 2],
+            ours.values[(2 * 7 + 4) * 6 + 5]
+        );
+        let read = |name: &str, count: usize| -> Result<Vec<f32>, ArchitectureError> {
+            let array = arrays.iter().find(|array| array.name == name).unwrap();
+            assert_eq!(array.values.len(), count);
+            assert_eq!(array.shape.iter().product::<usize>(), count);
+            Ok(array.values.clone())
+        };
+        assert_eq!(
+            Parameters::from_torch(&architecture, read).unwrap(),
+            parameters
+        );
+        assert_eq!(architecture.count().unwrap(), parameters.count());
+    }
+
+    #[test]
+    fn new_numbers_are_within_the_bounds_of_pytorch() {
+        let parameters = Parameters::random(&architecture(), &mut game_rng(1, 1)).unwrap();
+        let inputs = [10, 21, 28, 6, 3]
+            .into_iter()
+            .flat_map(|inputs| [inputs; 2]);
+        for (one, inputs) in parameters.0.iter().zip(inputs) {
+            let bound = 1.0 / f64::from(inputs).sqrt();
+            let largest = one.values.iter().fold(0.0_f32, |a, b| a.max(b.abs()));
+            assert!(f64::from(largest) <= bound, "{}", one.name);
+            assert!(f64::from(largest) > 0.4 * bound, "{}", one.name);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_built_is_refused() {
+        let build = |change: fn(&mut Architecture)| {
+            let mut architecture = architecture();
+            change(&mut architecture);
+            architecture.count().unwrap_err().to_string()
+        };
+        let too_large = "convolution 2 has a kernel of 3x1, and 2x4 are left of the board";
+        assert_eq!(build(|a| a.convolutions[1] = (3, 1)), too_large);
+        assert!(build(|a| a.convolutions[0] = (0, 1)).contains("0x1"));
+        assert!(build(|a| a.filters = 0).contains("filters must not be 0"));
+        assert!(build(|a| a.hidden[1] = 0).contains("hidden layer must not be 0"));
     }
 }

@@ -93,7 +93,7 @@ pub(crate) fn best<V>(
 /// When the text is not a board of the model's game.
 pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
     let shape = model.player.shape();
-    let rules = registry::rules(&model.player.game)?;
+    let rules = registry::rules(model.player.game())?;
     let (tiles, luck) = parse(board, shape, rules, &model.session.faces())?;
     if tiles.iter().all(|&tile| tile == 0) {
         return Err(LabError::Board(
@@ -121,7 +121,7 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
         )
     };
     Ok(Analysis {
-        game: model.player.game.clone(),
+        game: model.player.game().to_owned(),
         board: shape.to_string(),
         exact: None,
         best: best.map(|direction| direction.name()),

@@ -117,6 +117,7 @@ mod tests {
             threads: 2,
             stop: &|| false,
             seen: &|_| (),
+            learned: &|_| (),
         };
         let mut tally = Tally::default();
         for outcome in player.play(&lesson, None) {

@@ -271,6 +271,7 @@ impl Trained {
             threads,
             stop,
             seen,
+            learned: &|_| (),
         };
         if mode == Mode::Play {
             // The same games in every slice.

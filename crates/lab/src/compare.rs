@@ -46,7 +46,7 @@ const TURN: u64 = 1000;
 /// # Errors
 /// When the two play different games.
 pub fn compare(a: &Model, b: &Model, plan: &Plan<'_>) -> Result<Comparison, LabError> {
-    if (&a.player.game, a.player.shape()) != (&b.player.game, b.player.shape()) {
+    if (a.player.game(), a.player.shape()) != (b.player.game(), b.player.shape()) {
         return Err(LabError::DifferentGames {
             a: a.path.display().to_string(),
             game_a: a.game(),

@@ -47,6 +47,20 @@ pub enum LabError {
          of tiles; set `learner.value` to \"afterstate\""
     )]
     NoStates(String),
+    /// Q of a table of tuples.
+    #[error(
+        "values of actions are for deep networks; expected \"afterstate\" or \"state\" for tuples"
+    )]
+    NoActions,
+    /// A deep network, in a program without deep learning.
+    #[error(
+        "deep learning is not built in, because it takes minutes to build; the same with it: \
+         cargo run --release --features deep -- {0}"
+    )]
+    NoDeep(String),
+    /// Layers that cannot be put together.
+    #[error("this network cannot be built: {0}")]
+    Layers(String),
     /// A network that `bench` does not measure.
     #[error("unknown network `{found}`; there are: {}", known.join(", "))]
     UnknownNetwork {

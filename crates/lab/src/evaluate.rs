@@ -91,7 +91,7 @@ pub trait Contender {
 
 impl Contender for Model {
     fn game(&self) -> (&str, Shape) {
-        (&self.player.game, self.player.shape())
+        (self.player.game(), self.player.shape())
     }
 
     fn search(&self) -> &'static str {
@@ -142,6 +142,7 @@ fn lesson<'a>(plan: &Plan<'a>, numbers: Range<u64>) -> Lesson<'a> {
         threads: threads(plan.threads),
         stop: plan.stop,
         seen: plan.seen,
+        learned: &|_| (),
     }
 }
 

@@ -11,6 +11,7 @@ pub mod baseline;
 pub mod bench;
 pub mod compare;
 pub mod convert;
+pub mod deep;
 mod disk;
 pub mod error;
 pub mod evaluate;

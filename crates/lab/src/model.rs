@@ -15,13 +15,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::LabError;
+use crate::deep::{CONVOLUTIONS, DeepPlayer};
 use crate::error::game_on;
 use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
 use crate::metadata::{Fields, SOLUTION, TUPLES};
 use crate::recipe::{Recipe, Rule, Ties, ValueOf, parse_board};
-use crate::registry::{self, Player};
+use crate::registry::{self, AnyPlayer, Player};
 use crate::run;
-use crate::session::Session;
+use crate::session::Playing;
 use crate::tables::Saved;
 
 /// The version of the metadata.
@@ -30,13 +31,13 @@ const VERSION: &str = "1";
 /// A player ready to play.
 pub struct Model {
     /// What it is.
-    pub player: Player,
+    pub player: AnyPlayer,
     /// The games it was trained for; nobody knows if another program has trained it.
     pub episodes: Option<u64>,
     /// Where it was read from.
     pub path: PathBuf,
     /// Its network.
-    pub session: Box<dyn Session>,
+    pub session: Box<dyn Playing>,
 }
 
 impl Model {
@@ -68,7 +69,7 @@ impl Model {
         });
         version(&fields)?;
         playable(&fields, &path)?;
-        let player = player(&fields)?;
+        let player = any_player(&fields)?;
         let episodes = match fields.has("origin") {
             true => None,
             false => Some(fields.get("episodes", "a number", |text| text.parse().ok())?),
@@ -96,16 +97,16 @@ impl Model {
             (run.float.unwrap_or(Float::F32), run.at)
         });
         let saved = Saved::of_theirs(file, places.collect());
-        Self::read(path, player, None, &saved)
+        Self::read(path, AnyPlayer::Tuples(player), None, &saved)
     }
 
     fn read(
         path: PathBuf,
-        player: Player,
+        player: AnyPlayer,
         episodes: Option<u64>,
         saved: &Saved,
     ) -> Result<Self, LabError> {
-        let session = registry::session(&player, Rule::Td, 0.0)?;
+        let session = registry::playing(&player)?;
         session
             .read(saved, Keep::Weights)
             .map_err(LabError::model("read", &path))?;
@@ -119,13 +120,22 @@ impl Model {
 
     /// The game and the board, as in `2048 on 4x4`.
     pub fn game(&self) -> String {
-        game_on(&self.player.game, self.player.shape())
+        game_on(self.player.game(), self.player.shape())
     }
 }
 
 /// The metadata of a player after so many games.
-pub(crate) fn metadata(player: &Player, recipe: &Recipe, episodes: u64) -> Metadata {
-    let mut metadata = about(player, recipe.learner.rule);
+pub(crate) fn metadata(player: &AnyPlayer, recipe: &Recipe, episodes: u64) -> Metadata {
+    let mut metadata = match player {
+        AnyPlayer::Tuples(player) => about(player, recipe.learner.rule),
+        AnyPlayer::Deep(player) => {
+            let entries = player.metadata().into_iter();
+            let entries = entries.chain([("afterstate", VERSION.to_owned())]);
+            entries
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect()
+        }
+    };
     metadata.insert("episodes".to_owned(), episodes.to_string());
     metadata.insert("recipe".to_owned(), recipe.to_toml());
     metadata
@@ -160,7 +170,15 @@ pub(crate) fn version(fields: &Fields<'_>) -> Result<(), LabError> {
     )
 }
 
-/// The player that a file's metadata tells of.
+/// The player that a file's metadata tells of, whichever kind of network it has.
+fn any_player(fields: &Fields<'_>) -> Result<AnyPlayer, LabError> {
+    match fields.has(CONVOLUTIONS) {
+        true => DeepPlayer::read(fields).map(AnyPlayer::Deep),
+        false => player(fields).map(AnyPlayer::Tuples),
+    }
+}
+
+/// The player with tuples that a file's metadata tells of.
 pub(crate) fn player(fields: &Fields<'_>) -> Result<Player, LabError> {
     let text = |key, expected| fields.get(key, expected, |text| Some(text.to_owned()));
     let game = text("game", "the name of a game")?;
@@ -175,13 +193,15 @@ pub(crate) fn player(fields: &Fields<'_>) -> Result<Player, LabError> {
     Ok(Player {
         tuples: registry::tuples_of(&game, tuples, hint)?,
         game,
-        value: fields.get("value", "afterstate or state", from_word::<ValueOf>)?,
+        value: fields.get("value", "afterstate or state", |text| {
+            from_word::<ValueOf>(text).filter(|value| *value != ValueOf::Action)
+        })?,
         ties: fields.get("ties", "order or random", from_word::<Ties>)?,
     })
 }
 
 /// The word that serde has for a variant, so that files and recipes say the same.
-fn word(variant: &impl Serialize) -> String {
+pub(crate) fn word(variant: &impl Serialize) -> String {
     match serde_json::to_value(variant) {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),

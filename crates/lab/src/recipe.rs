@@ -25,6 +25,7 @@ use afterstate::learn::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
+pub(crate) use check::kernel_of;
 pub use check::parse_board;
 pub use error::RecipeError;
 use keys::Override;
@@ -34,7 +35,9 @@ use keys::Override;
 pub const MAX_BYTES: usize = 1 << 20;
 
 /// Keys that have a default in Rust, but that no recipe may leave to it: they say what it is about.
-const REQUIRED: [&str; 4] = ["name", "game", "board", "network.tuples"];
+const REQUIRED: [&str; 3] = ["name", "game", "board"];
+/// One more for networks of tuples.
+const TUPLES: &str = "network.tuples";
 
 /// Builds the list of built-in recipes from the files of that name.
 macro_rules! builtin {
@@ -53,6 +56,8 @@ static BUILTIN: &[(&str, &str)] = builtin![
     "state-6x6",
     "state-500k",
     "ntuple-replay",
+    "dqn",
+    "deep-best",
     "threes-8x4",
     "threes-8x4-forward",
     "threes-4x6",
@@ -108,12 +113,16 @@ pub struct Recipe {
     pub learner: LearnerRecipe,
     /// The games and the memory of `learner.update = "replay"`.
     pub replay: ReplayRecipe,
+    /// How a deep network learns.
+    pub deep: DeepRecipe,
 }
 
-/// The n-tuple network of a recipe.
+/// The network of a recipe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetworkRecipe {
+    /// What it is made of.
+    pub kind: Kind,
     /// A named set such as `4x6`, or patterns in hex separated by spaces.
     pub tuples: String,
     /// Whether all images of the board (eight of a square, four of a rectangle) share each table.
@@ -122,6 +131,101 @@ pub struct NetworkRecipe {
     pub hint: bool,
     /// V of every position in a new network: each weight starts at `initial` / m.
     pub initial: f64,
+    /// Of a deep network: the kernel of each convolution, ROWSxCOLUMNS; no padding, ReLU behind each.
+    pub convolutions: Vec<String>,
+    /// The filters of each convolution.
+    pub filters: usize,
+    /// The widths of the linear layers between them and the outputs, ReLU behind each.
+    pub hidden: Vec<usize>,
+    /// With `learner.value = "action"`, the slides that have an output: 4, or 3, all but down. Afterstates need one.
+    pub outputs: usize,
+}
+
+/// What a network is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Tables of tuples.
+    #[default]
+    Tuples,
+    /// Convolutions and linear layers.
+    Deep,
+}
+
+/// How a deep network learns: R4's tricks, and some others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeepRecipe {
+    /// Which slide is made when the best one is illegal.
+    pub illegal: Illegal,
+    /// Whether the best slide of the next state is sought among the legal ones alone.
+    pub mask: bool,
+    /// What a reward one move later counts.
+    pub discount: f64,
+    /// Rewards are divided by this.
+    pub reward_scale: f64,
+    /// What moves the weights, at `learner.rate`.
+    pub optimiser: Optimiser,
+    /// How much AdamW pulls weights towards 0.
+    pub weight_decay: f64,
+    /// How the target network follows.
+    pub follow: Follow,
+    /// With "copy", it is copied after so many iterations.
+    pub follow_iterations: u64,
+    /// With "soft", it goes such a share of the way after each update.
+    pub tau: f64,
+    /// Double Q-learning: the network says which slide is best, the target network what it is worth.
+    pub double: bool,
+    /// The share of numbers that is left out when learning.
+    pub dropout: f64,
+    /// Where they are left out.
+    pub dropout_place: DropoutPlace,
+    /// Whether afterstates are turned and mirrored at random when learning.
+    pub turn: bool,
+}
+
+/// Which slide is made when the best one is illegal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Illegal {
+    /// The best legal one.
+    #[default]
+    Value,
+    /// The next legal one by its number: left, up, right, down.
+    Number,
+}
+
+/// What moves the weights of a deep network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Optimiser {
+    /// Adam.
+    #[default]
+    Adam,
+    /// Adam with decay of weights.
+    Adamw,
+}
+
+/// How a target network follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Follow {
+    /// As a copy, made anew now and then.
+    #[default]
+    Copy,
+    /// A little after each update.
+    Soft,
+}
+
+/// Where numbers are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DropoutPlace {
+    /// Behind the convolutions.
+    Convolutions,
+    /// Before the outputs.
+    #[default]
+    Hidden,
 }
 
 /// The learning rule of a recipe.
@@ -154,6 +258,8 @@ pub struct ReplayRecipe {
     pub memory: usize,
     /// Which of them make way for new ones.
     pub overwrite: Overwrite,
+    /// Moves whose rewards are counted before the value of what follows.
+    pub steps: u32,
     /// Batches learned in an iteration.
     pub batches: usize,
     /// Moves in a batch.
@@ -186,6 +292,8 @@ pub enum ValueOf {
     Afterstate,
     /// The board before the slide: a move's worth is an expectation over new tiles.
     State,
+    /// The board before the slide together with each slide: Q, for deep networks.
+    Action,
 }
 
 /// When a position's value is updated.
@@ -252,6 +360,28 @@ impl Default for Recipe {
             network: NetworkRecipe::default(),
             learner: LearnerRecipe::default(),
             replay: ReplayRecipe::default(),
+            deep: DeepRecipe::default(),
+        }
+    }
+}
+
+/// As R4 has it.
+impl Default for DeepRecipe {
+    fn default() -> DeepRecipe {
+        DeepRecipe {
+            illegal: Illegal::default(),
+            mask: true,
+            discount: 0.99,
+            reward_scale: 128.0,
+            optimiser: Optimiser::default(),
+            weight_decay: 0.01,
+            follow: Follow::default(),
+            follow_iterations: 10,
+            tau: 0.01,
+            double: false,
+            dropout: 0.0,
+            dropout_place: DropoutPlace::default(),
+            turn: false,
         }
     }
 }
@@ -263,6 +393,7 @@ impl Default for ReplayRecipe {
             games: 32,
             memory: 5_000,
             overwrite: Overwrite::default(),
+            steps: 1,
             batches: 5,
             batch: 32,
             epsilon: 0.0,
@@ -275,10 +406,15 @@ impl Default for ReplayRecipe {
 impl Default for NetworkRecipe {
     fn default() -> NetworkRecipe {
         NetworkRecipe {
+            kind: Kind::default(),
             tuples: "4x6".into(),
             symmetry: true,
             hint: false,
             initial: 0.0,
+            convolutions: ["2x1", "1x2", "2x1", "1x2"].map(String::from).into(),
+            filters: 256,
+            hidden: vec![16],
+            outputs: 4,
         }
     }
 }
@@ -327,6 +463,10 @@ impl Recipe {
             change.apply(&mut table);
         }
         keys::check_present(&table, &REQUIRED, origin)?;
+        match is_deep(&table) {
+            true => fill_deep(&mut table),
+            false => keys::check_present(&table, &[TUPLES], origin)?,
+        }
         fill_rate(&mut table);
         let recipe = keys::deserialize(table, origin, &overrides)?;
         recipe.validate()?;
@@ -338,6 +478,26 @@ impl Recipe {
         // Not input: the fields are numbers, text and tables, and TOML writes any of these.
         toml::to_string(self).expect("a recipe holds nothing that TOML cannot write")
     }
+}
+
+/// Whether a recipe asks for a deep network.
+fn is_deep(table: &Table) -> bool {
+    let network = table.get("network").and_then(toml::Value::as_table);
+    let kind = network.and_then(|network| network.get("kind"));
+    kind.and_then(toml::Value::as_str) == Some("deep")
+}
+
+/// A deep network has no tuples, and Adam's steps are small.
+fn fill_deep(table: &mut Table) {
+    let mut fill = |outer: &str, key: &str, value: toml::Value| {
+        let entry = table.entry(outer);
+        let inner = entry.or_insert_with(|| toml::Value::Table(Table::new()));
+        if let toml::Value::Table(inner) = inner {
+            inner.entry(key).or_insert(value);
+        }
+    };
+    fill("network", "tuples", toml::Value::String(String::new()));
+    fill("learner", "rate", toml::Value::Float(1e-4));
 }
 
 /// TC's own steps begin at the whole error, so that its usual rate is ten times TD's: a recipe that

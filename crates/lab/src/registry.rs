@@ -12,9 +12,10 @@ use afterstate::ntuple::TupleSet;
 use afterstate::solve::Packed;
 
 use crate::LabError;
+use crate::deep::DeepPlayer;
 use crate::error::game_on;
-use crate::recipe::{Recipe, Rule, Ties, Update, ValueOf, parse_board};
-use crate::session::{Session, of_afterstates, of_game, of_memory};
+use crate::recipe::{Kind, Recipe, Rule, Ties, Update, ValueOf, parse_board};
+use crate::session::{Playing, Session, deep, of_afterstates, of_game, of_memory};
 
 /// Every game there is. A new one is a line here: `Family::Slow(&Toy)` plays it on every board.
 const GAMES: &[(&str, Family)] = &[
@@ -79,7 +80,53 @@ pub fn rules(name: &str) -> Result<&'static dyn Rules, LabError> {
     Family::of(name).map(Family::rules)
 }
 
-/// What a player is: enough to make its network, and all that a model file must remember.
+/// What a player is, whichever kind of network it has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyPlayer {
+    /// Tables of tuples.
+    Tuples(Player),
+    /// Convolutions and linear layers.
+    Deep(DeepPlayer),
+}
+
+impl AnyPlayer {
+    /// The player that a recipe trains.
+    ///
+    /// # Errors
+    /// When the game is unknown, or the network does not fit the board.
+    pub fn of(recipe: &Recipe) -> Result<Self, LabError> {
+        match recipe.network.kind {
+            Kind::Tuples => Player::of(recipe).map(Self::Tuples),
+            Kind::Deep => DeepPlayer::of(recipe).map(Self::Deep),
+        }
+    }
+
+    /// The game, by one of the names of [`games`].
+    pub fn game(&self) -> &str {
+        match self {
+            Self::Tuples(player) => &player.game,
+            Self::Deep(player) => &player.game,
+        }
+    }
+
+    /// The board.
+    pub fn shape(&self) -> Shape {
+        match self {
+            Self::Tuples(player) => player.shape(),
+            Self::Deep(player) => player.shape,
+        }
+    }
+
+    /// Whether it treats all images of a board alike.
+    pub fn is_symmetric(&self) -> bool {
+        match self {
+            Self::Tuples(player) => player.tuples.symmetry(),
+            Self::Deep(_) => false,
+        }
+    }
+}
+
+/// What a player with tuples is: enough to make its network, and all that a model file must remember.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Player {
     /// The game, by one of the names of [`games`].
@@ -193,10 +240,14 @@ pub(crate) fn on_board<T: OnBoard>(
 /// # Errors
 /// When there is not enough memory, before any is taken.
 pub fn training(
-    player: &Player,
+    player: &AnyPlayer,
     recipe: &Recipe,
     initial: f32,
 ) -> Result<Box<dyn Session>, LabError> {
+    let player = match player {
+        AnyPlayer::Tuples(player) => player,
+        AnyPlayer::Deep(player) => return deep::training(player, recipe),
+    };
     if recipe.learner.update != Update::Replay {
         return session(player, recipe.learner.rule, initial);
     }
@@ -207,7 +258,18 @@ pub fn training(
     }
 }
 
-/// Makes a player's network: one that can learn by `rule`, every position worth `initial`.
+/// Makes a player's network, to be filled from a model.
+///
+/// # Errors
+/// When there is not enough memory, before any is taken, or the network cannot be built.
+pub fn playing(player: &AnyPlayer) -> Result<Box<dyn Playing>, LabError> {
+    match player {
+        AnyPlayer::Tuples(player) => Ok(session(player, Rule::Td, 0.0)?),
+        AnyPlayer::Deep(player) => deep::playing(player),
+    }
+}
+
+/// Makes a player's network of tuples: one that can learn by `rule`, every position worth `initial`.
 ///
 /// # Errors
 /// When there is not enough memory, before any is taken.

@@ -3,6 +3,7 @@
 //! Everything here is generic over [`Game`] and [`Viewpoint`] and compiled for each pair, so that no string and no dynamic call is
 //! left inside value, update or slides. A [`Session`] is the face that all of them show to the rest of the laboratory.
 
+pub(crate) mod deep;
 mod school;
 
 use std::io;
@@ -46,6 +47,8 @@ pub struct Lesson<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Told of each game.
     pub seen: &'a (dyn Fn(&Outcome) + Sync),
+    /// Told of the updates so far now and then, if it learns from memory.
+    pub learned: &'a (dyn Fn(u64) + Sync),
 }
 
 /// Keeps the games of an evaluation apart from those of a training with the same seed.
@@ -77,11 +80,14 @@ pub struct Worth {
 /// From tile indices, by rows, and what chance knows, to the moves that may be chosen.
 pub type Chooser<'a> = Box<dyn FnMut(&[u8], Luck) -> Option<Vec<Direction>> + 'a>;
 
-/// A network with its game, its types forgotten.
-pub trait Session: Send + Sync {
+/// A network with its game that learns, its types forgotten.
+pub trait Session: Playing {
     /// Plays and learns.
     fn learn(&self, lesson: &Lesson<'_>, learner: &LearnerRecipe) -> Lived;
+}
 
+/// A network with its game, its types forgotten.
+pub trait Playing: Send + Sync {
     /// Plays without learning.
     fn play(&self, lesson: &Lesson<'_>) -> Vec<Outcome>;
 
@@ -133,6 +139,7 @@ pub(crate) fn of_afterstates<G: Game>(
 ) -> Result<Box<dyn Session>, LabError> {
     match (player.value, rule) {
         (ValueOf::State, _) => Err(no_states(&game, player)),
+        (ValueOf::Action, _) => Err(LabError::NoActions),
         (ValueOf::Afterstate, Rule::Td) => afterstates::<G, Plain>(game, player, initial),
         (ValueOf::Afterstate, Rule::Tc) => afterstates::<G, Coherent>(game, player, initial),
     }
@@ -152,7 +159,7 @@ pub(crate) fn of_game<G: Game>(
     match (player.value, rule) {
         (ValueOf::State, Rule::Td) => states::<G, Plain>(game, player, initial),
         (ValueOf::State, Rule::Tc) => states::<G, Coherent>(game, player, initial),
-        (ValueOf::Afterstate, _) => of_afterstates(game, player, rule, initial),
+        (ValueOf::Afterstate | ValueOf::Action, _) => of_afterstates(game, player, rule, initial),
     }
 }
 
@@ -260,6 +267,12 @@ pub(crate) fn play_games<G: Game, P: Policy<G>>(
     })
 }
 
+/// The face values of all tiles, from the smallest.
+fn faces<G: Game>(game: &G) -> Vec<u64> {
+    let tiles = 1..=game.largest_tile();
+    tiles.map(|tile| game.face(tile)).collect()
+}
+
 struct Rig<G: Game, V: Viewpoint<G>> {
     game: G,
     network: V::Network,
@@ -330,7 +343,9 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
             }),
         }
     }
+}
 
+impl<G: Game, V: Viewpoint<G>> Playing for Rig<G, V> {
     fn play(&self, lesson: &Lesson<'_>) -> Vec<Outcome> {
         play_games(&self.game, lesson, || self.policy(), None)
     }
@@ -368,9 +383,7 @@ impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
     }
 
     fn faces(&self) -> Vec<u64> {
-        (1..=self.game.largest_tile())
-            .map(|tile| self.game.face(tile))
-            .collect()
+        faces(&self.game)
     }
 
     fn bytes(&self) -> u64 {

@@ -102,6 +102,31 @@ impl Saved {
         }
     }
 
+    /// All numbers of a tensor of f32.
+    ///
+    /// # Errors
+    /// When there is no such tensor of this size, or a number is not finite.
+    #[cfg(feature = "deep")]
+    pub(crate) fn numbers(&self, name: &str, count: usize) -> Result<Vec<f32>, NativeError> {
+        let run = self.run_of(name, Some(Float::F32), count as u64)?;
+        let mut bytes = vec![0; 4 * count];
+        self.file.read_at(&mut bytes, run.at)?;
+        let numbers = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|four| f32::from_le_bytes(*four));
+        let numbers: Vec<f32> = numbers.collect();
+        match numbers.iter().position(|number| !number.is_finite()) {
+            Some(index) => Err(NativeError::NotFinite {
+                table: name.to_owned(),
+                index,
+                found: numbers[index],
+            }),
+            None => Ok(numbers),
+        }
+    }
+
     /// The file alone.
     pub(crate) fn into_file(self) -> Shared {
         self.file

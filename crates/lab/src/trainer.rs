@@ -18,7 +18,7 @@ use afterstate::tally::{Outcome, Tally};
 use crate::LabError;
 use crate::model::metadata;
 use crate::recipe::Recipe;
-use crate::registry::{self, Player};
+use crate::registry::{self, AnyPlayer};
 use crate::run::{self, BlockRow, Progress, Run, Studied};
 use crate::session::{Lesson, Session};
 use crate::share::threads;
@@ -27,6 +27,8 @@ use crate::share::threads;
 pub trait Observer: Sync {
     /// A game was played.
     fn game(&self, outcome: &Outcome);
+    /// So many updates were made, if it learns from memory.
+    fn learned(&self, _updates: u64) {}
     /// A block is full; `games` is the number of all games so far. Whoever learns from memory has studied.
     fn block(&self, games: u64, tally: &Tally, studied: Option<&Studied>);
     /// Whether to save and stop; asked before every game.
@@ -45,7 +47,7 @@ pub enum Ending {
 /// A training between two rounds.
 pub struct Trainer {
     recipe: Recipe,
-    player: Player,
+    player: AnyPlayer,
     session: Arc<dyn Session>,
     run: Run,
     progress: Progress,
@@ -118,9 +120,13 @@ impl Trainer {
     /// Whether all episodes are played, or all updates made.
     fn is_finished(&self) -> bool {
         let most = self.recipe.replay.updates;
+        self.progress.games >= self.recipe.episodes || most > 0 && self.updates() >= most
+    }
+
+    /// The updates made so far, if it learns from memory.
+    pub fn updates(&self) -> u64 {
         let studied = self.progress.studied.as_ref();
-        let updates = studied.map_or(0, |studied| studied.all.updates);
-        self.progress.games >= self.recipe.episodes || most > 0 && updates >= most
+        studied.map_or(0, |studied| studied.all.updates)
     }
 
     /// The run folder.
@@ -188,6 +194,7 @@ impl Trainer {
                 played.store(true, Ordering::Relaxed);
                 observer.game(outcome);
             },
+            learned: &|updates| observer.learned(updates),
         };
         let lived = self.session.learn(&lesson, &self.recipe.learner);
         if lesson.threads > 1 {
@@ -276,8 +283,8 @@ impl Trainer {
     }
 }
 
-fn network(recipe: &Recipe, initial: f32) -> Result<(Player, Arc<dyn Session>), LabError> {
-    let player = Player::of(recipe)?;
+fn network(recipe: &Recipe, initial: f32) -> Result<(AnyPlayer, Arc<dyn Session>), LabError> {
+    let player = AnyPlayer::of(recipe)?;
     let session = registry::training(&player, recipe, initial)?;
     Ok((player, session.into()))
 }
@@ -365,6 +372,30 @@ mod tests {
         }
     }
 
+    /// The same for a deep network, with everything that a checkpoint has to remember.
+    #[cfg(feature = "deep")]
+    fn deep(of: &[&str]) -> Recipe {
+        let overrides = [
+            "board=3x3",
+            "convolutions=[\"2x1\", \"1x2\"]",
+            "filters=8",
+            "hidden=[6]",
+            "episodes=60",
+            "block=20",
+            "threads=1",
+            "rate=[{ from = 0, rate = 0.001 }, { from = 30, rate = 0.0005 }]",
+            "replay.games=8",
+            "replay.memory=300",
+            "replay.steps=3",
+            "replay.batches=2",
+            "replay.batch=8",
+            "deep.optimiser=adamw",
+            "deep.dropout=0.2",
+        ];
+        let overrides = overrides.iter().chain(of).map(|&text| text.to_owned());
+        Recipe::load("dqn", &overrides.collect::<Vec<_>>()).unwrap()
+    }
+
     fn replay(updates: u64) -> Recipe {
         let overrides = [
             "network.tuples=012 345 036",
@@ -402,24 +433,61 @@ mod tests {
     /// Memory, the games under way, and those that had ended beside the last one are all in the checkpoint.
     #[test]
     fn learning_from_memory_goes_on_as_if_it_had_not_stopped() {
+        check_going_on(&replay(0));
+    }
+
+    #[cfg(feature = "deep")]
+    #[test]
+    fn deep_learning_goes_on_as_if_it_had_not_stopped() {
+        check_going_on(&deep(&["deep.follow=soft", "deep.double=true"]));
+        check_going_on(&deep(&["deep.follow_iterations=7", "network.outputs=3"]));
+        check_going_on(&deep(&["value=afterstate", "deep.turn=true"]));
+    }
+
+    /// Weights without bounds are found, and the last checkpoint stays.
+    #[cfg(feature = "deep")]
+    #[test]
+    fn a_deep_network_that_breaks_stops_the_training() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("run");
+        let recipe = deep(&["rate=1e30"]);
+        let forever = Until(AtomicU64::new(u64::MAX));
+        let broken = Trainer::new(recipe, &folder).unwrap().train(&forever);
+        assert!(matches!(broken, Err(LabError::Broken { .. })), "{broken:?}");
+        assert!(!folder.join("model.safetensors").exists());
+    }
+
+    #[cfg(not(feature = "deep"))]
+    #[test]
+    fn without_deep_learning_the_command_that_has_it_is_told() {
+        let parent = tempfile::tempdir().unwrap();
+        let recipe = Recipe::load("dqn", &[]).unwrap();
+        let refused = Trainer::new(recipe, &parent.path().join("run"));
+        let told = refused.err().unwrap().to_string();
+        assert!(told.ends_with("cargo run --release --features deep -- train dqn"));
+        assert_eq!(names(parent.path()).len(), 0);
+    }
+
+    fn check_going_on(recipe: &Recipe) {
+        let games = recipe.episodes;
         let parent = tempfile::tempdir().unwrap();
         let (whole, cut) = (parent.path().join("whole"), parent.path().join("cut"));
         let forever = || Until(AtomicU64::new(u64::MAX));
-        let ended = Trainer::new(replay(0), &whole).unwrap().train(&forever());
+        let begin = |folder: &Path| Trainer::new(recipe.clone(), folder).unwrap();
+        let ended = begin(&whole).train(&forever());
         assert_eq!(ended.unwrap(), Ending::Finished);
-        let stopped = Trainer::new(replay(0), &cut)
-            .unwrap()
-            .train(&Until(AtomicU64::new(77)));
+        let stopped = begin(&cut).train(&Until(AtomicU64::new(games * 2 / 5 - 3)));
         assert_eq!(stopped.unwrap(), Ending::Stopped);
         let mut resumed = Trainer::resume(&cut, &[]).unwrap();
         assert_eq!(resumed.train(&forever()).unwrap(), Ending::Finished);
-        assert!(resumed.is_done() && resumed.games() == 200);
+        assert!(resumed.is_done() && resumed.games() == games);
         drop(resumed);
         assert!(Trainer::resume(&cut, &[]).unwrap().is_done());
         let model = |folder: &Path| fs::read(folder.join("model.safetensors")).unwrap();
         assert!(model(&whole) == model(&cut), "the models differ");
         assert_eq!(untimed(&whole), untimed(&cut));
-        assert_eq!(untimed(&whole).len(), 5);
+        let blocks = games.div_ceil(recipe.block) as usize;
+        assert_eq!(untimed(&whole).len(), 1 + blocks);
     }
 
     #[test]

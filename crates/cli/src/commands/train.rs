@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use afterstate::tally::{Outcome, Tally};
-use afterstate_lab::recipe::Recipe;
+use afterstate_lab::recipe::{Kind, Recipe, Update};
 use afterstate_lab::run::{Studied, free_folder};
 use afterstate_lab::trainer::{Ending, Observer, Trainer};
 
@@ -11,7 +11,7 @@ use super::{RUNS, shown};
 use crate::args::TrainArgs;
 use crate::interrupt;
 use crate::output::{grouped, note, print};
-use crate::progress::Progress;
+use crate::progress::{Counts, Progress};
 
 pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
@@ -29,7 +29,8 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     if trainer.is_done() {
         return print("nothing is left to do; train longer with `--episodes N`\n");
     }
-    let progress = Progress::new(trainer.recipe().episodes, trainer.games());
+    let (counts, all, done) = length(&trainer);
+    let progress = Progress::of(counts, all, done);
     let ending = trainer.train(&Watcher {
         progress: &progress,
     });
@@ -71,16 +72,26 @@ fn overrides(args: &TrainArgs) -> Vec<String> {
     args.set.iter().cloned().chain(given).collect()
 }
 
+/// What ends a training, how many of them there will be, and how many there are already.
+fn length(trainer: &Trainer) -> (Counts, u64, u64) {
+    match trainer.recipe() {
+        Recipe {
+            learner, replay, ..
+        } if learner.update == Update::Replay && replay.updates > 0 => {
+            (Counts::Updates, replay.updates, trainer.updates())
+        }
+        recipe => (Counts::Games, recipe.episodes, trainer.games()),
+    }
+}
+
 fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
     let recipe = trainer.recipe();
-    let from = if trainer.games() > 0 {
-        format!(
-            "going on after {} of {} games",
-            grouped(trainer.games() as f64),
-            grouped(recipe.episodes as f64)
-        )
+    let (counts, all, done) = length(trainer);
+    let all = format!("{} {}", grouped(all as f64), counts.name());
+    let from = if done > 0 {
+        format!("going on after {} of {all}", grouped(done as f64))
     } else {
-        format!("{} games", grouped(recipe.episodes as f64))
+        all
     };
     let Recipe {
         name,
@@ -89,9 +100,15 @@ fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
         network,
         ..
     } = recipe;
+    let made_of = match network.kind {
+        Kind::Tuples => format!("tuples {}", network.tuples),
+        Kind::Deep => {
+            let kernels = network.convolutions.join(", ");
+            format!("convolutions {kernels} of {} filters", network.filters)
+        }
+    };
     print(format!(
-        "{name}: {game} on {board}, tuples {}, {from}, into {folder}\n",
-        network.tuples
+        "{name}: {game} on {board}, {made_of}, {from}, into {folder}\n"
     ))
 }
 
@@ -120,6 +137,10 @@ struct Watcher<'a> {
 impl Observer for Watcher<'_> {
     fn game(&self, outcome: &Outcome) {
         self.progress.game(outcome);
+    }
+
+    fn learned(&self, updates: u64) {
+        self.progress.updates(updates);
     }
 
     fn block(&self, games: u64, tally: &Tally, studied: Option<&Studied>) {

@@ -175,10 +175,19 @@ pub(super) fn header<'a>(
     tensors: impl Iterator<Item = (&'a str, &'a str, usize, u64, u64)>,
     metadata: &Metadata,
 ) -> Vec<u8> {
+    let flat = |(name, dtype, numbers, from, to)| (name, dtype, vec![numbers], from, to);
+    shaped_header(tensors.map(flat), metadata)
+}
+
+/// The same for tensors of any shape.
+fn shaped_header<'a>(
+    tensors: impl Iterator<Item = (&'a str, &'a str, Vec<usize>, u64, u64)>,
+    metadata: &Metadata,
+) -> Vec<u8> {
     let mut entries = serde_json::Map::new();
     entries.insert("__metadata__".to_owned(), json!(metadata));
-    for (name, dtype, numbers, from, to) in tensors {
-        let entry = json!({ "dtype": dtype, "shape": [numbers], "data_offsets": [from, to] });
+    for (name, dtype, shape, from, to) in tensors {
+        let entry = json!({ "dtype": dtype, "shape": shape, "data_offsets": [from, to] });
         entries.insert(name.to_owned(), entry);
     }
     let mut text = Json::Object(entries).to_string();
@@ -213,6 +222,43 @@ pub fn write<W: Weight>(
         }
     }
     Ok(())
+}
+
+/// Some numbers with a name and a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Its name.
+    pub name: String,
+    /// How many numbers there are each way; the last way goes fastest.
+    pub shape: Vec<usize>,
+    /// The numbers.
+    pub values: Vec<f32>,
+}
+
+/// A whole file of arrays, for networks that are no tables.
+///
+/// # Errors
+/// At a number that is not finite.
+pub fn file_of(arrays: &[Array], metadata: &Metadata) -> Result<Vec<u8>, NativeError> {
+    let mut at = 0;
+    let entries = arrays.iter().map(|array| {
+        let from = at;
+        at += 4 * array.values.len() as u64;
+        (&*array.name, "F32", array.shape.clone(), from, at)
+    });
+    let mut file = shaped_header(entries, metadata);
+    for array in arrays {
+        let broken = array.values.iter().position(|value| !value.is_finite());
+        if let Some(index) = broken {
+            return Err(NativeError::NotFinite {
+                table: array.name.clone(),
+                index,
+                found: array.values[index],
+            });
+        }
+        file.extend(array.values.iter().flat_map(|value| value.to_le_bytes()));
+    }
+    Ok(file)
 }
 
 /// What a file of ours says about itself, checked against the size of the file.

@@ -10,20 +10,23 @@ use crate::game::{Direction, Game, Luck, Position};
 use crate::tally::Outcome;
 
 /// Everything that a [`School`] needs to go on, as text and numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Notes {
     /// Iterations so far.
     pub iterations: u64,
-    /// The games: the state of each and what it came to so far.
-    pub games: Vec<(String, Outcome)>,
+    /// The games: the state of each, what it came to so far, and its last moves that are not in memory yet.
+    pub games: Vec<(String, Outcome, Vec<Noted>)>,
     /// The place in memory that will be overwritten next.
     pub oldest: usize,
-    /// Memory: state, direction (0 to 3 as in records), reward, next state, whether the game is over.
-    pub memory: Vec<(String, u8, u32, String, bool)>,
+    /// Memory.
+    pub memory: Vec<Noted>,
 }
 
+/// A transition: state, direction (0 to 3 as in records), reward, later rewards, moves, next state, whether the game is over.
+pub type Noted = (String, u8, u32, f32, u32, String, bool);
+
 /// Notes that no school has written.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum NotesError {
     /// Another number of games.
     #[error("there are {found} games, expected {expected}")]
@@ -44,6 +47,16 @@ pub enum NotesError {
     /// Something that is no position of the game, or of a game that is over.
     #[error("`{0}` is no position in which a move can be made")]
     Position(String),
+    /// A game whose last moves are more than a transition spans, or a number of moves or a sum that is none.
+    #[error("a move of {steps} steps and {later} later; expected 1 to {most} steps")]
+    Steps {
+        /// The steps found.
+        steps: u32,
+        /// The later rewards found.
+        later: f32,
+        /// By the curriculum of the school.
+        most: u32,
+    },
     /// A number that is no direction.
     #[error("{0} is no direction; expected 0 to 3")]
     Direction(u8),
@@ -71,10 +84,14 @@ impl<G: Game> School<G> {
     /// Writes everything down.
     pub fn notes(&self) -> Notes {
         let write = |state| write(&self.game, state);
-        let game = |seat: &Seat<G::State>| (write(seat.state), seat.outcome);
         let one = |t: &Transition<G::State>| {
+            let (state, next) = (write(t.state), write(t.next));
             let direction = t.direction as u8;
-            (write(t.state), direction, t.reward, write(t.next), t.over)
+            (state, direction, t.reward, t.later, t.steps, next, t.over)
+        };
+        let game = |seat: &Seat<G::State>| {
+            let young = seat.young.iter().map(one).collect();
+            (write(seat.state), seat.outcome, young)
         };
         Notes {
             iterations: self.iterations,
@@ -107,18 +124,29 @@ impl<G: Game> School<G> {
             let error = || NotesError::Position(text.chars().take(80).collect());
             (!stuck).then_some(state).ok_or_else(error)
         };
-        let seat = |(text, outcome): &(String, Outcome)| {
-            let (state, outcome) = (to_move(text)?, *outcome);
-            Ok(Seat { state, outcome })
-        };
-        let one = |(state, direction, reward, next, over): &(String, u8, u32, String, bool)| {
+        let most = self.curriculum.steps;
+        let one = |noted: &Noted| {
+            let (state, direction, reward, later, steps, next, over) = noted;
+            let (later, steps) = (*later, *steps);
+            if !(1..=most).contains(&steps) || !later.is_finite() {
+                return Err(NotesError::Steps { steps, later, most });
+            }
             let found = Direction::ALL.get(usize::from(*direction));
             Ok(Transition {
                 state: to_move(state)?,
                 direction: *found.ok_or(NotesError::Direction(*direction))?,
                 reward: *reward,
+                later,
+                steps,
                 next: read(next)?,
                 over: *over,
+            })
+        };
+        let seat = |(text, outcome, young): &(String, Outcome, Vec<Noted>)| {
+            Ok(Seat {
+                state: to_move(text)?,
+                outcome: *outcome,
+                young: young.iter().map(one).collect::<Result<_, _>>()?,
             })
         };
         let seats = notes.games.iter().map(seat).collect::<Result<_, _>>()?;

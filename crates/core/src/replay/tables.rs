@@ -25,11 +25,6 @@ impl<'n, G: Game, W: Weight<Cell = Number>> TablePupil<'n, G, W> {
             at: Indices::default(),
         }
     }
-
-    /// Changes the learning rate from now on.
-    pub fn set_rate(&mut self, rate: Value) {
-        self.rate = rate;
-    }
 }
 
 impl<G: Game, W: Weight<Cell = Number>> Pupil<G> for TablePupil<'_, G, W> {
@@ -51,7 +46,7 @@ impl<G: Game, W: Weight<Cell = Number>> Pupil<G> for TablePupil<'_, G, W> {
         let mut learned = Learned::default();
         let share = 1.0 / batch.len().max(1) as f64;
         for transition in batch {
-            let mut target = transition.reward as Value;
+            let mut target = transition.reward as Value + transition.later;
             if !transition.over {
                 target += self.network.value(transition.next);
             }
@@ -64,5 +59,8 @@ impl<G: Game, W: Weight<Cell = Number>> Pupil<G> for TablePupil<'_, G, W> {
             learned.value += share * (f64::from(target) - delta);
         }
         learned
+    }
+    fn set_rate(&mut self, rate: Value) {
+        self.rate = rate;
     }
 }

@@ -7,11 +7,9 @@ fn rules() -> Curriculum {
     Curriculum {
         games: 4,
         memory: 50,
-        overwrite: Overwrite::Oldest,
         batches: 3,
         batch: 8,
-        epsilon: 0.0,
-        epsilon_iterations: 0,
+        ..Curriculum::default()
     }
 }
 
@@ -128,6 +126,45 @@ fn transitions_are_moves_by_the_rules() {
     assert!(ends > 0);
 }
 
+/// Three moves at a time, put together from single ones of the same games.
+#[test]
+fn transitions_span_several_moves() {
+    let play = |steps| {
+        let rules = Curriculum {
+            games: 1,
+            memory: 10_000,
+            steps,
+            discount: 0.5,
+            batches: 0,
+            ..rules()
+        };
+        let mut school = School::new(Classic::new(), rules, 5);
+        for _ in 0..1000 {
+            school.iterate(&mut Witness { learned: vec![] }, |_| ());
+        }
+        school.memory.kept().to_vec()
+    };
+    let (ones, threes) = (play(1), play(3));
+    // The last two moves are not over yet.
+    assert_eq!((ones.len(), threes.len()), (1000, 998));
+    let mut ends = 0;
+    for (n, three) in threes.iter().enumerate() {
+        let end = ones[n..n + 3].iter().position(|one| one.over).unwrap_or(2);
+        let (first, last) = (&ones[n], &ones[n + end]);
+        let later = (1..=end).map(|k| 0.5_f32.powi(k as i32) * ones[n + k].reward as f32);
+        let expected = Transition {
+            later: later.sum(),
+            steps: end as u32 + 1,
+            next: last.next,
+            over: last.over,
+            ..*first
+        };
+        assert_eq!(*three, expected);
+        ends += usize::from(last.over);
+    }
+    assert!(ends > 3);
+}
+
 /// A school that was written down and read goes on as the one that was not.
 #[test]
 fn notes_are_enough_to_go_on() {
@@ -136,6 +173,8 @@ fn notes_are_enough_to_go_on() {
             epsilon: 0.3,
             epsilon_iterations: 500,
             overwrite: Overwrite::Random,
+            steps: 3,
+            discount: 0.9,
             ..rules()
         };
         let mut school = School::new(game, rules, 5);
@@ -177,7 +216,9 @@ fn notes_of_no_school_are_refused() {
     assert!(refused(&|n| n.games[0].0 = "1212212112122121".into()).contains("no position"));
     assert!(refused(&|n| n.memory[0].1 = 4).contains("4 is no direction"));
     assert!(refused(&|n| n.memory = vec![n.memory[0].clone(); 51]).contains("room for 50"));
-    assert!(refused(&|n| n.memory[0].3 = "0000000000000001.4096".into()).contains("no position"));
+    assert!(refused(&|n| n.memory[0].5 = "0000000000000001.4096".into()).contains("no position"));
+    assert!(refused(&|n| n.memory[0].4 = 2).contains("2 steps and 0 later; expected 1 to 1"));
+    assert!(refused(&|n| n.memory[0].3 = f32::NAN).contains("NaN later"));
 }
 
 /// By hand: a table of one cell without symmetry, so that V is the weight of the tile there.
@@ -193,6 +234,8 @@ fn tables_move_towards_the_reward_and_the_next_value() {
         state: state([1, 1, 0, 0]),
         direction: Direction::Left,
         reward: 4,
+        later: 0.0,
+        steps: 1,
         next: state([2, 0, 0, 1]),
         over: false,
     };
@@ -219,13 +262,9 @@ fn a_small_board_is_learned_from_memory() {
     let mut school = School::new(
         game,
         Curriculum {
-            games: 32,
-            memory: 5000,
-            batches: 5,
-            batch: 32,
             epsilon: 0.1,
             epsilon_iterations: 2000,
-            ..rules()
+            ..Curriculum::default()
         },
         1,
     );

@@ -352,6 +352,7 @@ fn checkpoint(
         (ValueOf::Afterstate, Rule::Tc) => memory::<Coherent>(player, saved, path)?,
         (ValueOf::State, Rule::Td) => memory::<Ahead<Plain>>(player, saved, path)?,
         (ValueOf::State, Rule::Tc) => memory::<Ahead<Coherent>>(player, saved, path)?,
+        (ValueOf::Action, _) => return Err(LabError::NoActions),
     };
     let mut end = 0;
     let mut run = |tensor: String, count: u64| {

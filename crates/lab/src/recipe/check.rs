@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
 use super::error::{RecipeError, shorten};
-use super::{Recipe, Rule, Target, Update, ValueOf};
+use super::{Kind, Recipe, Rule, Target, Ties, Update, ValueOf};
 
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
 const LARGEST: u64 = i64::MAX as u64;
@@ -33,13 +33,60 @@ impl Recipe {
             return Err(bad("network.initial", self.network.initial, expected));
         }
         self.validate_replay()?;
-        self.validate_learner()
+        self.validate_learner()?;
+        match self.network.kind {
+            Kind::Tuples => Ok(()),
+            Kind::Deep => self.validate_deep(),
+        }
+    }
+
+    fn validate_deep(&self) -> Result<(), RecipeError> {
+        let (network, deep) = (&self.network, &self.deep);
+        if !network.tuples.is_empty() {
+            let expected = "nothing with `network.kind` = \"deep\"";
+            return Err(bad("network.tuples", &network.tuples, expected));
+        }
+        if network.hint {
+            let expected = "false with `network.kind` = \"deep\"";
+            return Err(bad("network.hint", network.hint, expected));
+        }
+        if network.initial != 0.0 {
+            let expected = "0.0 with `network.kind` = \"deep\"";
+            return Err(bad("network.initial", network.initial, expected));
+        }
+        for kernel in &network.convolutions {
+            kernel_of(kernel)?;
+        }
+        let layers = (network.convolutions.len() + network.hidden.len()) as u64;
+        whole("network.convolutions", layers, 0..=16)?;
+        whole("network.filters", network.filters as u64, 1..=1024)?;
+        for &width in &network.hidden {
+            whole("network.hidden", width as u64, 1..=4096)?;
+        }
+        whole("network.outputs", network.outputs as u64, 3..=4)?;
+        whole(
+            "deep.follow_iterations",
+            deep.follow_iterations,
+            1..=LARGEST,
+        )?;
+        number("deep.discount", deep.discount, 0.01..=1.0)?;
+        number("deep.reward_scale", deep.reward_scale, 1e-3..=1e9)?;
+        number("deep.weight_decay", deep.weight_decay, 0.0..=1.0)?;
+        number("deep.tau", deep.tau, 1e-6..=1.0)?;
+        number("deep.dropout", deep.dropout, 0.0..=0.95)?;
+        if deep.turn && self.learner.value == ValueOf::Action {
+            let expected =
+                "false with `learner.value` = \"action\": slides would have to be turned, too";
+            return Err(bad("deep.turn", deep.turn, expected));
+        }
+        Ok(())
     }
 
     fn validate_replay(&self) -> Result<(), RecipeError> {
         let replay = &self.replay;
         whole("replay.games", replay.games as u64, 1..=4096)?;
         whole("replay.memory", replay.memory as u64, 1..=1_000_000)?;
+        whole("replay.steps", replay.steps.into(), 1..=1000)?;
         whole("replay.batches", replay.batches as u64, 1..=1000)?;
         whole("replay.batch", replay.batch as u64, 1..=4096)?;
         whole(
@@ -65,6 +112,20 @@ impl Recipe {
             let expected = "a number from 0 to 1";
             return Err(bad("learner.lambda", learner.lambda, expected));
         }
+        let is_deep = self.network.kind == Kind::Deep;
+        if is_deep && learner.update != Update::Replay {
+            let expected = "\"replay\" with `network.kind` = \"deep\"";
+            return Err(bad("learner.update", learner.update, expected));
+        }
+        if !is_deep && learner.value == ValueOf::Action {
+            let expected =
+                "\"afterstate\" or \"state\"; \"action\" needs `network.kind` = \"deep\"";
+            return Err(bad("learner.value", "action", expected));
+        }
+        if is_deep && learner.ties != Ties::Order {
+            let expected = "\"order\" with `network.kind` = \"deep\"";
+            return Err(bad("learner.ties", learner.ties, expected));
+        }
         let update = match learner.update {
             Update::Backward => return Ok(()),
             Update::Forward => "forward",
@@ -83,7 +144,11 @@ impl Recipe {
                 let expected = format!("\"{needed}\" with `learner.update` = \"replay\"");
                 bad(key, found, expected)
             };
-            if learner.value != ValueOf::State {
+            if is_deep && learner.value == ValueOf::State {
+                let expected = "\"action\" or \"afterstate\" with `network.kind` = \"deep\"";
+                return Err(bad("learner.value", "state", expected));
+            }
+            if !is_deep && learner.value != ValueOf::State {
                 return Err(needs("learner.value", "afterstate", "state"));
             }
             if learner.rule != Rule::Td {
@@ -135,6 +200,28 @@ fn whole(key: &'static str, found: u64, range: RangeInclusive<u64>) -> Result<()
     }
     let expected = format!("a whole number from {} to {}", range.start(), range.end());
     Err(bad(key, found, expected))
+}
+
+fn number(key: &'static str, found: f64, range: RangeInclusive<f64>) -> Result<(), RecipeError> {
+    if range.contains(&found) {
+        return Ok(());
+    }
+    let expected = format!("a number from {} to {}", range.start(), range.end());
+    Err(bad(key, found, expected))
+}
+
+/// Rows and columns of a kernel written as `ROWSxCOLUMNS`, each from 1 to 5.
+pub(crate) fn kernel_of(kernel: &str) -> Result<(usize, usize), RecipeError> {
+    match *kernel.as_bytes() {
+        [rows @ b'1'..=b'5', b'x', columns @ b'1'..=b'5'] => {
+            Ok((usize::from(rows - b'0'), usize::from(columns - b'0')))
+        }
+        _ => Err(RecipeError::BadValue {
+            key: "network.convolutions",
+            found: format!("\"{}\"", shorten(kernel)),
+            expected: "kernels of ROWSxCOLUMNS, each from 1 to 5, such as \"2x1\"".into(),
+        }),
+    }
 }
 
 fn bad(key: &'static str, found: impl Debug, expected: impl Into<String>) -> RecipeError {

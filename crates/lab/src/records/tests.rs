@@ -18,7 +18,7 @@ fn beginner(game: &str, board: &str) -> Model {
     let player = Player::of(&recipe).unwrap();
     Model {
         session: session(&player, recipe.learner.rule, 0.0).unwrap(),
-        player,
+        player: registry::AnyPlayer::Tuples(player),
         episodes: Some(0),
         path: PathBuf::new(),
     }

@@ -79,6 +79,7 @@ mod tests {
             threads: 1,
             stop: &|| false,
             seen: &|_| (),
+            learned: &|_| (),
         };
         session.learn(&lesson(0..5_000), &recipe.learner);
         let games = session.play(&lesson(0..5_000));

@@ -6,11 +6,11 @@ use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::{Direction, Game, Luck};
 use afterstate::ntuple::Plain;
 use afterstate::play::States;
-use afterstate::replay::{self, Curriculum, Notes, School, Study, TablePupil};
+use afterstate::replay::{self, Curriculum, Notes, Pupil, School, Study, TablePupil};
 use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
 
-use super::{Chooser, Lesson, Lived, Rig, Session, Worth, states_rig};
+use super::{Chooser, Lesson, Lived, Playing, Rig, Session, Worth, states_rig};
 use crate::LabError;
 use crate::disk::Part;
 use crate::recipe::{LearnerRecipe, Overwrite, Recipe, ReplayRecipe};
@@ -29,19 +29,41 @@ pub(crate) fn of_memory<G: Game>(
     initial: f32,
 ) -> Result<Box<dyn Session>, LabError> {
     let rig = states_rig::<G, Plain>(game, player, initial)?;
-    let school = School::new(game, curriculum(&recipe.replay), recipe.seed);
-    Ok(Box::new(Schooled {
-        rig,
+    Ok(schooled(game, rig, curriculum(&recipe.replay), recipe))
+}
+
+/// A head that is sent to school.
+pub(super) fn schooled<G: Game>(
+    game: G,
+    head: impl Head<G> + 'static,
+    curriculum: Curriculum,
+    recipe: &Recipe,
+) -> Box<dyn Session> {
+    let school = School::new(game, curriculum, recipe.seed);
+    Box::new(Schooled {
+        head,
         most_updates: recipe.replay.updates,
         day: Mutex::new(Day {
             school,
             waiting: Vec::new(),
             updates: 0,
         }),
-    }))
+    })
 }
 
-fn curriculum(recipe: &ReplayRecipe) -> Curriculum {
+/// A network that can be taught from memory.
+pub(super) trait Head<G: Game>: Playing {
+    /// Hands over the one who learns.
+    fn study(&self, study: &mut dyn FnMut(&mut dyn Pupil<G>));
+}
+
+impl<G: Game> Head<G> for Rig<G, States<Plain>> {
+    fn study(&self, study: &mut dyn FnMut(&mut dyn Pupil<G>)) {
+        study(&mut TablePupil::new(&self.network, self.ties(), 0.0));
+    }
+}
+
+pub(super) fn curriculum(recipe: &ReplayRecipe) -> Curriculum {
     Curriculum {
         games: recipe.games,
         memory: recipe.memory,
@@ -49,6 +71,8 @@ fn curriculum(recipe: &ReplayRecipe) -> Curriculum {
             Overwrite::Oldest => replay::Overwrite::Oldest,
             Overwrite::Random => replay::Overwrite::Random,
         },
+        steps: recipe.steps,
+        discount: 1.0,
         batches: recipe.batches,
         batch: recipe.batch,
         epsilon: recipe.epsilon,
@@ -56,8 +80,8 @@ fn curriculum(recipe: &ReplayRecipe) -> Curriculum {
     }
 }
 
-struct Schooled<G: Game> {
-    rig: Rig<G, States<Plain>>,
+struct Schooled<G: Game, H> {
+    head: H,
     /// When to end; 0 means never.
     most_updates: u64,
     day: Mutex<Day<G>>,
@@ -79,7 +103,7 @@ struct Kept {
     updates: u64,
 }
 
-impl<G: Game> Session for Schooled<G> {
+impl<G: Game, H: Head<G>> Session for Schooled<G, H> {
     fn learn(&self, lesson: &Lesson<'_>, recipe: &LearnerRecipe) -> Lived {
         let mut day = self.day.lock().unwrap_or_else(PoisonError::into_inner);
         let Day {
@@ -90,19 +114,24 @@ impl<G: Game> Session for Schooled<G> {
         let games = (lesson.numbers.end - lesson.numbers.start) as usize;
         let mut outcomes = std::mem::take(waiting);
         let mut study = Study::default();
-        let mut pupil = TablePupil::new(&self.rig.network, self.rig.ties(), 0.0);
         let is_done = |updates: u64| self.most_updates > 0 && updates >= self.most_updates;
-        while outcomes.len() < games && !is_done(*updates) && study.is_finite() && !(lesson.stop)()
-        {
-            let number = lesson.numbers.start + outcomes.len() as u64;
-            pupil.set_rate(recipe.rate.at(number));
-            let learned = school.iterate(&mut pupil, |outcome| {
-                (lesson.seen)(&outcome);
-                outcomes.push(outcome);
-            });
-            *updates += learned.updates;
-            study.merge(&learned);
-        }
+        self.head.study(&mut |pupil| {
+            while outcomes.len() < games
+                && !is_done(*updates)
+                && study.is_finite()
+                && !(lesson.stop)()
+            {
+                let number = lesson.numbers.start + outcomes.len() as u64;
+                pupil.set_rate(recipe.rate.at(number));
+                let learned = school.iterate(pupil, |outcome| {
+                    (lesson.seen)(&outcome);
+                    outcomes.push(outcome);
+                });
+                *updates += learned.updates;
+                (lesson.learned)(*updates);
+                study.merge(&learned);
+            }
+        });
         *waiting = outcomes.split_off(games.min(outcomes.len()));
         Lived {
             outcomes,
@@ -110,33 +139,35 @@ impl<G: Game> Session for Schooled<G> {
             study: Some(study),
         }
     }
+}
 
+impl<G: Game, H: Head<G>> Playing for Schooled<G, H> {
     fn play(&self, lesson: &Lesson<'_>) -> Vec<Outcome> {
-        self.rig.play(lesson)
+        self.head.play(lesson)
     }
 
     fn record(&self, lesson: &Lesson<'_>, sink: Sink<'_>) -> Vec<Outcome> {
-        self.rig.record(lesson, sink)
+        self.head.record(lesson, sink)
     }
 
     fn worths(&self, tiles: &[u8], luck: Luck) -> Option<(Vec<Worth>, Option<Direction>)> {
-        self.rig.worths(tiles, luck)
+        self.head.worths(tiles, luck)
     }
 
     fn chooser(&self) -> Chooser<'_> {
-        self.rig.chooser()
+        self.head.chooser()
     }
 
     fn faces(&self) -> Vec<u64> {
-        self.rig.faces()
+        self.head.faces()
     }
 
     fn bytes(&self) -> u64 {
-        self.rig.bytes()
+        self.head.bytes()
     }
 
     fn refresh(&self) {
-        self.rig.refresh();
+        self.head.refresh();
     }
 
     fn write(
@@ -157,11 +188,11 @@ impl<G: Game> Session for Schooled<G> {
             let text = serde_json::to_string(&kept).unwrap_or_default();
             metadata.insert(REPLAY.to_owned(), text);
         }
-        self.rig.write(&metadata, keep, part, threads)
+        self.head.write(&metadata, keep, part, threads)
     }
 
     fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
-        self.rig.read(saved, keep)?;
+        self.head.read(saved, keep)?;
         if keep == Keep::Everything {
             let text = saved.metadata().get(REPLAY).map_or("", String::as_str);
             let damaged = |found: String| NativeError::Metadata { key: REPLAY, found };

@@ -119,7 +119,7 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
     if found != expected {
         return Err(SolveError::OtherGame { found, expected }.into());
     }
-    if measure.images == Images::One && !model.player.tuples.symmetry() {
+    if measure.images == Images::One && !model.player.is_symmetric() {
         return Err(SolveError::NotAlike.into());
     }
     if about.discount != 1.0 {

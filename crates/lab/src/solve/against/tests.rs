@@ -53,11 +53,12 @@ fn trained(recipe: &Recipe, games: u64) -> Model {
             threads: 1,
             stop: &|| false,
             seen: &|_| (),
+            learned: &|_| (),
         },
         &recipe.learner,
     );
     Model {
-        player,
+        player: registry::AnyPlayer::Tuples(player),
         episodes: Some(games),
         path: Path::new("trained").to_owned(),
         session,
@@ -208,7 +209,7 @@ fn perfect(shape: Shape, folder: &Path) -> Model {
     let mut file = std::fs::File::create(&path).unwrap();
     native::write(
         &tables,
-        &metadata(&player, &recipe, 0),
+        &metadata(&registry::AnyPlayer::Tuples(player), &recipe, 0),
         Keep::Weights,
         &mut file,
     )

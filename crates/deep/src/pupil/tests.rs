@@ -1,0 +1,286 @@
+use super::*;
+use afterstate::game::{Grid, Luck, Shape, Twos};
+use afterstate::replay::{Curriculum, School};
+
+fn small() -> Architecture {
+    Architecture {
+        board: (2, 2),
+        tiles: 8,
+        convolutions: vec![(2, 1), (1, 2)],
+        filters: 32,
+        hidden: vec![32],
+        outputs: 4,
+    }
+}
+
+fn game() -> Grid {
+    Grid::new(Shape::new(2, 2).unwrap(), &Twos)
+}
+
+fn halves() -> Meaning {
+    Meaning {
+        scale: 2.0,
+        discount: 0.5,
+        ..Settings::default().meaning
+    }
+}
+
+/// Targets by hand, from what the networks say.
+#[test]
+fn targets_are_those_of_the_settings() {
+    let game = game();
+    let state = |tiles: [u8; 4]| game.state(&tiles, Luck::NONE).unwrap();
+    let transition = Transition {
+        state: state([1, 1, 0, 0]),
+        direction: Direction::Left,
+        reward: 4,
+        later: 0.0,
+        steps: 1,
+        // Only up and right change it.
+        next: state([0, 0, 1, 0]),
+        over: false,
+    };
+    let over = Transition {
+        over: true,
+        ..transition
+    };
+    for (mask, double) in [(true, false), (false, false), (true, true), (false, true)] {
+        let settings = Settings {
+            mask,
+            double,
+            meaning: halves(),
+            ..Settings::default()
+        };
+        let mut pupil = DeepPupil::new(&small(), settings, 3, 1).unwrap();
+        let other = Parameters::random(&small(), &mut game_rng(9, 9)).unwrap();
+        pupil.copy.load(&other);
+        let online = pupil
+            .player
+            .network
+            .outputs(&boards(&game, [transition.next].into_iter()));
+        let later = pupil
+            .copy
+            .outputs(&boards(&game, [transition.next].into_iter()));
+        let judged = if double { &online } else { &later };
+        // Left and down change nothing.
+        let counts: &[usize] = if mask { &[1, 2] } else { &[0, 1, 2, 3] };
+        let best = counts
+            .iter()
+            .copied()
+            .reduce(|a, b| if judged[b] > judged[a] { b } else { a });
+        let expected = 2.0 + 0.5 * later[best.unwrap()];
+        let found = pupil.targets(&game, &[&transition, &over]);
+        assert!((found[0] - expected).abs() < 1e-6, "{mask} {double}");
+        assert_eq!(found[1], 2.0);
+    }
+}
+
+/// The same with several moves, and with values of afterstates.
+#[test]
+fn targets_of_several_moves_and_of_afterstates() {
+    let game = game();
+    let state = |tiles: [u8; 4]| game.state(&tiles, Luck::NONE).unwrap();
+    let transition = Transition {
+        state: state([1, 1, 0, 0]),
+        direction: Direction::Left,
+        reward: 4,
+        // 8 a move later and 16 two moves later.
+        later: 8.0,
+        steps: 3,
+        // Up makes 2,1,0,0 for nothing, left 2,0,1,0 for nothing, right 0,2,0,1.
+        next: state([2, 0, 0, 1]),
+        over: false,
+    };
+    let over = Transition {
+        over: true,
+        ..transition
+    };
+    let settings = Settings {
+        meaning: halves(),
+        ..Settings::default()
+    };
+    let pupil = DeepPupil::new(&small(), settings, 3, 1).unwrap();
+    let best = pupil.rest_by_actions(&game, &[transition.next])[0];
+    let found = pupil.targets(&game, &[&transition, &over]);
+    assert!((found[0] - (12.0 / 2.0 + 0.125 * best)).abs() < 1e-6);
+    assert_eq!(found[1], 6.0);
+
+    let settings = Settings {
+        meaning: Meaning {
+            of: Of::Afterstates,
+            ..halves()
+        },
+        ..Settings::default()
+    };
+    let architecture = Architecture {
+        outputs: 1,
+        ..small()
+    };
+    let pupil = DeepPupil::new(&architecture, settings, 3, 1).unwrap();
+    let slides = game.slides(transition.next);
+    let value = |(_, after, reward): (Direction, <Grid as Game>::After, u32)| {
+        let value = pupil.copy.outputs(&boards(&game, [after].into_iter()))[0];
+        reward as f32 / 2.0 + 0.5 * value
+    };
+    let best = slides.legal().map(value).reduce(f32::max).unwrap();
+    let found = pupil.targets(&game, &[&transition, &over]);
+    assert!((found[0] - (8.0 / 2.0 / 0.5 + 0.25 * best)).abs() < 1e-5);
+    assert_eq!(found[1], 8.0);
+    // And it is the afterstate that learns.
+    let batch = [transition];
+    let (asked, chosen, _) = pupil.questions(&game, &batch, &mut game_rng(1, 1));
+    assert_eq!((asked, chosen), (vec![2, 0, 0, 0], vec![0]));
+}
+
+#[test]
+fn boards_are_turned_within_their_shape() {
+    let game = Grid::new(Shape::new(2, 3).unwrap(), &Twos);
+    let board = [1, 2, 3, 4, 5, 6];
+    let mut rng = game_rng(1, 1);
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..100 {
+        let mut turned = board;
+        turn(&game, &mut turned, &mut rng);
+        seen.insert(turned);
+    }
+    let images = [
+        board,
+        [3, 2, 1, 6, 5, 4],
+        [4, 5, 6, 1, 2, 3],
+        [6, 5, 4, 3, 2, 1],
+    ];
+    assert_eq!(seen, std::collections::HashSet::from(images));
+}
+
+#[test]
+fn the_target_network_follows() {
+    let game = game();
+    let curriculum = Curriculum {
+        games: 4,
+        memory: 100,
+        batches: 1,
+        batch: 4,
+        ..Curriculum::default()
+    };
+    for target in [Target::Copy(3), Target::Soft(0.5)] {
+        let settings = Settings {
+            target,
+            ..Settings::default()
+        };
+        let mut pupil = DeepPupil::new(&small(), settings, 1, 1).unwrap();
+        let mut school = School::new(game, curriculum, 1);
+        let mut before = Vec::new();
+        for iteration in 0..7 {
+            before.push(pupil.growth.parameters.clone());
+            let followed = pupil.growth.follower.clone();
+            school.iterate(&mut pupil, |_| ());
+            assert_ne!(pupil.growth.parameters, before[iteration]);
+            match target {
+                Target::Copy(_) => assert_eq!(pupil.growth.follower, before[iteration / 3 * 3]),
+                Target::Soft(share) => {
+                    let mut expected = followed;
+                    expected.approach(&pupil.growth.parameters, share);
+                    assert_eq!(pupil.growth.follower, expected);
+                }
+            }
+        }
+    }
+}
+
+type Values = std::collections::HashMap<<Grid as Game>::State, f64>;
+
+/// The expected score of a player from a state on, exactly.
+fn expected(
+    pupil: &DeepPupil,
+    game: &Grid,
+    state: <Grid as Game>::State,
+    known: &mut Values,
+) -> f64 {
+    if let Some(&value) = known.get(&state) {
+        return value;
+    }
+    let slides = game.slides(state);
+    let picked = pupil.player.choose(game, &[state])[0];
+    let slide = picked.and_then(|direction| slides.get(direction));
+    let mut value = 0.0;
+    if let Some((after, reward)) = slide {
+        value += f64::from(reward);
+        let mut nexts = Vec::new();
+        game.for_each_spawn(after, |next, _, p| nexts.push((next, p)));
+        for (next, p) in nexts {
+            value += p * expected(pupil, game, next, known);
+        }
+    }
+    known.insert(state, value);
+    value
+}
+
+/// 2x2 has an exact solution, and the player's own expectation is exact, too: no luck in these tests.
+#[test]
+fn a_small_board_is_learned_to_its_optimum_by_actions() {
+    learn_a_small_board(Settings::default().meaning.of, 4);
+}
+
+#[test]
+fn a_small_board_is_learned_to_its_optimum_by_afterstates() {
+    learn_a_small_board(Of::Afterstates, 1);
+}
+
+fn learn_a_small_board(of: Of, outputs: usize) {
+    const BEST: f64 = 66.964_149_457_10;
+    let game = game();
+    let architecture = Architecture { outputs, ..small() };
+    let settings = Settings {
+        meaning: Meaning {
+            of,
+            scale: 16.0,
+            discount: 1.0,
+        },
+        target: Target::Soft(0.02),
+        double: true,
+        ..Settings::default()
+    };
+    let mut pupil = DeepPupil::new(&architecture, settings, 1, 1).unwrap();
+    let curriculum = Curriculum {
+        games: 32,
+        memory: 20_000,
+        batches: 2,
+        batch: 64,
+        epsilon: 0.5,
+        epsilon_iterations: 6000,
+        ..Curriculum::default()
+    };
+    let mut school = School::new(game, curriculum, 1);
+    let score = |pupil: &DeepPupil| {
+        let (mut known, mut score) = (Values::new(), 0.0);
+        game.for_each_start(|state, p| score += p * expected(pupil, &game, state, &mut known));
+        score
+    };
+    let before = score(&pupil);
+    for iteration in 0..6000 {
+        // Smaller steps at the end.
+        pupil.growth.adam.rate = 2e-3 * 0.01_f32.powf(iteration as f32 / 6000.0);
+        assert!(school.iterate(&mut pupil, |_| ()).is_finite());
+    }
+    let after = score(&pupil);
+    assert!(before < 0.8 * BEST, "{before}");
+    assert!(after > 0.99 * BEST && after < BEST + 1e-9, "{after}");
+}
+
+/// A network that has become NaN says so in its loss.
+#[test]
+fn nan_is_seen() {
+    let mut pupil = DeepPupil::new(&small(), Settings::default(), 1, 1).unwrap();
+    pupil.growth.parameters.0[0].values.fill(f32::NAN);
+    assert!(!pupil.growth.parameters.are_finite());
+    pupil.player.network.load(&pupil.growth.parameters);
+    let curriculum = Curriculum {
+        games: 8,
+        memory: 100,
+        batches: 1,
+        batch: 8,
+        ..Curriculum::default()
+    };
+    let mut school = School::new(game(), curriculum, 1);
+    assert!(!school.iterate(&mut pupil, |_| ()).is_finite());
+}

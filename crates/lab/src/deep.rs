@@ -1,0 +1,131 @@
+//! What a deep player is, in words and numbers: known whether deep learning is built in or not.
+
+use afterstate::game::Shape;
+
+use crate::LabError;
+use crate::metadata::Fields;
+use crate::model::{from_word, word};
+use crate::recipe::{Illegal, Recipe, ValueOf, kernel_of, parse_board};
+use crate::registry::{self, rules};
+
+/// The key that only models of deep networks have.
+pub(crate) const CONVOLUTIONS: &str = "convolutions";
+
+/// Enough to make a deep network and to understand it, and all that a model file must remember.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeepPlayer {
+    /// The game, by one of the names of [`registry::games`].
+    pub game: String,
+    /// The board.
+    pub shape: Shape,
+    /// What the values are of: afterstates or actions.
+    pub value: ValueOf,
+    /// The kernels of the convolutions, rows and columns of each.
+    pub convolutions: Vec<(usize, usize)>,
+    /// The filters of each.
+    pub filters: usize,
+    /// The widths of the linear layers between them and the outputs.
+    pub hidden: Vec<usize>,
+    /// The outputs.
+    pub outputs: usize,
+    /// Points that an output of 1 stands for.
+    pub scale: f64,
+    /// What is earned a move later counts so much.
+    pub discount: f64,
+    /// Which slide is made when the best one is illegal.
+    pub illegal: Illegal,
+}
+
+impl DeepPlayer {
+    /// The player that a recipe trains.
+    ///
+    /// # Errors
+    /// When the game is unknown or the board is none.
+    pub fn of(recipe: &Recipe) -> Result<Self, LabError> {
+        let (rows, cols) = parse_board(&recipe.board)?;
+        let (network, deep) = (&recipe.network, &recipe.deep);
+        rules(&recipe.game)?;
+        let kernels = network.convolutions.iter().map(|kernel| kernel_of(kernel));
+        Ok(Self {
+            game: recipe.game.clone(),
+            shape: registry::shape(rows, cols)?,
+            value: recipe.learner.value,
+            convolutions: kernels.collect::<Result<_, _>>()?,
+            filters: network.filters,
+            hidden: network.hidden.clone(),
+            outputs: match recipe.learner.value {
+                ValueOf::Action => network.outputs,
+                ValueOf::Afterstate | ValueOf::State => 1,
+            },
+            scale: deep.reward_scale,
+            discount: deep.discount,
+            illegal: deep.illegal,
+        })
+    }
+
+    /// What tells it from others in a model's metadata.
+    pub(crate) fn metadata(&self) -> Vec<(&'static str, String)> {
+        let kernels = self.convolutions.iter();
+        let kernels: Vec<String> = kernels.map(|(r, c)| format!("{r}x{c}")).collect();
+        let hidden: Vec<String> = self.hidden.iter().map(usize::to_string).collect();
+        vec![
+            ("game", self.game.clone()),
+            ("board", self.shape.to_string()),
+            ("value", word(&self.value)),
+            (CONVOLUTIONS, kernels.join(" ")),
+            ("filters", self.filters.to_string()),
+            ("hidden", hidden.join(" ")),
+            ("outputs", self.outputs.to_string()),
+            ("scale", self.scale.to_string()),
+            ("discount", self.discount.to_string()),
+            ("illegal", word(&self.illegal)),
+        ]
+    }
+
+    /// The player that a model's metadata tells of.
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, LabError> {
+        let game = fields.get("game", "the name of a game", |text| Some(text.to_owned()))?;
+        rules(&game)?;
+        let (rows, cols) =
+            fields.get("board", "a size such as 4x4", |text| parse_board(text).ok())?;
+        let few = |limit: usize| move |number: &usize| (1..=limit).contains(number);
+        let parse = |text: &str, limit| text.parse().ok().filter(few(limit));
+        let positive = |text: &str| {
+            let number = text.parse::<f64>().ok();
+            number.filter(|number| number.is_finite() && *number > 0.0)
+        };
+        let value = fields.get("value", "action or afterstate", |text| {
+            from_word::<ValueOf>(text).filter(|value| *value != ValueOf::State)
+        })?;
+        let outputs = match value {
+            ValueOf::Action => "3 or 4",
+            ValueOf::Afterstate | ValueOf::State => "1",
+        };
+        Ok(Self {
+            game,
+            shape: registry::shape(rows, cols)?,
+            value,
+            convolutions: fields.get(CONVOLUTIONS, "up to 16 kernels such as 2x1", |text| {
+                let kernels = text.split_whitespace().map(|kernel| kernel_of(kernel).ok());
+                let kernels: Vec<_> = kernels.collect::<Option<_>>()?;
+                (kernels.len() <= 16).then_some(kernels)
+            })?,
+            filters: fields.get("filters", "1 to 1024", |text| parse(text, 1024))?,
+            hidden: fields.get("hidden", "up to 16 widths of 1 to 4096", |text| {
+                let widths = text.split_whitespace().map(|width| parse(width, 4096));
+                let widths: Vec<_> = widths.collect::<Option<_>>()?;
+                (widths.len() <= 16).then_some(widths)
+            })?,
+            outputs: fields.get("outputs", outputs, |text| {
+                let fits = |number: &usize| match value {
+                    ValueOf::Action => (3..=4).contains(number),
+                    ValueOf::Afterstate | ValueOf::State => *number == 1,
+                };
+                text.parse().ok().filter(fits)
+            })?,
+            scale: fields.get("scale", "a number above 0", positive)?,
+            discount: fields.get("discount", "a number above 0", positive)?,
+            illegal: fields.get("illegal", "value or number", from_word::<Illegal>)?,
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! Sessions of deep networks, where deep learning is built in.
+
+#[cfg(feature = "deep")]
+mod rig;
+
+#[cfg(feature = "deep")]
+pub(crate) use rig::{playing, training};
+
+#[cfg(not(feature = "deep"))]
+pub(crate) use missing::{playing, training};
+
+#[cfg(not(feature = "deep"))]
+mod missing {
+    use super::super::{Playing, Session};
+    use crate::LabError;
+    use crate::deep::DeepPlayer;
+    use crate::recipe::Recipe;
+
+    /// What would make a deep network that learns.
+    pub(crate) fn training(_: &DeepPlayer, recipe: &Recipe) -> Result<Box<dyn Session>, LabError> {
+        Err(LabError::NoDeep(format!("train {}", recipe.name)))
+    }
+
+    /// What would make one to be filled from a model.
+    pub(crate) fn playing(_: &DeepPlayer) -> Result<Box<dyn Playing>, LabError> {
+        Err(LabError::NoDeep("...".to_owned()))
+    }
+}

@@ -1,0 +1,381 @@
+//! A deep network with its game.
+//!
+//! A model has the network as PyTorch would name and shape it. A checkpoint has that, and by the same names behind `follower.`, `first.` and
+//! `second.` the target network and the two means of Adam; its metadata `deep` has what is left.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use afterstate::format::native::{self, Array, Keep, Metadata, NativeError};
+use afterstate::game::{Direction, Game, Luck};
+use afterstate::play::{Learner, Watch, play_together};
+use afterstate::random::game_rng;
+use afterstate::replay::{Curriculum, Pupil};
+use afterstate::tally::Outcome;
+use afterstate_deep::{
+    Architecture, ArchitectureError, Decay, DeepPupil, Fallback, Growth, Meaning, Of, Parameter,
+    Parameters, Place, Player, Settings, Target,
+};
+use serde::{Deserialize, Serialize};
+
+use super::super::school::{Head, curriculum, schooled};
+use super::super::{
+    Chooser, EVALUATION, Lesson, ORDER, Playing, Session, Worth, available_memory, faces,
+};
+use crate::LabError;
+use crate::deep::DeepPlayer;
+use crate::disk::Part;
+use crate::recipe::{DropoutPlace, Follow, Illegal, Optimiser, Recipe, ValueOf};
+use crate::recorder::{Recorder, Sink};
+use crate::registry::{OnBoard, on_board, rules};
+use crate::share::{share_out, threads};
+use crate::tables::Saved;
+
+/// The metadata key under which a checkpoint keeps [`Kept`].
+const DEEP: &str = "deep";
+/// Copies of a network that learning needs: itself, the target network, two means, gradients, and what is being computed.
+const COPIES: u64 = 8;
+/// Games that one thread plays side by side in an evaluation.
+const TOGETHER: usize = 64;
+
+/// A new deep network that learns as a recipe says.
+pub(crate) fn training(player: &DeepPlayer, recipe: &Recipe) -> Result<Box<dyn Session>, LabError> {
+    let (learner, deep) = (&recipe.learner, &recipe.deep);
+    let settings = Settings {
+        mask: deep.mask,
+        rate: learner.rate.at(0),
+        decay: match deep.optimiser {
+            Optimiser::Adam => Decay::None,
+            Optimiser::Adamw => Decay::Weights(deep.weight_decay as f32),
+        },
+        target: match deep.follow {
+            Follow::Copy => Target::Copy(deep.follow_iterations),
+            Follow::Soft => Target::Soft(deep.tau as f32),
+        },
+        double: deep.double,
+        dropout: (
+            deep.dropout as f32,
+            match deep.dropout_place {
+                DropoutPlace::Convolutions => Place::Convolutions,
+                DropoutPlace::Hidden => Place::Hidden,
+            },
+        ),
+        turn: deep.turn,
+        meaning: meaning(player),
+    };
+    let pupil = pupil(player, settings, recipe.seed, threads(recipe.threads))?;
+    let curriculum = Curriculum {
+        discount: player.discount as f32,
+        ..curriculum(&recipe.replay)
+    };
+    let task = Train {
+        pupil,
+        curriculum,
+        recipe,
+    };
+    on_board(&player.game, player.shape, task)
+}
+
+/// A deep network to be filled from a model.
+pub(crate) fn playing(player: &DeepPlayer) -> Result<Box<dyn Playing>, LabError> {
+    let settings = Settings {
+        meaning: meaning(player),
+        ..Settings::default()
+    };
+    let pupil = pupil(player, settings, 0, 1)?;
+    on_board(&player.game, player.shape, Play { pupil })
+}
+
+struct Train<'r> {
+    pupil: DeepPupil,
+    curriculum: Curriculum,
+    recipe: &'r Recipe,
+}
+
+impl OnBoard for Train<'_> {
+    type Output = Box<dyn Session>;
+
+    fn on<G: Game>(self, game: G) -> Self::Output {
+        let rig = DeepRig::new(game, self.pupil);
+        schooled(game, rig, self.curriculum, self.recipe)
+    }
+}
+
+struct Play {
+    pupil: DeepPupil,
+}
+
+impl OnBoard for Play {
+    type Output = Box<dyn Playing>;
+
+    fn on<G: Game>(self, game: G) -> Self::Output {
+        Box::new(DeepRig::new(game, self.pupil))
+    }
+}
+
+fn meaning(player: &DeepPlayer) -> Meaning {
+    Meaning {
+        of: match player.value {
+            ValueOf::Action => Of::Actions(match player.illegal {
+                Illegal::Value => Fallback::Value,
+                Illegal::Number => Fallback::Number,
+            }),
+            ValueOf::Afterstate | ValueOf::State => Of::Afterstates,
+        },
+        scale: player.scale as f32,
+        discount: player.discount as f32,
+    }
+}
+
+fn pupil(
+    player: &DeepPlayer,
+    settings: Settings,
+    seed: u64,
+    threads: usize,
+) -> Result<DeepPupil, LabError> {
+    let architecture = Architecture {
+        board: (player.shape.rows(), player.shape.cols()),
+        tiles: 1 << rules(&player.game)?.tile_bits(player.shape),
+        convolutions: player.convolutions.clone(),
+        filters: player.filters,
+        hidden: player.hidden.clone(),
+        outputs: player.outputs,
+    };
+    let wrong = |error: ArchitectureError| LabError::Layers(error.to_string());
+    let needed = 4 * COPIES * architecture.count().map_err(wrong)? as u64;
+    let available = available_memory();
+    if needed > available {
+        return Err(LabError::Memory { needed, available });
+    }
+    DeepPupil::new(&architecture, settings, seed, threads).map_err(wrong)
+}
+
+struct DeepRig<G> {
+    game: G,
+    pupil: Mutex<DeepPupil>,
+}
+
+/// What a checkpoint keeps beside its arrays.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    steps: u64,
+    iterations: u64,
+}
+
+impl<G: Game> DeepRig<G> {
+    fn new(game: G, pupil: DeepPupil) -> Self {
+        Self {
+            game,
+            pupil: Mutex::new(pupil),
+        }
+    }
+
+    fn pupil(&self) -> MutexGuard<'_, DeepPupil> {
+        self.pupil.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its network as it is now, for one thread.
+    fn player(&self) -> Player {
+        self.pupil().player().clone().with_threads(1)
+    }
+
+    /// Plays the games of an evaluation, each with someone who watches it.
+    fn play_with<L: Learner<G>>(
+        &self,
+        lesson: &Lesson<'_>,
+        watch: impl Fn(u64) -> L + Sync,
+    ) -> Vec<Outcome> {
+        let player = self.player();
+        share_out(
+            lesson.threads,
+            lesson.numbers.clone(),
+            lesson.stop,
+            |next| {
+                let mut played = Vec::new();
+                play_together(
+                    &self.game,
+                    TOGETHER,
+                    |states| player.choose(&self.game, states),
+                    || {
+                        let number = next()?;
+                        let luck = game_rng(lesson.seed ^ EVALUATION, number);
+                        Some((number, luck, watch(number)))
+                    },
+                    |number, outcome| {
+                        (lesson.seen)(&outcome);
+                        played.push((number, outcome));
+                    },
+                );
+                played
+            },
+        )
+    }
+}
+
+impl<G: Game> Head<G> for DeepRig<G> {
+    fn study(&self, study: &mut dyn FnMut(&mut dyn Pupil<G>)) {
+        study(&mut *self.pupil());
+    }
+}
+
+impl<G: Game> Playing for DeepRig<G> {
+    fn play(&self, lesson: &Lesson<'_>) -> Vec<Outcome> {
+        self.play_with(lesson, |_| Watch)
+    }
+
+    fn record(&self, lesson: &Lesson<'_>, sink: Sink<'_>) -> Vec<Outcome> {
+        self.play_with(lesson, |number| {
+            let order = game_rng(lesson.seed ^ ORDER, number);
+            Recorder::new(self.game, sink, order)
+        })
+    }
+
+    fn worths(&self, tiles: &[u8], luck: Luck) -> Option<(Vec<Worth>, Option<Direction>)> {
+        let state = self.game.state(tiles, luck)?;
+        let player = self.player();
+        let worth = |worth: afterstate_deep::Worth| Worth {
+            direction: worth.direction,
+            reward: worth.reward,
+            value: worth.total - worth.reward as f32,
+        };
+        let worths = player.worths(&self.game, &[state]).concat();
+        let chosen = player.choose(&self.game, &[state]);
+        Some((worths.into_iter().map(worth).collect(), chosen[0]))
+    }
+
+    fn chooser(&self) -> Chooser<'_> {
+        let player = self.player();
+        Box::new(move |tiles, luck| {
+            let state = self.game.state(tiles, luck)?;
+            let chosen = player.choose(&self.game, &[state]);
+            Some(chosen.into_iter().flatten().collect())
+        })
+    }
+
+    fn faces(&self) -> Vec<u64> {
+        faces(&self.game)
+    }
+
+    fn bytes(&self) -> u64 {
+        4 * self.pupil().growth().parameters.count() as u64
+    }
+
+    fn refresh(&self) {}
+
+    fn write(
+        &self,
+        metadata: &Metadata,
+        keep: Keep,
+        part: &Part,
+        _: usize,
+    ) -> Result<(), NativeError> {
+        // A draft, written while a lesson goes on, would save no time here.
+        let Ok(pupil) = self.pupil.try_lock() else {
+            return Ok(());
+        };
+        let architecture = pupil.player().architecture();
+        let growth = pupil.growth();
+        let mut arrays = growth.parameters.to_torch(architecture);
+        let mut metadata = metadata.clone();
+        if keep == Keep::Everything {
+            let Growth { adam, .. } = growth;
+            let parts = [
+                (FOLLOWER, growth.follower.clone()),
+                (FIRST, like(&growth.parameters, &adam.first)),
+                (SECOND, like(&growth.parameters, &adam.second)),
+            ];
+            for (prefix, numbers) in parts {
+                arrays.extend(
+                    numbers
+                        .to_torch(architecture)
+                        .into_iter()
+                        .map(|array| Array {
+                            name: format!("{prefix}{}", array.name),
+                            ..array
+                        }),
+                );
+            }
+            let kept = Kept {
+                steps: adam.steps,
+                iterations: growth.iterations,
+            };
+            let text = serde_json::to_string(&kept).unwrap_or_default();
+            metadata.insert(DEEP.to_owned(), text);
+        }
+        let file = native::file_of(&arrays, &metadata)?;
+        Ok(part.begin(&file, file.len() as u64)?)
+    }
+
+    fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
+        let mut pupil = self.pupil();
+        let architecture = pupil.player().architecture().clone();
+        let read = |prefix: &str| {
+            Parameters::from_torch(&architecture, |name, count| {
+                let numbers = saved.numbers(&format!("{prefix}{name}"), count);
+                numbers.map_err(Unread::File)
+            })
+        };
+        let read = |prefix| read(prefix).map_err(NativeError::from);
+        let mut growth = pupil.growth().clone();
+        growth.parameters = read("")?;
+        growth.follower = growth.parameters.clone();
+        if keep == Keep::Everything {
+            let text = saved.metadata().get(DEEP).map_or("", String::as_str);
+            let kept: Kept = serde_json::from_str(text).map_err(|error| NativeError::Metadata {
+                key: DEEP,
+                found: error.to_string(),
+            })?;
+            growth.follower = read(FOLLOWER)?;
+            growth.adam.first = values(read(FIRST)?);
+            growth.adam.second = values(read(SECOND)?);
+            growth.adam.steps = kept.steps;
+            growth.iterations = kept.iterations;
+        }
+        pupil.go_on(growth);
+        Ok(())
+    }
+}
+
+const FOLLOWER: &str = "follower.";
+const FIRST: &str = "first.";
+const SECOND: &str = "second.";
+
+/// Numbers that have the shapes of these.
+fn like(parameters: &Parameters, numbers: &[Vec<f32>]) -> Parameters {
+    let shaped = parameters
+        .0
+        .iter()
+        .zip(numbers)
+        .map(|(one, values)| Parameter {
+            values: values.clone(),
+            ..one.clone()
+        });
+    Parameters(shaped.collect())
+}
+
+fn values(parameters: Parameters) -> Vec<Vec<f32>> {
+    parameters.0.into_iter().map(|one| one.values).collect()
+}
+
+/// Why a network could not be read.
+enum Unread {
+    File(NativeError),
+    Architecture(ArchitectureError),
+}
+
+impl From<ArchitectureError> for Unread {
+    fn from(error: ArchitectureError) -> Self {
+        Self::Architecture(error)
+    }
+}
+
+impl From<Unread> for NativeError {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::File(error) => error,
+            Unread::Architecture(error) => Self::Metadata {
+                key: crate::deep::CONVOLUTIONS,
+                found: error.to_string(),
+            },
+        }
+    }
+}
