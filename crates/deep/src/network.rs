@@ -145,7 +145,7 @@ impl Network {
         keep_freed_memory();
         let mut network = Self {
             architecture: architecture.clone(),
-            device: Device::flex(),
+            device: device(),
             tensors: Vec::new(),
             threads: 1,
         };
@@ -285,6 +285,14 @@ impl Network {
         }
         linear(leave_out(x, Place::Hidden))
     }
+}
+
+/// Where everything is computed: the graphics card with the feature `gpu`, the processor without.
+fn device() -> Device {
+    #[cfg(feature = "gpu")]
+    return Device::wgpu(burn_tensor::DeviceKind::DefaultDevice);
+    #[cfg(not(feature = "gpu"))]
+    Device::flex()
 }
 
 fn matrix(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
