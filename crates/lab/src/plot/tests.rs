@@ -462,6 +462,8 @@ fn what_was_learned_from_memory_is_drawn() {
         games: 100 * n,
         loss: 10.0 / n as f64,
         value: n as f64 - 3.0,
+        updates: 500 * n,
+        average: 9.0 * n as f64,
     };
     curves[1].studies = (1..=700).map(study).collect();
     for scene in [
@@ -483,6 +485,8 @@ fn what_was_learned_from_memory_is_drawn() {
         games: 7,
         loss: 0.0,
         value: -2.0,
+        updates: 0,
+        average: 0.0,
     }];
     assert_eq!(super::draw(&curves, "t", folder.path()).unwrap().len(), 12);
 }
