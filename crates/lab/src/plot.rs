@@ -101,7 +101,9 @@ pub struct Lane {
 /// The colours of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tint {
-    /// Neither of the others.
+    /// The first lane, which the others are compared with.
+    First,
+    /// Neither better nor worse.
     Plain,
     /// Better than the first lane.
     Better,

@@ -30,7 +30,7 @@ pub use check::parse_board;
 pub use error::RecipeError;
 pub(crate) use error::shorten;
 use keys::Override;
-pub(crate) use keys::{Difference, difference};
+pub(crate) use keys::{Difference, difference, nearest};
 
 /// The largest recipe that is read: a thousand times what one needs, and little enough that a
 /// model given by mistake is refused at once.

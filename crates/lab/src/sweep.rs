@@ -284,12 +284,7 @@ impl Task {
         trainer.train(&ear)
     }
 
-    fn evaluate(
-        &self,
-        model: &Model,
-        games: u64,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Evaluation {
+    fn evaluate(&self, model: &Model, games: u64, stop: &(dyn Fn() -> bool + Sync)) -> Evaluation {
         evaluate(
             model,
             &Plan {

@@ -110,7 +110,11 @@ fn told(summary: &Summary, out: &Path, pictures: &[PathBuf]) -> String {
         })
     });
     let broken: String = broken.collect();
-    let broken = if broken.is_empty() { broken } else { format!("\n{broken}") };
+    let broken = if broken.is_empty() {
+        broken
+    } else {
+        format!("\n{broken}")
+    };
     format!(
         "{}{broken}\nThe table is in {out}/summary.md and {out}/summary.csv, {} pictures are in {out}/plots.\n",
         summary.text(),

@@ -13,12 +13,12 @@ mod together;
 
 use afterstate::tally::Tally;
 
-use super::{Curve, Lane};
 use super::chart::{self, Frame, PLAIN, Upright};
 use super::letters::Letters;
 use super::merge::{Run, games_per_point};
 use super::scale::{Scale, Unit, step};
 use super::scene::{Anchor, Colour, Scene};
+use super::{Curve, Lane};
 
 /// Colours of runs: Okabe and Ito's, which people of any colour vision can tell apart.
 const RUNS: [Colour; 7] = [

@@ -63,7 +63,7 @@ impl Scale {
         }
         let least = least.max(0.0);
         // Equal values still need some room.
-        let most = most.max(least + 0.02 * least.max(1.0));
+        let most = most.max(least + 1e-3 * least.max(1.0));
         let step = step(most - least, steps);
         Self::Between {
             min: (least / step + ROUNDING).floor() * step,

@@ -192,7 +192,7 @@ fn resolve(name: &str, keys: &[String]) -> Option<String> {
 }
 
 /// Of some names, the one most like `name`; a key in the wrong table counts as nearly right.
-pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     // Comparing takes the product of the lengths, and a hostile key can have a megabyte.
     let name: String = name.chars().take(80).collect();
     let likeness = |known: &str| {

@@ -6,10 +6,11 @@ use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
+use toml::{Table, Value};
 
 use super::{Sweep, SweepError, Variant};
 use crate::LabError;
-use crate::recipe::{MAX_BYTES, Recipe, RecipeError, check_name, is_path, shorten};
+use crate::recipe::{MAX_BYTES, Recipe, RecipeError, check_name, is_path, nearest, shorten};
 use crate::registry::Player;
 
 /// The most variants, and the most seeds.
@@ -38,6 +39,11 @@ struct Written {
     variant: Vec<WrittenVariant>,
 }
 
+/// The fields of a [`Written`].
+const KEYS: [&str; 7] = [
+    "name", "purpose", "recipe", "set", "seeds", "games", "variant",
+];
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenVariant {
@@ -47,12 +53,14 @@ struct WrittenVariant {
     set: Vec<String>,
 }
 
+/// The fields of a [`WrittenVariant`].
+const VARIANT_KEYS: [&str; 3] = ["name", "recipe", "set"];
+
 /// Reads and checks a file.
 pub(super) fn load(path: &Path) -> Result<Sweep, LabError> {
     let text = read(path)?;
     let origin = path.to_string_lossy();
-    let written: Written = toml::from_str(&text)
-        .map_err(|error| SweepError::Text(RecipeError::syntax(&text, &origin, &error)))?;
+    let written = parse(&text, &origin).map_err(SweepError::Text)?;
     check_name(&written.name).map_err(SweepError::Text)?;
     let check = Check { origin: &origin };
     check.seeds(&written.seeds)?;
@@ -64,21 +72,25 @@ pub(super) fn load(path: &Path) -> Result<Sweep, LabError> {
         return Err(check.bad("variant", found, format!("up to {MOST_RUNS}")));
     }
     let home = path.parent().unwrap_or(Path::new(""));
-    let variants = written.variant.iter().zip(folders).map(|(variant, folder)| {
-        let set = [&written.set[..], &variant.set].concat();
-        check.no_seed(&set)?;
-        let recipe = variant.recipe.as_ref().unwrap_or(&written.recipe);
-        let recipe = recipe_of(home, recipe, &set).map_err(|source| SweepError::Variant {
-            variant: shorten(&variant.name),
-            source: Box::new(source),
-        })?;
-        let name = variant.name.clone();
-        Ok(Variant {
-            name,
-            folder,
-            recipe,
-        })
-    });
+    let variants = written
+        .variant
+        .iter()
+        .zip(folders)
+        .map(|(variant, folder)| {
+            let set = [&written.set[..], &variant.set].concat();
+            check.no_seed(&set)?;
+            let recipe = variant.recipe.as_ref().unwrap_or(&written.recipe);
+            let recipe = recipe_of(home, recipe, &set).map_err(|source| SweepError::Variant {
+                variant: shorten(&variant.name),
+                source: Box::new(source),
+            })?;
+            let name = variant.name.clone();
+            Ok(Variant {
+                name,
+                folder,
+                recipe,
+            })
+        });
     let variants = variants.collect::<Result<Vec<_>, LabError>>()?;
     same_game(&variants)?;
     Ok(Sweep {
@@ -88,6 +100,31 @@ pub(super) fn load(path: &Path) -> Result<Sweep, LabError> {
         games: written.games,
         variants,
     })
+}
+
+/// Text into keys of the right types.
+fn parse(text: &str, origin: &str) -> Result<Written, RecipeError> {
+    let syntax = |error| RecipeError::syntax(text, origin, &error);
+    // Asked first, since TOML itself knows no nearest key.
+    let table: Table = toml::from_str(text).map_err(syntax)?;
+    check_known(&table, &KEYS, "", origin)?;
+    let variants = table.get("variant").and_then(Value::as_array);
+    for variant in variants.into_iter().flatten().filter_map(Value::as_table) {
+        check_known(variant, &VARIANT_KEYS, "variant.", origin)?;
+    }
+    toml::from_str(text).map_err(syntax)
+}
+
+/// Refuses keys that no sweep has.
+fn check_known(table: &Table, keys: &[&str], at: &str, origin: &str) -> Result<(), RecipeError> {
+    match table.keys().find(|key| !keys.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => Err(RecipeError::UnknownKey {
+            key: format!("{at}{}", shorten(key)),
+            origin: origin.to_owned(),
+            nearest: format!("{at}{}", nearest(key, keys.iter().copied())),
+        }),
+    }
 }
 
 /// The text of the file, unless it is too large to be a sweep.
@@ -204,7 +241,13 @@ impl Check<'_> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_.+".contains(c);
         let mapped: String = name
             .chars()
-            .map(|c| if plain(c) { c.to_ascii_lowercase() } else { ' ' })
+            .map(|c| {
+                if plain(c) {
+                    c.to_ascii_lowercase()
+                } else {
+                    ' '
+                }
+            })
             .collect();
         let folder = mapped.split_whitespace().collect::<Vec<_>>().join("-");
         let folder = folder.trim_matches(['-', '.']).to_owned();

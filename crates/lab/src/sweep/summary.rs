@@ -338,7 +338,10 @@ impl Summary {
     }
 
     fn draw(&self, folder: &Path) -> Result<Vec<PathBuf>, LabError> {
-        let about = format!("{}: dots are seeds", self.figure.words(self.games));
+        let about = format!(
+            "{}: seeds, their mean and its 95% interval",
+            self.figure.words(self.games)
+        );
         let title = format!("{}: {}", self.name, self.game);
         let lanes: Vec<Lane> = self.variants.iter().map(|row| self.lane(row)).collect();
         let mut files = plot::draw_lanes(&lanes, &title, &about, folder, "sweep")?;
@@ -349,19 +352,26 @@ impl Summary {
     }
 
     fn lane(&self, row: &Row) -> Lane {
-        let verdict = row.verdict.map_or("", Verdict::words);
-        let none = if row.scores.is_empty() { "broke" } else { "" };
+        let broke = match (row.scores.len(), row.broken.len()) {
+            (_, 0) => None,
+            (0, _) => Some("broke".to_owned()),
+            (_, some) => Some(format!("{some} broke")),
+        };
+        let verdict = row.verdict.map(|verdict| verdict.words().to_owned());
+        let remark: Vec<String> = verdict.into_iter().chain(broke).collect();
+        let value = row.mean.map(|mean| table::digits(mean, self.decimals()));
         Lane {
             label: row.name.clone(),
             dots: row.scores.iter().map(|score| score.score).collect(),
             mean: row.mean,
             interval: row.mean_ci95,
-            value: row.mean.map_or(none.to_owned(), |mean| table::digits(mean, self.decimals())),
-            remark: verdict.to_owned(),
+            value: value.unwrap_or_default(),
+            remark: remark.join(", "),
             tint: match row.verdict {
                 Some(Verdict::Better) => Tint::Better,
                 Some(Verdict::Worse) => Tint::Worse,
-                _ => Tint::Plain,
+                Some(Verdict::NotShown) => Tint::Plain,
+                None => Tint::First,
             },
         }
     }

@@ -23,16 +23,22 @@ pub(super) fn of(summary: &Summary) -> Table {
         (true, "mean (95%)", &|row| {
             with_interval(row.mean, row.mean_ci95, |x| digits(x, decimals))
         }),
-        (any(|row| row.difference.is_some()), "difference (95%)", &|row| {
-            let interval = row.difference_ci95;
-            with_interval(row.difference, interval, |x| signed(x, decimals))
-        }),
+        (
+            any(|row| row.difference.is_some()),
+            "difference (95%)",
+            &|row| {
+                let interval = row.difference_ci95;
+                with_interval(row.difference, interval, |x| signed(x, decimals))
+            },
+        ),
         (any(|row| row.verdict.is_some()), "verdict", &|row| {
             row.verdict.map_or(NONE, Verdict::words).to_owned()
         }),
-        (any(|row| row.average.is_some()), "R4's average (95%)", &|row| {
-            with_interval(row.average, row.average_ci95, |x| digits(x, decimals))
-        }),
+        (
+            any(|row| row.average.is_some()),
+            "R4's average (95%)",
+            &|row| with_interval(row.average, row.average_ci95, |x| digits(x, decimals)),
+        ),
         (
             unit.is_some(),
             unit.map_or("", |row| row.speed_unit),

@@ -29,37 +29,15 @@ const FIRST: Stroke = Stroke {
 };
 
 pub(super) fn lanes(lanes: &[Lane], text: &Text) -> Scene {
-    let height = ROW * lanes.len() as f32;
-    let mut scene = Scene::new(WIDTH, HEADING + height + BELOW);
+    let columns = Columns::new(lanes, text);
+    let frame = &columns.frame;
+    let mut scene = Scene::new(WIDTH, frame.bottom + BELOW);
     chart::heading(&mut scene, text.letters, text.title, &text.about);
-    let widest = |of: fn(&Lane) -> &String, face: Type| {
-        let widths = lanes.iter().map(|lane| text.letters.room(of(lane), face));
-        widths.fold(0.0, f32::max)
-    };
-    let names = widest(|lane| &lane.label, PLAIN).min(NAMES);
-    let values = widest(|lane| &lane.value, STRONG);
-    let remarks = widest(|lane| &lane.remark, PLAIN);
-    // Where nobody has a remark, there is no column for it.
-    let remarks = if remarks > 0.0 { remarks + GAP } else { 0.0 };
-    let frame = Frame {
-        left: RIM + names + GAP,
-        right: WIDTH - RIM - remarks - values - GAP,
-        top: HEADING,
-        bottom: HEADING + height,
-        x: Scale::spanning(lanes.iter().flat_map(numbers), STEPS),
-        // Rows are counted from below.
-        y: Upright {
-            scale: Scale::Linear {
-                max: lanes.len() as f64,
-            },
-            unit: Unit::Games,
-            steps: 1,
-        },
-    };
     for row in (1..lanes.len()).step_by(2) {
-        let (top, left, right) = (HEADING + ROW * row as f32, 0.0, WIDTH);
-        let corners = [(left, top), (right, top), (right, top + ROW), (left, top + ROW)];
-        scene.area(corners.to_vec(), SHADE);
+        let top = HEADING + ROW * row as f32;
+        let (upper, lower) = ([(0.0, top), (WIDTH, top)], [WIDTH, 0.0]);
+        let lower = lower.map(|across| (across, top + ROW));
+        scene.area([upper, lower].concat(), SHADE);
     }
     frame.columns(&mut scene, Unit::Points, true);
     if let Some(mean) = lanes.first().and_then(|lane| lane.mean) {
@@ -68,21 +46,71 @@ pub(super) fn lanes(lanes: &[Lane], text: &Text) -> Scene {
     }
     for (row, lane) in lanes.iter().enumerate() {
         let (_, middle) = frame.at(0.0, (lanes.len() - row) as f64 - 0.5);
-        let baseline = middle + PLAIN.size * MIDDLE;
-        let name = text.letters.fit(&lane.label, PLAIN, names);
-        scene.text((RIM, baseline), &name, Anchor::Start, PLAIN);
-        let value = frame.right + GAP + values;
-        scene.text((value, baseline), &lane.value, Anchor::End, STRONG);
+        columns.write(&mut scene, text, lane, middle + PLAIN.size * MIDDLE);
+        draw(&mut scene, frame, lane, middle);
+    }
+    scene
+}
+
+/// Names, the frame, values and remarks, beside each other.
+struct Columns {
+    names: f32,
+    frame: Frame,
+    values: f32,
+}
+
+impl Columns {
+    fn new(lanes: &[Lane], text: &Text) -> Self {
+        let widest = |of: fn(&Lane) -> &String, face: Type| {
+            let widths = lanes.iter().map(|lane| text.letters.room(of(lane), face));
+            widths.fold(0.0, f32::max)
+        };
+        let names = widest(|lane| &lane.label, PLAIN).min(NAMES);
+        let values = widest(|lane| &lane.value, STRONG);
+        let remarks = widest(|lane| &lane.remark, PLAIN);
+        // Where nobody has a remark, there is no column for it.
+        let remarks = if remarks > 0.0 { remarks + GAP } else { 0.0 };
+        let frame = Frame {
+            left: RIM + names + GAP,
+            right: WIDTH - RIM - remarks - values - GAP,
+            top: HEADING,
+            bottom: HEADING + ROW * lanes.len() as f32,
+            x: Scale::spanning(lanes.iter().flat_map(numbers), STEPS),
+            // Rows are counted from below.
+            y: Upright {
+                scale: Scale::Linear {
+                    max: lanes.len() as f64,
+                },
+                unit: Unit::Games,
+                steps: 1,
+            },
+        };
+        Self {
+            names,
+            frame,
+            values,
+        }
+    }
+
+    /// The texts of a lane.
+    fn write(&self, scene: &mut Scene, text: &Text, lane: &Lane, baseline: f32) {
+        let name = text.letters.fit(&lane.label, PLAIN, self.names);
+        let value = self.frame.right + GAP + self.values;
         let remark = Type {
             colour: colour(lane),
             ..PLAIN
         };
-        if !lane.remark.is_empty() {
-            scene.text((value + GAP, baseline), &lane.remark, Anchor::Start, remark);
+        let texts = [
+            (RIM, &name, Anchor::Start, PLAIN),
+            (value, &lane.value, Anchor::End, STRONG),
+            (value + GAP, &lane.remark, Anchor::Start, remark),
+        ];
+        for (at, text, anchor, face) in texts {
+            if !text.is_empty() {
+                scene.text((at, baseline), text, anchor, face);
+            }
         }
-        draw(&mut scene, &frame, lane, middle);
     }
-    scene
 }
 
 /// Everything that has to be on the scale.
@@ -112,10 +140,11 @@ fn draw(scene: &mut Scene, frame: &Frame, lane: &Lane, middle: f32) {
     }
 }
 
-/// Of Okabe and Ito's, as those of runs are.
+/// Of Okabe and Ito's, as those of runs are, and grey for what says nothing.
 fn colour(lane: &Lane) -> Colour {
     match lane.tint {
-        Tint::Plain => Colour(0x0072b2),
+        Tint::First => Colour(0x0072b2),
+        Tint::Plain => Colour(0x6e6e6e),
         Tint::Better => Colour(0x009e73),
         Tint::Worse => Colour(0xd55e00),
     }
