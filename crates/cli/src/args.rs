@@ -47,6 +47,8 @@ pub enum Command {
     Judge(JudgeArgs),
     /// Draw the learning curves of one or several runs, as PNG and SVG
     Plot(PlotArgs),
+    /// Train a table of variants and seeds, and say which variants are better
+    Sweep(SweepArgs),
     /// List every recipe, with what it is for and the figure it reaches
     Recipes(RecipesArgs),
     /// Measure this machine: moves a second of the main networks, with one thread and with all
@@ -329,6 +331,29 @@ pub struct PlotArgs {
     /// Where to put the pictures [default: the run's own plots/, or plots/ for several]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+}
+
+/// `afterstate sweep`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate sweep sweeps/rates-3x3.toml                   into runs/rates-3x3
+  afterstate sweep sweeps/rates-3x3.toml --jobs 1 --out runs/rates --json
+
+The same command again goes on: finished runs are kept, started ones resume, missing ones begin. Each run is an ordinary run folder, DIR/VARIANT/seed-N, for eval, compare, plot and train --resume. The table is also in DIR/summary.md and DIR/summary.csv, the pictures are in DIR/plots.
+
+Ctrl-C saves all running trainings. A training that breaks stops no other; the exit status is 1 at the end.")]
+pub struct SweepArgs {
+    /// A .toml file that names a recipe, its variants and the seeds; see docs/sweeps.md
+    pub file: PathBuf,
+    /// The folder of all runs [default: runs/ and the name of the sweep]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Trainings at once, each on as many threads as its recipe says, mostly one; 0 means one for each core
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    pub jobs: u16,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `afterstate recipes`

@@ -9,6 +9,7 @@ pub mod judge;
 pub mod plot;
 pub mod recipes;
 pub mod solve;
+pub mod sweep;
 pub mod train;
 
 use std::path::Path;

@@ -14,6 +14,7 @@ use clap::Parser;
 
 use args::{Args, Command};
 use commands::judge::Faulty;
+use commands::sweep::SomeBroke;
 
 /// Something was asked for that cannot be done: a usage or input error.
 const BAD_INPUT: u8 = 2;
@@ -30,7 +31,7 @@ fn main() -> ExitCode {
         Err(error) => {
             output::complain(&error);
             let broken = matches!(error.downcast_ref(), Some(LabError::Broken { .. }));
-            let failed = broken || error.is::<Faulty>();
+            let failed = broken || error.is::<Faulty>() || error.is::<SomeBroke>();
             ExitCode::from(if failed { FAILED } else { BAD_INPUT })
         }
     }
@@ -47,6 +48,7 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Solve(args) => commands::solve::run(&args),
         Command::Judge(args) => commands::judge::run(&args),
         Command::Plot(args) => commands::plot::run(&args),
+        Command::Sweep(args) => commands::sweep::run(&args),
         Command::Recipes(args) => commands::recipes::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
     }

@@ -292,6 +292,116 @@ impl Parts {
     }
 }
 
+/// Shows several runs at once: how many are done, and which are at work.
+pub struct Runs {
+    bar: ProgressBar,
+    plain: bool,
+    at: Mutex<AtWork>,
+}
+
+/// How far they are.
+struct AtWork {
+    runs: Vec<OneRun>,
+    since: Instant,
+    line: Instant,
+}
+
+struct OneRun {
+    label: String,
+    /// What is done of it, from 0 to 1.
+    share: f64,
+    at_work: bool,
+    done: bool,
+}
+
+impl Runs {
+    /// All runs, each with its name and whether it is done already.
+    pub fn new(runs: impl Iterator<Item = (String, bool)>) -> Self {
+        let runs: Vec<OneRun> = runs
+            .map(|(label, done)| OneRun {
+                label,
+                share: f64::from(u8::from(done)),
+                at_work: false,
+                done,
+            })
+            .collect();
+        let (bar, plain) = bar(
+            STEPS as u64 * runs.len() as u64,
+            "{elapsed_precise} [{bar:20}] {msg}{left}",
+        );
+        let now = Instant::now();
+        let at = AtWork {
+            runs,
+            since: now,
+            line: now + FIRST_LINE,
+        };
+        bar.set_position(at.position());
+        bar.reset_eta();
+        bar.set_message(at.message());
+        let at = Mutex::new(at);
+        Self { bar, plain, at }
+    }
+
+    /// Work on one of them begins.
+    pub fn begun(&self, run: usize) {
+        self.change(run, true, |run| run.at_work = true);
+    }
+
+    /// So much of it is done.
+    pub fn trained(&self, run: usize, share: f64) {
+        self.change(run, false, |run| run.share = share);
+    }
+
+    /// It is done.
+    pub fn ended(&self, run: usize) {
+        self.change(run, true, |run| {
+            (run.share, run.at_work, run.done) = (1.0, false, true);
+        });
+    }
+
+    /// Shows a change at once, or at the next time.
+    fn change(&self, run: usize, at_once: bool, change: impl FnOnce(&mut OneRun)) {
+        let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(run) = at.runs.get_mut(run) {
+            change(run);
+        }
+        let now = Instant::now();
+        if at_once || now - at.since >= REFRESH {
+            at.since = now;
+            self.bar.set_position(at.position());
+            self.bar.set_message(at.message());
+        }
+        if self.plain && now >= at.line {
+            at.line = now + PLAIN_LINE;
+            let left = left(self.bar.eta(), false);
+            // Standard error that cannot be written stops no work.
+            let _ = writeln!(io::stderr(), "{}{left}", at.message());
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl AtWork {
+    fn position(&self) -> u64 {
+        let shares = self.runs.iter().map(|run| run.share);
+        (shares.sum::<f64>() * STEPS) as u64
+    }
+
+    fn message(&self) -> String {
+        let done = self.runs.iter().filter(|run| run.done).count();
+        let at_work = self.runs.iter().filter(|run| run.at_work);
+        let at_work = at_work.map(|run| format!("{} {:.0}%", run.label, 100.0 * run.share));
+        let at_work: Vec<String> = at_work.collect();
+        let now = if at_work.is_empty() { "" } else { ", now " };
+        let all = self.runs.len();
+        format!("{done}/{all} runs{now}{}", at_work.join("; "))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

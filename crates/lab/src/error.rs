@@ -14,6 +14,7 @@ use crate::foreign::Unplayable;
 use crate::plot::{PlotError, thousands};
 use crate::recipe::RecipeError;
 use crate::solve::{FileError, SolveError};
+use crate::sweep::SweepError;
 
 /// Any error of this crate.
 #[derive(Debug, Error)]
@@ -215,6 +216,9 @@ pub enum LabError {
         /// Its game and board.
         game_b: String,
     },
+    /// A sweep that cannot be made, or not gone on with.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
     /// A picture that could not be made.
     #[error(transparent)]
     Plot(#[from] PlotError),

@@ -3,7 +3,7 @@
 //! A [`recipe`] names what to learn; the [`registry`] makes types of its words, and a [`session`] of the types; the [`trainer`] plays
 //! and learns into a [`run`] folder; [`evaluate`], [`compare`] and [`analyze`] ask a [`model`] how good
 //! it is; [`mod@convert`] exchanges weights with other programs; [`mod@solve`] works out exact values of small boards;
-//! [`records`] keeps games and judges them; [`plot`] draws; [`mod@bench`] measures the
+//! [`records`] keeps games and judges them; [`plot`] draws; [`sweep`] trains a table of variants and seeds; [`mod@bench`] measures the
 //! machine. Libraries return typed errors and print nothing.
 
 pub mod analyze;
@@ -28,6 +28,7 @@ pub mod session;
 mod share;
 pub mod solve;
 mod statistics;
+pub mod sweep;
 mod tables;
 pub mod trainer;
 

@@ -31,6 +31,7 @@ use afterstate::tally::Tally;
 use crate::disk::replace;
 pub(crate) use chart::thousands;
 use letters::Letters;
+use scene::Scene;
 
 /// One run as it is drawn: its name and its blocks, in the order they were played.
 #[derive(Clone, Debug)]
@@ -63,6 +64,10 @@ pub struct StudyPoint {
     pub loss: f64,
     /// The mean value of a state in a batch.
     pub value: f64,
+    /// Batches so far at the end of the block.
+    pub updates: u64,
+    /// R4's running average by then.
+    pub average: f64,
 }
 
 /// How far a run was from perfect play.
@@ -72,6 +77,38 @@ pub struct Gap {
     pub games: u64,
     /// What its expected score lacks of the best, as a share of that.
     pub relative: f64,
+}
+
+/// One of several things that are compared by a number: a row of [`draw_lanes`].
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// Its name, at the left.
+    pub label: String,
+    /// The single numbers.
+    pub dots: Vec<f64>,
+    /// Their mean.
+    pub mean: Option<f64>,
+    /// The interval of the mean.
+    pub interval: Option<[f64; 2]>,
+    /// The mean in words, at the right.
+    pub value: String,
+    /// And what is to be said of it.
+    pub remark: String,
+    /// Its colour.
+    pub tint: Tint,
+}
+
+/// The colours of lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tint {
+    /// The first lane, which the others are compared with.
+    First,
+    /// Neither better nor worse.
+    Plain,
+    /// Better than the first lane.
+    Better,
+    /// Worse than that.
+    Worse,
 }
 
 /// Why a picture could not be made.
@@ -155,10 +192,38 @@ pub fn draw(curves: &[Curve], title: &str, dir: &Path) -> Result<Vec<PathBuf>, P
     scenes.extend(picture::gap(curves, title, &letters).map(|scene| ("gap", scene)));
     scenes.extend(picture::loss(curves, title, &letters).map(|scene| ("loss", scene)));
     scenes.extend(picture::value(curves, title, &letters).map(|scene| ("value", scene)));
-    // Everything is drawn in memory before the first file is touched.
+    save_all(&scenes, &letters, dir)
+}
+
+/// Draws a row for each lane into `dir`, as `NAME.png` and `NAME.svg`, and returns the paths: a dot for each number, the mean with its
+/// interval above them, and a line at the mean of the first lane through all rows.
+///
+/// # Errors
+/// When there is nothing to draw, or it cannot be written.
+pub fn draw_lanes(
+    lanes: &[Lane],
+    title: &str,
+    about: &str,
+    dir: &Path,
+    name: &str,
+) -> Result<Vec<PathBuf>, PlotError> {
+    if lanes.is_empty() {
+        return Err(PlotError::NoRuns);
+    }
+    let letters = Letters::new()?;
+    let scene = picture::lanes(lanes, title, about, &letters);
+    save_all(&[(name, scene)], &letters, dir)
+}
+
+/// Everything is drawn in memory before the first file is touched.
+fn save_all(
+    scenes: &[(&str, Scene)],
+    letters: &Letters,
+    dir: &Path,
+) -> Result<Vec<PathBuf>, PlotError> {
     let mut files = Vec::new();
-    for (name, scene) in &scenes {
-        files.push((format!("{name}.png"), png::render(scene, &letters)?));
+    for (name, scene) in scenes {
+        files.push((format!("{name}.png"), png::render(scene, letters)?));
         files.push((format!("{name}.svg"), svg::render(scene).into_bytes()));
     }
     fs::create_dir_all(dir).map_err(|source| PlotError::Folder {

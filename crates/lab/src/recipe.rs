@@ -25,10 +25,12 @@ use afterstate::learn::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-pub(crate) use check::kernel_of;
 pub use check::parse_board;
+pub(crate) use check::{check_name, kernel_of};
 pub use error::RecipeError;
+pub(crate) use error::shorten;
 use keys::Override;
+pub(crate) use keys::{Difference, difference, nearest};
 
 /// The largest recipe that is read: a thousand times what one needs, and little enough that a
 /// model given by mistake is refused at once.
@@ -428,8 +430,7 @@ impl Recipe {
     /// Reads a recipe: a built-in one by its name, or a file (anything with a `/` in it, or that
     /// ends in `.toml`); then sets the overrides, each `KEY=VALUE`, and checks the whole.
     pub fn load(name_or_path: &str, overrides: &[String]) -> Result<Recipe, RecipeError> {
-        let is_path = name_or_path.contains(['/', std::path::MAIN_SEPARATOR]);
-        if is_path || name_or_path.ends_with(".toml") {
+        if is_path(name_or_path) {
             return Recipe::load_file(Path::new(name_or_path), overrides);
         }
         match BUILTIN.iter().find(|(name, _)| *name == name_or_path) {
@@ -498,6 +499,11 @@ fn fill_deep(table: &mut Table) {
     };
     fill("network", "tuples", toml::Value::String(String::new()));
     fill("learner", "rate", toml::Value::Float(1e-4));
+}
+
+/// Whether this names a file and not a built-in recipe.
+pub(crate) fn is_path(name_or_path: &str) -> bool {
+    name_or_path.contains(['/', std::path::MAIN_SEPARATOR]) || name_or_path.ends_with(".toml")
 }
 
 /// TC's own steps begin at the whole error, so that its usual rate is ten times TD's: a recipe that

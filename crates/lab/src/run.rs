@@ -425,6 +425,11 @@ pub fn has_checkpoint(folder: &Path) -> bool {
     folder.join(CHECKPOINT).exists()
 }
 
+/// Whether a training was ever begun in this folder.
+pub fn exists(folder: &Path) -> bool {
+    folder.join(RECIPE).exists()
+}
+
 /// The recipe of a run, with the overrides that may change on the way.
 ///
 /// # Errors

@@ -35,7 +35,7 @@ fn every_command_is_listed_works_and_has_examples() {
     let listed = commands(&help(&lab, ""));
     for name in [
         "train", "eval", "compare", "analyze", "convert", "solve", "judge", "plot", "recipes",
-        "bench",
+        "bench", "sweep",
     ] {
         assert!(
             listed.iter().any(|found| found == name),
@@ -123,6 +123,7 @@ fn every_option_of_the_design_is_there() {
         ),
         ("judge", "--game --board --min-speed --json"),
         ("plot", "--out"),
+        ("sweep", "--out --jobs --json"),
         ("bench", "--seconds --games --network --threads --json"),
     ] {
         let text = help(&lab, command);
@@ -144,6 +145,12 @@ fn examples_run() {
     lab.write("my-recipe.toml", recipe);
     lab.run("solve --board 2x3 --out 2x3.solution").succeeds();
     lab.write("boards.txt", "2,0,0/0,4,0\n");
+    fs::create_dir(lab.path("sweeps")).expect("a folder of ours");
+    let sweep = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sweeps/rates-3x3.toml");
+    let sweep = fs::read_to_string(sweep).expect("the sweep that we ship");
+    let short = sweep.replace("episodes=3000", "episodes=30");
+    assert_ne!(short, sweep);
+    lab.write("sweeps/rates-3x3.toml", short);
     for game in ["2048", "threes"] {
         let file = if game == "2048" { "games" } else { game };
         lab.run(&format!(

@@ -16,4 +16,5 @@ mod interrupted;
 mod judge;
 mod numpy;
 mod solve;
+mod sweep;
 mod train;

@@ -81,7 +81,7 @@ pub(super) struct Frame {
     pub right: f32,
     pub top: f32,
     pub bottom: f32,
-    /// Games played.
+    /// Games played, mostly.
     pub x: Scale,
     pub y: Upright,
 }
@@ -111,9 +111,14 @@ impl Frame {
                 scene.text((self.left - 12.0, baseline), &text, Anchor::End, NUMBER);
             }
         }
+        self.columns(scene, Unit::Games, below);
+    }
+
+    /// The upright lines of the grid and the axis, with numbers below where asked for.
+    pub fn columns(&self, scene: &mut Scene, unit: Unit, below: bool) {
         // As many as have room for their numbers.
         let columns = ((self.right - self.left) / 100.0) as usize;
-        for tick in self.x.ticks(columns, Unit::Games) {
+        for tick in self.x.ticks(columns, unit) {
             let at = self.across(tick.at);
             scene.line(vec![(at, self.top), (at, self.bottom)], grid(&tick));
             if let (true, Some(text)) = (below, tick.number) {

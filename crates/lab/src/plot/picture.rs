@@ -7,17 +7,18 @@
 
 mod alone;
 mod gap;
+mod lanes;
 mod study;
 mod together;
 
 use afterstate::tally::Tally;
 
-use super::Curve;
 use super::chart::{self, Frame, PLAIN, Upright};
 use super::letters::Letters;
 use super::merge::{Run, games_per_point};
 use super::scale::{Scale, Unit, step};
 use super::scene::{Anchor, Colour, Scene};
+use super::{Curve, Lane};
 
 /// Colours of runs: Okabe and Ito's, which people of any colour vision can tell apart.
 const RUNS: [Colour; 7] = [
@@ -93,6 +94,16 @@ pub(super) fn gap(curves: &[Curve], title: &str, letters: &Letters) -> Option<Sc
         letters,
     };
     gap::gap(curves, &text)
+}
+
+/// A row for each of several things that are compared.
+pub(super) fn lanes(lanes: &[Lane], title: &str, about: &str, letters: &Letters) -> Scene {
+    let text = Text {
+        title,
+        about: about.to_owned(),
+        letters,
+    };
+    lanes::lanes(lanes, &text)
 }
 
 /// How far values were off; none if no run has learned from memory.

@@ -17,6 +17,8 @@ pub(super) enum Unit {
 pub(super) enum Scale {
     /// From 0 on.
     Linear { max: f64 },
+    /// From anywhere: for what differs by little.
+    Between { min: f64, max: f64 },
     /// Every power of ten takes the same room; what is below `min` lies there, too.
     Logarithmic { min: f64, max: f64 },
 }
@@ -52,10 +54,28 @@ impl Scale {
         Self::Logarithmic { min, max }
     }
 
+    /// A linear scale that holds these values, none below 0, and ends with lines.
+    pub fn spanning(values: impl Iterator<Item = f64>, steps: usize) -> Self {
+        let ends = |(least, most): (f64, f64), value: f64| (least.min(value), most.max(value));
+        let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), ends);
+        if least > most {
+            return Self::Linear { max: 1.0 };
+        }
+        let least = least.max(0.0);
+        // Equal values still need some room.
+        let most = most.max(least + 1e-3 * least.max(1.0));
+        let step = step(most - least, steps);
+        Self::Between {
+            min: (least / step + ROUNDING).floor() * step,
+            max: (most / step - ROUNDING).ceil() * step,
+        }
+    }
+
     /// The place of a value, from 0 at the scale's begin to 1 at its end.
     pub fn place(self, value: f64) -> f64 {
         match self {
             Self::Linear { max } => value / max,
+            Self::Between { min, max } => ((value - min) / (max - min)).clamp(0.0, 1.0),
             Self::Logarithmic { min, max } => (value.max(min) / min).ln() / (max / min).ln(),
         }
     }
@@ -63,22 +83,28 @@ impl Scale {
     /// The lines of the grid, if `steps` or fewer have room for their numbers.
     pub fn ticks(self, steps: usize, unit: Unit) -> Vec<Tick> {
         match self {
-            Self::Linear { max } => linear_ticks(max, steps, unit),
+            Self::Linear { max } => linear_ticks(0.0, max, steps, unit),
+            Self::Between { min, max } => linear_ticks(min, max, steps, unit),
             Self::Logarithmic { min, max } => logarithmic_ticks(min, max, steps, unit),
         }
     }
 }
 
-fn linear_ticks(max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
+fn linear_ticks(min: f64, max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
     let least = if unit == Unit::Games { 1.0 } else { 0.0 };
-    let step = step(max, steps).max(least);
+    let step = step(max - min, steps).max(least);
     let tick = |at| Tick {
         at,
         thin: false,
-        number: Some(number(at, max, unit)),
+        number: Some(match unit {
+            // Whole numbers would read the same.
+            Unit::Points if step < 1.0 => short(at, ""),
+            _ => number(at, max, unit),
+        }),
     };
+    let first = (min / step - ROUNDING).ceil();
     (0..)
-        .map(|i| f64::from(i) * step)
+        .map(|i| (first + f64::from(i)) * step)
         .take_while(|&at| at <= max * (1.0 + ROUNDING))
         .map(tick)
         .collect()
@@ -152,11 +178,6 @@ fn round_down(value: f64, factors: &[f64]) -> f64 {
 
 /// A number of a scale that ends at `max`: 20%, 5,000 or 50k.
 fn number(value: f64, max: f64, unit: Unit) -> String {
-    let short = |value: f64, letter| {
-        let text = format!("{value:.4}");
-        let text = text.trim_end_matches('0').trim_end_matches('.');
-        format!("{text}{letter}")
-    };
     match unit {
         Unit::Share => short(100.0 * value, "%"),
         _ if value == 0.0 => "0".to_owned(),
@@ -165,4 +186,11 @@ fn number(value: f64, max: f64, unit: Unit) -> String {
         _ if max >= 10.0 => thousands(value),
         _ => short(value, ""),
     }
+}
+
+/// A number with as many decimals as it needs, up to four.
+fn short(value: f64, letter: &str) -> String {
+    let text = format!("{value:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{text}{letter}")
 }

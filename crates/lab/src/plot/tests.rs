@@ -11,6 +11,7 @@ use super::scene::{Anchor, Scene, Shape};
 use super::{Curve, Gap, PlotError, Point, chart, draw, legend, picture, svg};
 
 mod gaps;
+mod lanes;
 
 /// A run that learns: block after block its games end with larger tiles.
 fn curve(label: &str, blocks: u64, size: u64) -> Curve {
@@ -381,7 +382,9 @@ fn no_text_is_cut_off_or_lies_on_another() {
     let of_gaps = cases_of_gaps(long);
     let of_gaps = of_gaps.iter().filter_map(|curves| gap(curves, long));
     let others = cases.iter().flat_map(|curves| scenes(curves, long));
-    for scene in others.chain(of_gaps) {
+    let of_lanes = lanes::cases(long);
+    let of_lanes = of_lanes.iter().map(|case| lanes::scene(case, long));
+    for scene in others.chain(of_gaps).chain(of_lanes) {
         let boxes = boxes(&scene, &letters);
         for (i, (text, [left, top, right, bottom])) in boxes.iter().enumerate() {
             assert!(
@@ -462,6 +465,8 @@ fn what_was_learned_from_memory_is_drawn() {
         games: 100 * n,
         loss: 10.0 / n as f64,
         value: n as f64 - 3.0,
+        updates: 500 * n,
+        average: 9.0 * n as f64,
     };
     curves[1].studies = (1..=700).map(study).collect();
     for scene in [
@@ -483,6 +488,8 @@ fn what_was_learned_from_memory_is_drawn() {
         games: 7,
         loss: 0.0,
         value: -2.0,
+        updates: 0,
+        average: 0.0,
     }];
     assert_eq!(super::draw(&curves, "t", folder.path()).unwrap().len(), 12);
 }

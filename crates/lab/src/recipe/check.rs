@@ -182,7 +182,7 @@ pub fn parse_board(board: &str) -> Result<(usize, usize), RecipeError> {
 }
 
 /// A name may become part of a file name: it must not lead elsewhere, or hide.
-fn check_name(name: &str) -> Result<(), RecipeError> {
+pub(crate) fn check_name(name: &str) -> Result<(), RecipeError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
     if (1..=64).contains(&name.len()) && name.chars().all(fits) && !name.starts_with('.') {
         return Ok(());

@@ -140,7 +140,7 @@ pub enum RecipeError {
 
 impl RecipeError {
     /// A TOML error with the line and column that its span points to.
-    pub(super) fn syntax(text: &str, origin: &str, error: &toml::de::Error) -> RecipeError {
+    pub(crate) fn syntax(text: &str, origin: &str, error: &toml::de::Error) -> RecipeError {
         let start = error.span().map_or(0, |span| span.start);
         let before = text.get(..start).unwrap_or(text);
         let line = before.rsplit('\n').next().unwrap_or(before);
@@ -168,7 +168,7 @@ pub(super) fn describe(value: &Value) -> String {
 
 /// Text from a file, fit for a message of one line: cut after 80 characters, and with control
 /// characters escaped, so that no file can steer the terminal.
-pub(super) fn shorten(text: &str) -> String {
+pub(crate) fn shorten(text: &str) -> String {
     const LIMIT: usize = 80;
     let mut rest = text.chars();
     let mut short = String::new();

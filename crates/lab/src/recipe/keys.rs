@@ -157,6 +157,28 @@ impl Override {
     }
 }
 
+/// A key under which two recipes differ, with both values as TOML.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) key: String,
+    pub(crate) values: [String; 2],
+}
+
+/// The first key, but for some, under which two recipes differ.
+pub(crate) fn difference(a: &Recipe, b: &Recipe, but: &[&str]) -> Option<Difference> {
+    let tables = [a, b].map(|recipe| Table::try_from(recipe).unwrap_or_default());
+    let keys = paths(false).into_iter();
+    let mut keys = keys.filter(|key| !but.contains(&key.as_str()));
+    keys.find_map(|key| {
+        let [a, b] = tables.each_ref().map(|table| lookup(table, &key));
+        let text = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
+        (a != b).then(|| Difference {
+            values: [a, b].map(|value| shorten(&text(value))),
+            key,
+        })
+    })
+}
+
 /// The full key that `name` stands for: itself, or the only one that ends in it.
 fn resolve(name: &str, keys: &[String]) -> Option<String> {
     if let Some(key) = keys.iter().find(|key| *key == name) {
@@ -170,7 +192,7 @@ fn resolve(name: &str, keys: &[String]) -> Option<String> {
 }
 
 /// Of some names, the one most like `name`; a key in the wrong table counts as nearly right.
-pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     // Comparing takes the product of the lengths, and a hostile key can have a megabyte.
     let name: String = name.chars().take(80).collect();
     let likeness = |known: &str| {

@@ -62,6 +62,8 @@ fn study(header: &csv::StringRecord, row: &csv::StringRecord) -> Option<StudyPoi
         games: number("games")? as u64,
         loss: number("loss")?,
         value: number("q")?,
+        updates: number("updates")? as u64,
+        average: number("average")?,
     })
 }
 

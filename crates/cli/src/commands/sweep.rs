@@ -1,0 +1,145 @@
+//! `afterstate sweep`: variants and seeds, trained and compared.
+
+use std::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use afterstate_lab::sweep::{Summary, Sweep, Task, Watch};
+
+use super::{RUNS, shown};
+use crate::args::SweepArgs;
+use crate::interrupt;
+use crate::output::{note, print, print_json, tell};
+use crate::progress::Runs;
+
+/// All is done, but some trainings came to nothing.
+#[derive(Debug)]
+pub struct SomeBroke {
+    broken: usize,
+    runs: usize,
+}
+
+impl Error for SomeBroke {}
+
+impl fmt::Display for SomeBroke {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { broken, runs } = self;
+        write!(
+            f,
+            "{broken} of {runs} trainings broke: a weight became NaN or infinite. The others are finished; a smaller learning rate \
+             usually helps"
+        )
+    }
+}
+
+pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
+    let sweep = Sweep::load(&args.file)?;
+    let default = || Path::new(RUNS).join(&sweep.name);
+    let out = args.out.clone().unwrap_or_else(default);
+    let tasks = sweep.tasks(&out);
+    interrupt::listen()?;
+    let done: Vec<bool> = tasks.iter().map(|task| task.is_done(sweep.games)).collect();
+    note(&introduction(&sweep, &done, &out));
+    let labels = tasks.iter().map(|task: &Task| task.label.clone());
+    let progress = Runs::new(labels.zip(done));
+    let watcher = Watcher {
+        progress: &progress,
+    };
+    let findings = sweep.run(&out, args.jobs.into(), &watcher);
+    progress.finish();
+    let Some(findings) = findings? else {
+        tell(&stopped(args, &sweep, &tasks));
+        return Ok(());
+    };
+    let summary = sweep.summary(&out, &findings)?;
+    let pictures = summary.save(&out)?;
+    let printed = match args.json {
+        true => print_json(&summary),
+        false => print(told(&summary, &out, &pictures)),
+    };
+    // Whoever asks for the exit status gets it, even if nobody reads the rest.
+    match summary.broken() {
+        0 => printed,
+        broken => Err(SomeBroke {
+            broken,
+            runs: tasks.len(),
+        }
+        .into()),
+    }
+}
+
+fn introduction(sweep: &Sweep, done: &[bool], out: &Path) -> String {
+    let plural = |count: usize, what: &str| {
+        let s = if count == 1 { "" } else { "s" };
+        format!("{count} {what}{s}")
+    };
+    let finished = match done.iter().filter(|done| **done).count() {
+        0 => String::new(),
+        finished => format!(", {finished} of them done"),
+    };
+    format!(
+        "{}: {}, {}: {}{finished}, into {}",
+        sweep.name,
+        plural(sweep.variants.len(), "variant"),
+        plural(sweep.seeds.len(), "seed"),
+        plural(done.len(), "run"),
+        shown(out)
+    )
+}
+
+/// How to go on.
+fn stopped(args: &SweepArgs, sweep: &Sweep, tasks: &[Task]) -> String {
+    let done = tasks.iter().filter(|task| task.is_done(sweep.games));
+    let out = args.out.as_ref();
+    let out = out.map_or_else(String::new, |out| format!(" --out {}", shown(out)));
+    format!(
+        "stopped and saved: {} of {} runs are done. Go on with:  afterstate sweep {}{out}",
+        done.count(),
+        tasks.len(),
+        shown(&args.file)
+    )
+}
+
+fn told(summary: &Summary, out: &Path, pictures: &[PathBuf]) -> String {
+    let out = shown(out);
+    let broken = summary.variants.iter().flat_map(|row| {
+        let each = row.broken.iter();
+        each.map(|run| {
+            let (seed, games) = (run.seed, run.broken.games);
+            format!("{}, seed {seed}: broke after {games} games\n", row.name)
+        })
+    });
+    let broken: String = broken.collect();
+    let broken = if broken.is_empty() {
+        broken
+    } else {
+        format!("\n{broken}")
+    };
+    format!(
+        "{}{broken}\nThe table is in {out}/summary.md and {out}/summary.csv, {} pictures are in {out}/plots.\n",
+        summary.text(),
+        pictures.len()
+    )
+}
+
+struct Watcher<'a> {
+    progress: &'a Runs,
+}
+
+impl Watch for Watcher<'_> {
+    fn begun(&self, task: usize) {
+        self.progress.begun(task);
+    }
+
+    fn trained(&self, task: usize, share: f64) {
+        self.progress.trained(task, share);
+    }
+
+    fn ended(&self, task: usize) {
+        self.progress.ended(task);
+    }
+
+    fn stop(&self) -> bool {
+        interrupt::asked()
+    }
+}

@@ -1,0 +1,151 @@
+//! Things that are compared by a number, a row each: what the single runs came to as dots, and above them the mean with its interval.
+//! The scale does not begin with 0, since what is compared differs by little; the line through all rows is the mean of the first.
+
+use super::{STEPS, Text};
+use crate::plot::chart::{self, Frame, HEADING, MIDDLE, PLAIN, RIM, STRONG, Upright, WIDTH};
+use crate::plot::scale::{Scale, Unit};
+use crate::plot::scene::{Anchor, Colour, Scene, Stroke, Type};
+use crate::plot::{Lane, Tint};
+
+/// The height of a row.
+const ROW: f32 = 64.0;
+/// Room below the rows for numbers.
+const BELOW: f32 = 64.0;
+/// The widest name that is not cut.
+const NAMES: f32 = 380.0;
+/// Between the columns.
+const GAP: f32 = 22.0;
+/// From the middle of a row up to its mean, and down to its dots.
+const UP: f32 = 9.0;
+const DOWN: f32 = 14.0;
+/// Half of the mark at either end of an interval.
+const MARK: f32 = 9.0;
+
+const SHADE: Colour = Colour(0xf4f4f4);
+const FIRST: Stroke = Stroke {
+    colour: Colour(0x4d4d4d),
+    width: 2.5,
+    dash: Some([8.0, 7.0]),
+};
+
+pub(super) fn lanes(lanes: &[Lane], text: &Text) -> Scene {
+    let columns = Columns::new(lanes, text);
+    let frame = &columns.frame;
+    let mut scene = Scene::new(WIDTH, frame.bottom + BELOW);
+    chart::heading(&mut scene, text.letters, text.title, &text.about);
+    for row in (1..lanes.len()).step_by(2) {
+        let top = HEADING + ROW * row as f32;
+        let (upper, lower) = ([(0.0, top), (WIDTH, top)], [WIDTH, 0.0]);
+        let lower = lower.map(|across| (across, top + ROW));
+        scene.area([upper, lower].concat(), SHADE);
+    }
+    frame.columns(&mut scene, Unit::Points, true);
+    if let Some(mean) = lanes.first().and_then(|lane| lane.mean) {
+        let (across, _) = frame.at(mean, 0.0);
+        scene.line(vec![(across, frame.top), (across, frame.bottom)], FIRST);
+    }
+    for (row, lane) in lanes.iter().enumerate() {
+        let (_, middle) = frame.at(0.0, (lanes.len() - row) as f64 - 0.5);
+        columns.write(&mut scene, text, lane, middle + PLAIN.size * MIDDLE);
+        draw(&mut scene, frame, lane, middle);
+    }
+    scene
+}
+
+/// Names, the frame, values and remarks, beside each other.
+struct Columns {
+    names: f32,
+    frame: Frame,
+    values: f32,
+}
+
+impl Columns {
+    fn new(lanes: &[Lane], text: &Text) -> Self {
+        let widest = |of: fn(&Lane) -> &String, face: Type| {
+            let widths = lanes.iter().map(|lane| text.letters.room(of(lane), face));
+            widths.fold(0.0, f32::max)
+        };
+        let names = widest(|lane| &lane.label, PLAIN).min(NAMES);
+        let values = widest(|lane| &lane.value, STRONG);
+        let remarks = widest(|lane| &lane.remark, PLAIN);
+        // Where nobody has a remark, there is no column for it.
+        let remarks = if remarks > 0.0 { remarks + GAP } else { 0.0 };
+        let frame = Frame {
+            left: RIM + names + GAP,
+            right: WIDTH - RIM - remarks - values - GAP,
+            top: HEADING,
+            bottom: HEADING + ROW * lanes.len() as f32,
+            x: Scale::spanning(lanes.iter().flat_map(numbers), STEPS),
+            // Rows are counted from below.
+            y: Upright {
+                scale: Scale::Linear {
+                    max: lanes.len() as f64,
+                },
+                unit: Unit::Games,
+                steps: 1,
+            },
+        };
+        Self {
+            names,
+            frame,
+            values,
+        }
+    }
+
+    /// The texts of a lane.
+    fn write(&self, scene: &mut Scene, text: &Text, lane: &Lane, baseline: f32) {
+        let name = text.letters.fit(&lane.label, PLAIN, self.names);
+        let value = self.frame.right + GAP + self.values;
+        let remark = Type {
+            colour: colour(lane),
+            ..PLAIN
+        };
+        let texts = [
+            (RIM, &name, Anchor::Start, PLAIN),
+            (value, &lane.value, Anchor::End, STRONG),
+            (value + GAP, &lane.remark, Anchor::Start, remark),
+        ];
+        for (at, text, anchor, face) in texts {
+            if !text.is_empty() {
+                scene.text((at, baseline), text, anchor, face);
+            }
+        }
+    }
+}
+
+/// Everything that has to be on the scale.
+fn numbers(lane: &Lane) -> impl Iterator<Item = f64> {
+    let interval = lane.interval.into_iter().flatten();
+    lane.dots.iter().copied().chain(lane.mean).chain(interval)
+}
+
+fn draw(scene: &mut Scene, frame: &Frame, lane: &Lane, middle: f32) {
+    let colour = colour(lane);
+    let across = |x: f64| frame.at(x, 0.0).0;
+    for &dot in &lane.dots {
+        scene.dot((across(dot), middle + DOWN), 5.5, colour.tint(0.35));
+    }
+    let height = middle - UP;
+    if let Some(ends) = lane.interval {
+        let ends = ends.map(across);
+        let stroke = Stroke::solid(colour, 4.5);
+        scene.line(ends.map(|end| (end, height)).to_vec(), stroke);
+        for end in ends {
+            let mark = vec![(end, height - MARK), (end, height + MARK)];
+            scene.line(mark, stroke);
+        }
+    }
+    if let Some(mean) = lane.mean {
+        scene.dot((across(mean), height), 9.0, colour);
+    }
+}
+
+/// Of Okabe and Ito's, as those of runs are, and grey for what says nothing.
+fn colour(lane: &Lane) -> Colour {
+    match lane.tint {
+        Tint::First => Colour(0x0072b2),
+        Tint::Plain => Colour(0x6e6e6e),
+        Tint::Better => Colour(0x009e73),
+        Tint::Worse => Colour(0xd55e00),
+    }
+}

@@ -1,0 +1,339 @@
+//! A sweep: variants of a recipe, each trained with several seeds, and what can be said of their differences.
+//!
+//! ```text
+//! file -> Sweep (every recipe is checked) -> runs, as many at once as there are cores -> Summary: table and pictures
+//! ```
+//!
+//! Each pair of a variant and a seed is an ordinary run folder, `OUT/VARIANT/seed-N`, so that all that is known of runs holds for it:
+//! it can be plotted, evaluated, compared and gone on with by itself. With one thread a recipe and a seed are one result; hence a run
+//! has one thread, and the cores are filled with runs. What a run came to is kept beside it (`kept.rs`), and so a sweep that was stopped
+//! goes on where it was, and one that is finished only draws its summary again.
+//!
+//! Runs are made seed by seed: after the first round every variant has been tried once.
+
+mod error;
+mod file;
+mod kept;
+mod summary;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use error::SweepError;
+pub use kept::{Broken, Evaluated};
+pub use summary::{BrokenSeed, Figure, Row, Score, Summary, Verdict};
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use afterstate::tally::{Outcome, Tally};
+
+use crate::LabError;
+use crate::evaluate::{Evaluation, Plan, evaluate};
+use crate::model::Model;
+use crate::recipe::{Difference, Recipe, difference};
+use crate::run::{self, Studied};
+use crate::share::{share, threads};
+use crate::trainer::{Ending, Observer, Trainer};
+use kept::Kept;
+
+const PLOTS: &str = "plots";
+const SUMMARY_CSV: &str = "summary.csv";
+const SUMMARY_MD: &str = "summary.md";
+
+/// Added to the seed of a training for the games it is evaluated by: they are the same for all variants of that seed, others for
+/// other seeds, and none that it was trained with.
+pub const EVALUATION_SEED: u64 = 1_000_000;
+
+/// Keys that a recipe may have changed without being another training: words, and how often it is saved.
+const WORDS: [&str; 4] = ["purpose", "figure", "time", "checkpoint_seconds"];
+
+/// A table of variants and seeds to train, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// Its name, by the rule of recipes.
+    pub name: String,
+    /// What it is for, in one line.
+    pub purpose: String,
+    /// The seeds that each variant is trained with.
+    pub seeds: Vec<u64>,
+    /// Games of evaluation after each training; 0 for none.
+    pub games: u64,
+    /// The variants; the others are compared with the first.
+    pub variants: Vec<Variant>,
+}
+
+/// One way to train.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    /// The folder of its runs.
+    pub folder: String,
+    /// Its recipe, with any seed.
+    pub recipe: Recipe,
+}
+
+/// A variant with a seed: one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// The number of its variant, from 0.
+    pub variant: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// Both as people read them: `AdamW, seed 2`.
+    pub label: String,
+    /// Its run folder.
+    pub folder: PathBuf,
+    /// Its recipe.
+    pub recipe: Recipe,
+}
+
+/// Hears what happens in a sweep, and may end it. Tasks are told by their number in [`Sweep::tasks`].
+pub trait Watch: Sync {
+    /// Work on a run begins.
+    fn begun(&self, task: usize);
+    /// So much of its training is done, from 0 to 1.
+    fn trained(&self, task: usize, share: f64);
+    /// It is finished, or it broke.
+    fn ended(&self, task: usize);
+    /// Whether to save and stop; asked before every game.
+    fn stop(&self) -> bool;
+}
+
+/// What a finished run came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding {
+    /// It was trained to its end, and evaluated if that was asked for.
+    Trained(Option<Evaluated>),
+    /// A weight became NaN or infinite.
+    Broken(Broken),
+}
+
+impl Sweep {
+    /// Reads a sweep and checks all of its recipes. A recipe that is a path is looked for beside the file.
+    ///
+    /// # Errors
+    /// When anything in it is wrong.
+    pub fn load(path: &Path) -> Result<Self, LabError> {
+        file::load(path)
+    }
+
+    /// Every run of the sweep in the folder `out`, in the order in which they are made.
+    pub fn tasks(&self, out: &Path) -> Vec<Task> {
+        let of_seed = |&seed: &u64| {
+            let variants = self.variants.iter().enumerate();
+            variants.map(move |(number, variant)| Task {
+                variant: number,
+                seed,
+                label: format!("{}, seed {seed}", variant.name),
+                folder: out.join(&variant.folder).join(format!("seed-{seed}")),
+                recipe: Recipe {
+                    seed,
+                    ..variant.recipe.clone()
+                },
+            })
+        };
+        self.seeds.iter().flat_map(of_seed).collect()
+    }
+
+    /// Makes the runs that are missing in the folder `out`, `jobs` at once (0 means one for each core), and says what each came to, in
+    /// the order of [`Sweep::tasks`]; none if `watch` has stopped it. A training that breaks is a finding and stops no other.
+    ///
+    /// # Errors
+    /// When a run was trained by another recipe, before anything else is done. When one cannot be trained, read or written; the
+    /// others are then stopped, and saved.
+    pub fn run(
+        &self,
+        out: &Path,
+        jobs: usize,
+        watch: &dyn Watch,
+    ) -> Result<Option<Vec<Finding>>, LabError> {
+        let tasks = self.tasks(out);
+        tasks.iter().try_for_each(Task::is_unchanged)?;
+        let failed = AtomicBool::new(false);
+        let stop = || watch.stop() || failed.load(Ordering::Relaxed);
+        let work = |number: u64| {
+            let number = number as usize;
+            let task = &tasks[number];
+            watch.begun(number);
+            let found = task.settle(number, self.games, watch, &stop);
+            match &found {
+                Ok(Some(_)) => watch.ended(number),
+                Ok(None) => {}
+                Err(_) => failed.store(true, Ordering::Relaxed),
+            }
+            found.map_err(|source| SweepError::Run {
+                run: task.label.clone(),
+                source: Box::new(source),
+            })
+        };
+        let jobs = threads(jobs).min(tasks.len());
+        let found = share(jobs, 0..tasks.len() as u64, stop, || &work);
+        let found: Vec<Option<Finding>> = found.into_iter().collect::<Result<_, _>>()?;
+        let all: Option<Vec<Finding>> = found.into_iter().collect();
+        Ok(all.filter(|all| all.len() == tasks.len()))
+    }
+}
+
+impl Task {
+    /// Whether there is nothing left to do for it.
+    pub fn is_done(&self, games: u64) -> bool {
+        let kept = Kept::read(&self.folder);
+        matches!(kept, Some(Kept::Broken(_))) || self.finding(kept, games).is_some()
+    }
+
+    /// Refuses a run folder that was trained by another recipe.
+    fn is_unchanged(&self) -> Result<(), LabError> {
+        if !run::exists(&self.folder) {
+            return Ok(());
+        }
+        let trained = run::recipe_of(&self.folder, &[])?;
+        match difference(&trained, &self.recipe, &WORDS) {
+            None => Ok(()),
+            Some(Difference { key, values }) => {
+                let [trained, wanted] = values;
+                let folder = self.folder.clone();
+                Err(SweepError::Changed {
+                    folder,
+                    key,
+                    trained,
+                    wanted,
+                }
+                .into())
+            }
+        }
+    }
+
+    /// What is known of it without any work.
+    fn finding(&self, kept: Option<Kept>, games: u64) -> Option<Finding> {
+        // A run that has a model is finished: its recipe is still the one it was finished by.
+        let trained = run::model_games(&self.folder);
+        match kept {
+            Some(Kept::Broken(broken)) => Some(Finding::Broken(broken)),
+            _ if games == 0 => trained.map(|_| Finding::Trained(None)),
+            Some(Kept::Evaluated(it)) => (Some(it.trained) == trained
+                && it.games == games
+                && it.seed == self.evaluation_seed())
+            .then_some(Finding::Trained(Some(it))),
+            None => None,
+        }
+    }
+
+    fn evaluation_seed(&self) -> u64 {
+        self.seed.saturating_add(EVALUATION_SEED)
+    }
+
+    /// Does what is left to do for it; none if it was stopped.
+    fn settle(
+        &self,
+        number: usize,
+        games: u64,
+        watch: &dyn Watch,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Finding>, LabError> {
+        if let Some(found) = self.finding(Kept::read(&self.folder), games) {
+            return Ok(Some(found));
+        }
+        if run::model_games(&self.folder).is_none() {
+            match self.train(number, watch, stop) {
+                Ok(Ending::Finished) => {}
+                Ok(Ending::Stopped) => return Ok(None),
+                // With one thread it would break again in the same way.
+                Err(LabError::Broken { games, rate, .. }) => {
+                    let broken = Broken { games, rate };
+                    kept::keep_broken(&self.folder, &broken)?;
+                    return Ok(Some(Finding::Broken(broken)));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if games == 0 {
+            return Ok(Some(Finding::Trained(None)));
+        }
+        let model = Model::open(&self.folder)?;
+        let evaluation = self.evaluate(&model, games, stop);
+        if evaluation.games < games {
+            return Ok(None);
+        }
+        let trained = model.episodes.unwrap_or(0);
+        let kept = kept::keep_evaluation(&self.folder, trained, &evaluation)?;
+        Ok(Some(Finding::Trained(Some(kept))))
+    }
+
+    fn train(
+        &self,
+        number: usize,
+        watch: &dyn Watch,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Ending, LabError> {
+        let mut trainer = if run::exists(&self.folder) {
+            Trainer::resume(&self.folder, &[])?
+        } else {
+            Trainer::new(self.recipe.clone(), &self.folder)?
+        };
+        let ear = Ear {
+            task: self,
+            number,
+            watch,
+            stop,
+            games: AtomicU64::new(trainer.games()),
+            updates: AtomicU64::new(0),
+        };
+        ear.tell();
+        trainer.train(&ear)
+    }
+
+    fn evaluate(&self, model: &Model, games: u64, stop: &(dyn Fn() -> bool + Sync)) -> Evaluation {
+        evaluate(
+            model,
+            &Plan {
+                games,
+                seed: self.evaluation_seed(),
+                threads: self.recipe.threads,
+                seen: &|_| {},
+                stop,
+            },
+        )
+    }
+}
+
+/// Hears one training for the whole sweep.
+struct Ear<'a> {
+    task: &'a Task,
+    number: usize,
+    watch: &'a dyn Watch,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    games: AtomicU64,
+    updates: AtomicU64,
+}
+
+impl Ear<'_> {
+    /// A training ends with its episodes or with its updates, whichever comes first.
+    fn tell(&self) {
+        let recipe = &self.task.recipe;
+        let share = |done: &AtomicU64, all: u64| match all {
+            0 => 0.0,
+            all => done.load(Ordering::Relaxed) as f64 / all as f64,
+        };
+        let games = share(&self.games, recipe.episodes);
+        let updates = share(&self.updates, recipe.replay.updates);
+        self.watch.trained(self.number, games.max(updates).min(1.0));
+    }
+}
+
+impl Observer for Ear<'_> {
+    fn game(&self, _: &Outcome) {
+        self.games.fetch_add(1, Ordering::Relaxed);
+        self.tell();
+    }
+
+    fn block(&self, _: u64, _: &Tally, studied: Option<&Studied>) {
+        let updates = studied.map_or(0, |studied| studied.all.updates);
+        self.updates.store(updates, Ordering::Relaxed);
+    }
+
+    fn stop(&self) -> bool {
+        (self.stop)()
+    }
+}

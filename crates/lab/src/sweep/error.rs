@@ -1,0 +1,133 @@
+//! What can be wrong with a sweep. Each variant carries the facts, and its sentence says what to do.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::LabError;
+use crate::recipe::RecipeError;
+
+/// Why a sweep was refused, or ended early.
+#[derive(Debug, Error)]
+pub enum SweepError {
+    /// The text is not TOML, or has an unknown, missing or mistyped key.
+    #[error(transparent)]
+    Text(RecipeError),
+    /// The file is too large to be a sweep.
+    #[error("{} is no sweep: it is larger than {limit} bytes; is it a model?", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The largest size that is read.
+        limit: usize,
+    },
+    /// The file is not UTF-8.
+    #[error("{} is no sweep: byte {offset} is not UTF-8 text; is it a model?", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// The first byte at fault, counted from 0.
+        offset: usize,
+    },
+    /// A value that cannot be.
+    #[error("{origin}: `{key}` is {found}: expected {expected}")]
+    BadValue {
+        /// The file.
+        origin: String,
+        /// The key.
+        key: &'static str,
+        /// The value.
+        found: String,
+        /// What would do.
+        expected: String,
+    },
+    /// Something that may be there once only.
+    #[error("{origin}: the {what} {found} is there twice; take one of the two out")]
+    Twice {
+        /// The file.
+        origin: String,
+        /// "seed" or "variant".
+        what: &'static str,
+        /// The one that is.
+        found: String,
+    },
+    /// Two names that make one folder.
+    #[error(
+        "{origin}: the variants `{first}` and `{second}` would share the folder {folder}; rename one of them"
+    )]
+    SameFolder {
+        /// The file.
+        origin: String,
+        /// A variant.
+        first: String,
+        /// A later one.
+        second: String,
+        /// Their folder.
+        folder: String,
+    },
+    /// A seed among the overrides.
+    #[error(
+        "{origin}: the override `{found}` names a seed; seeds are named by `seeds` alone, for all variants"
+    )]
+    Seed {
+        /// The file.
+        origin: String,
+        /// The override.
+        found: String,
+    },
+    /// A variant that cannot be trained.
+    #[error("variant `{variant}`: {source}")]
+    Variant {
+        /// Its name.
+        variant: String,
+        /// What is wrong with it.
+        source: Box<LabError>,
+    },
+    /// Variants whose scores have nothing to do with each other.
+    #[error(
+        "variant `{first}` plays {game}, and variant `{second}` plays {other}; only variants of one game on one board can be compared"
+    )]
+    Games {
+        /// The first variant.
+        first: String,
+        /// Its game and board.
+        game: String,
+        /// The one that differs.
+        second: String,
+        /// Its game and board.
+        other: String,
+    },
+    /// A run that was trained by another recipe than the file has now.
+    #[error(
+        "{} was trained with `{key}` = {trained}, and the sweep now has {wanted}; put the old value back, name another folder with \
+         `--out`, or remove this one to train it anew", folder.display()
+    )]
+    Changed {
+        /// The run folder.
+        folder: PathBuf,
+        /// The first key that differs.
+        key: String,
+        /// What the run has.
+        trained: String,
+        /// What the file has.
+        wanted: String,
+    },
+    /// One of the runs could not go on, for another reason than that its training broke.
+    #[error("{run}: {source}{}", hint(source))]
+    Run {
+        /// The variant and the seed.
+        run: String,
+        /// What happened.
+        source: Box<LabError>,
+    },
+}
+
+/// Runs side by side share the memory.
+fn hint(error: &LabError) -> &'static str {
+    match error {
+        LabError::Memory { .. } | LabError::Refused { .. } => {
+            "; or train fewer at once with `--jobs`"
+        }
+        _ => "",
+    }
+}

@@ -1,0 +1,96 @@
+//! What a run of a sweep came to, in its folder's `result.json`: the figures of its evaluation, with the games it was trained for, or
+//! that its training broke. It is written whole or not at all. One that cannot be read, or is of other games than asked for, is as
+//! good as none: it is made again.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::LabError;
+use crate::disk::replace;
+use crate::evaluate::Evaluation;
+
+const RESULT: &str = "result.json";
+
+/// How a finished run was evaluated.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Evaluated {
+    /// Games it was trained for.
+    pub trained: u64,
+    /// Games it was evaluated by.
+    pub games: u64,
+    /// Their seed.
+    pub seed: u64,
+    /// Their mean score.
+    pub mean: f64,
+}
+
+/// How a training broke.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Broken {
+    /// Games played by then.
+    pub games: u64,
+    /// The learning rate.
+    pub rate: f32,
+}
+
+/// The file, as far as it is read.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kept {
+    Evaluated(Evaluated),
+    Broken(Broken),
+}
+
+impl Kept {
+    /// What is kept in a run folder.
+    pub(super) fn read(folder: &Path) -> Option<Self> {
+        let text = fs::read_to_string(folder.join(RESULT)).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+}
+
+/// The file as it is written: with all figures of `eval --json`.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Written<'a> {
+    Evaluated {
+        trained: u64,
+        #[serde(flatten)]
+        evaluation: &'a Evaluation,
+    },
+    Broken(&'a Broken),
+}
+
+pub(super) fn keep_evaluation(
+    folder: &Path,
+    trained: u64,
+    evaluation: &Evaluation,
+) -> Result<Evaluated, LabError> {
+    keep(
+        folder,
+        &Written::Evaluated {
+            trained,
+            evaluation,
+        },
+    )?;
+    Ok(Evaluated {
+        trained,
+        games: evaluation.games,
+        seed: evaluation.seed,
+        mean: evaluation.mean,
+    })
+}
+
+pub(super) fn keep_broken(folder: &Path, broken: &Broken) -> Result<(), LabError> {
+    keep(folder, &Written::Broken(broken))
+}
+
+fn keep(folder: &Path, written: &Written<'_>) -> Result<(), LabError> {
+    let path = folder.join(RESULT);
+    let text = serde_json::to_string_pretty(written).map_err(io::Error::other);
+    let kept = text.and_then(|text| replace(&path, (text + "\n").as_bytes()));
+    kept.map_err(LabError::file("write", &path))
+}

@@ -1,0 +1,191 @@
+//! A summary as a table: aligned for a terminal, in Markdown for a page, in CSV for programs.
+
+use std::io;
+
+use super::summary::{Row, Summary, Verdict};
+use crate::plot::thousands;
+use crate::statistics::Interval;
+
+/// A header and rows of as many cells. The first column begins at the left, the others end at the right.
+pub(super) struct Table {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// The table of a summary; columns that would be empty are left out.
+pub(super) fn of(summary: &Summary) -> Table {
+    let decimals = summary.decimals();
+    let rows = &summary.variants;
+    let any = |has: fn(&Row) -> bool| rows.iter().any(has);
+    let unit = rows.iter().find(|row| row.speed.is_some());
+    let columns: [(bool, &str, Cell<'_>); 6] = [
+        (true, "seeds", &seeds),
+        (true, "mean (95%)", &|row| {
+            with_interval(row.mean, row.mean_ci95, |x| digits(x, decimals))
+        }),
+        (
+            any(|row| row.difference.is_some()),
+            "difference (95%)",
+            &|row| {
+                let interval = row.difference_ci95;
+                with_interval(row.difference, interval, |x| signed(x, decimals))
+            },
+        ),
+        (any(|row| row.verdict.is_some()), "verdict", &|row| {
+            row.verdict.map_or(NONE, Verdict::words).to_owned()
+        }),
+        (
+            any(|row| row.average.is_some()),
+            "R4's average (95%)",
+            &|row| with_interval(row.average, row.average_ci95, |x| digits(x, decimals)),
+        ),
+        (
+            unit.is_some(),
+            unit.map_or("", |row| row.speed_unit),
+            &|row| row.speed.map_or(NONE.to_owned(), speed),
+        ),
+    ];
+    let columns = columns.iter().filter(|(shown, ..)| *shown);
+    let names = columns.clone().map(|(_, name, _)| (*name).to_owned());
+    let row = |row: &Row| {
+        let cells = columns.clone().map(|(_, _, cell)| cell(row));
+        [row.name.clone()].into_iter().chain(cells).collect()
+    };
+    Table {
+        header: ["variant".to_owned()].into_iter().chain(names).collect(),
+        rows: rows.iter().map(row).collect(),
+    }
+}
+
+/// What stands in a column for a row.
+type Cell<'a> = &'a dyn Fn(&Row) -> String;
+
+/// Where there is nothing to tell.
+const NONE: &str = "-";
+
+impl Table {
+    /// With its columns aligned.
+    pub(super) fn text(&self) -> String {
+        let lines = || [&self.header].into_iter().chain(&self.rows);
+        let length = |text: &String| text.chars().count();
+        let width = |column: usize| lines().map(|line| length(&line[column])).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.header.len()).map(width).collect();
+        let line = |cells: &Vec<String>| {
+            let aligned = cells.iter().zip(&widths).enumerate();
+            let aligned = aligned.map(|(column, (cell, &width))| match column {
+                0 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+            aligned.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+        };
+        lines().map(line).collect()
+    }
+
+    /// As Markdown.
+    pub(super) fn markdown(&self) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        // A bar would end its cell.
+        let harmless = |cells: &Vec<String>| -> Vec<String> {
+            cells.iter().map(|cell| cell.replace('|', "\\|")).collect()
+        };
+        let rule = "|---".to_owned() + &"|---:".repeat(self.header.len() - 1) + "|\n";
+        let rows: String = self.rows.iter().map(|row| line(&harmless(row))).collect();
+        line(&self.header) + &rule + &rows
+    }
+}
+
+/// Every number of a summary, a line for each variant; what is not known is empty.
+pub(super) fn csv(summary: &Summary) -> io::Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record([
+        "variant",
+        "folder",
+        "seeds",
+        "broken",
+        "mean",
+        "mean_low",
+        "mean_high",
+        "difference",
+        "difference_low",
+        "difference_high",
+        "verdict",
+        "average",
+        "average_low",
+        "average_high",
+        "speed",
+        "speed_unit",
+    ])?;
+    for row in &summary.variants {
+        let number = |number: Option<f64>| number.map_or_else(String::new, |n| n.to_string());
+        let ends = |interval: Option<Interval>| [0, 1].map(|end| number(interval.map(|i| i[end])));
+        let [mean_low, mean_high] = ends(row.mean_ci95);
+        let [difference_low, difference_high] = ends(row.difference_ci95);
+        let [average_low, average_high] = ends(row.average_ci95);
+        writer.write_record([
+            row.name.clone(),
+            row.folder.clone(),
+            row.scores.len().to_string(),
+            row.broken.len().to_string(),
+            number(row.mean),
+            mean_low,
+            mean_high,
+            number(row.difference),
+            difference_low,
+            difference_high,
+            row.verdict.map_or("", Verdict::words).to_owned(),
+            number(row.average),
+            average_low,
+            average_high,
+            number(row.speed),
+            row.speed_unit.to_owned(),
+        ])?;
+    }
+    writer.into_inner().map_err(|error| error.into_error())
+}
+
+/// How many, and how many broke.
+fn seeds(row: &Row) -> String {
+    match (row.scores.len(), row.broken.len()) {
+        (done, 0) => done.to_string(),
+        (0, broken) => format!("{broken} broke"),
+        (done, broken) => format!("{done}, {broken} broke"),
+    }
+}
+
+fn with_interval(
+    value: Option<f64>,
+    interval: Option<Interval>,
+    shown: impl Fn(f64) -> String,
+) -> String {
+    match (value, interval) {
+        (None, _) => NONE.to_owned(),
+        (Some(value), None) => shown(value),
+        (Some(value), Some([low, high])) => {
+            format!("{} ({} to {})", shown(value), shown(low), shown(high))
+        }
+    }
+}
+
+/// A number with its thousands apart and so many decimals.
+pub(super) fn digits(number: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", number.abs());
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let nothing = text.chars().all(|c| "0.".contains(c));
+    let sign = if number < 0.0 && !nothing { "-" } else { "" };
+    let whole = whole.parse().map_or(whole.to_owned(), thousands);
+    format!("{sign}{whole}{rest}")
+}
+
+/// The same with a sign in any case but for 0.
+fn signed(number: f64, decimals: usize) -> String {
+    let text = digits(number, decimals);
+    let nothing = text.chars().all(|c| "0.".contains(c));
+    match text.starts_with('-') || nothing {
+        true => text,
+        false => format!("+{text}"),
+    }
+}
+
+fn speed(speed: f64) -> String {
+    digits(speed, if speed < 10.0 { 1 } else { 0 })
+}

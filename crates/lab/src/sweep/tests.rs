@@ -1,0 +1,271 @@
+mod files;
+mod summaries;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::{Finding, Sweep, SweepError, Watch};
+use crate::LabError;
+
+/// Counts what it hears, and stops after so many games.
+struct Counter {
+    begun: AtomicUsize,
+    ended: AtomicUsize,
+    games: AtomicU64,
+    stop_after: u64,
+}
+
+impl Counter {
+    fn new(stop_after: u64) -> Self {
+        Self {
+            begun: AtomicUsize::new(0),
+            ended: AtomicUsize::new(0),
+            games: AtomicU64::new(0),
+            stop_after,
+        }
+    }
+
+    fn patient() -> Self {
+        Self::new(u64::MAX)
+    }
+}
+
+impl Watch for Counter {
+    fn begun(&self, _: usize) {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+    }
+    fn trained(&self, _: usize, share: f64) {
+        assert!((0.0..=1.0).contains(&share));
+        self.games.fetch_add(1, Ordering::Relaxed);
+    }
+    fn ended(&self, _: usize) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+    }
+    fn stop(&self) -> bool {
+        self.games.load(Ordering::Relaxed) >= self.stop_after
+    }
+}
+
+/// A folder with a sweep of tiny trainings.
+struct Home(tempfile::TempDir);
+
+const SMALL: &str = r#"
+name = "small"
+recipe = "quick"
+set = ["board=3x3", "tuples=012 036", "episodes=150", "block=40"]
+seeds = [3, 1, 2]
+games = 60
+
+[[variant]]
+name = "as it is"
+
+[[variant]]
+name = "TD / 0.1"
+set = ["rule=td", "rate=0.1"]
+"#;
+
+impl Home {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn load(&self, text: &str) -> Result<Sweep, LabError> {
+        let path = self.path("sweep.toml");
+        fs::write(&path, text).unwrap();
+        Sweep::load(&path)
+    }
+
+    fn run(&self, sweep: &Sweep, out: &str, jobs: usize) -> Vec<Finding> {
+        let found = sweep.run(&self.path(out), jobs, &Counter::patient());
+        found.unwrap().expect("nobody stops it")
+    }
+}
+
+fn models(home: &Home, sweep: &Sweep, out: &str) -> Vec<Vec<u8>> {
+    let tasks = sweep.tasks(&home.path(out));
+    let model = |folder: &Path| fs::read(folder.join("model.safetensors")).unwrap();
+    tasks.iter().map(|task| model(&task.folder)).collect()
+}
+
+#[test]
+fn stopping_and_the_number_of_jobs_change_nothing() {
+    let home = Home::new();
+    let sweep = home.load(SMALL).unwrap();
+    let whole = home.run(&sweep, "whole", 1);
+    assert_eq!(whole.len(), 6);
+    assert_eq!(home.run(&sweep, "two", 2), whole);
+
+    // Each time some games further: in the middle of a training, and of an evaluation.
+    let mut stops = 0;
+    let cut = loop {
+        let watch = Counter::new(97);
+        match sweep.run(&home.path("cut"), 2, &watch).unwrap() {
+            Some(found) => break found,
+            None => stops += 1,
+        }
+        assert!(watch.ended.load(Ordering::Relaxed) < 6);
+        assert!(stops < 20, "it does not get on");
+    };
+    assert!(stops >= 5, "{stops} stops: it was hardly disturbed");
+    assert_eq!(cut, whole);
+    for out in ["two", "cut"] {
+        assert!(
+            models(&home, &sweep, out) == models(&home, &sweep, "whole"),
+            "{out}"
+        );
+    }
+    // The six are not all the same.
+    let means: Vec<f64> = whole.iter().filter_map(mean).collect();
+    let distinct = means
+        .iter()
+        .enumerate()
+        .all(|(n, mean)| !means[..n].contains(mean));
+    assert!(means.len() == 6 && distinct, "{means:?}");
+}
+
+fn mean(finding: &Finding) -> Option<f64> {
+    match finding {
+        Finding::Trained(evaluated) => Some(evaluated.as_ref()?.mean),
+        Finding::Broken(_) => None,
+    }
+}
+
+#[test]
+fn what_is_finished_is_kept() {
+    let home = Home::new();
+    let sweep = home.load(SMALL).unwrap();
+    let found = home.run(&sweep, "out", 0);
+    let out = home.path("out");
+    assert!(sweep.tasks(&out).iter().all(|task| task.is_done(60)));
+
+    // A figure that no game would come to shows that none is played again.
+    let result = out.join("td-0.1/seed-1/result.json");
+    let text = fs::read_to_string(&result).unwrap();
+    let old = format!("\"mean\": {:?}", mean(&found[3]).unwrap());
+    assert!(text.contains(&old), "{old} in {text}");
+    fs::write(&result, text.replace(&old, "\"mean\": 12345.5")).unwrap();
+    let watch = Counter::patient();
+    let again = sweep.run(&out, 2, &watch).unwrap().unwrap();
+    assert_eq!(mean(&again[3]), Some(12345.5));
+    assert_eq!(watch.games.load(Ordering::Relaxed), 0, "nothing is trained");
+
+    // Other games are another question; a file that is no result is none.
+    let more = home
+        .load(&SMALL.replace("games = 60", "games = 61"))
+        .unwrap();
+    let found = home.run(&more, "out", 2);
+    assert!(
+        found
+            .iter()
+            .all(|found| matches!(found, Finding::Trained(Some(it)) if it.games == 61))
+    );
+    fs::write(&result, "{").unwrap();
+    assert!(!more.tasks(&out)[3].is_done(61) && more.tasks(&out)[2].is_done(61));
+    assert_eq!(home.run(&more, "out", 2), found);
+
+    // More seeds are more runs, and no other ones.
+    let wider = home
+        .load(&SMALL.replace("[3, 1, 2]", "[1, 2, 3, 4]"))
+        .unwrap();
+    let watch = Counter::patient();
+    assert_eq!(wider.run(&out, 1, &watch).unwrap().unwrap().len(), 8);
+    // Two trainings, each told of once at its begin.
+    assert_eq!(watch.games.load(Ordering::Relaxed), 2 * 151);
+}
+
+#[test]
+fn a_changed_variant_is_refused_before_anything_runs() {
+    let home = Home::new();
+    let sweep = home.load(SMALL).unwrap();
+    let out = home.path("out");
+    let stopped = sweep.run(&out, 1, &Counter::new(400)).unwrap();
+    assert!(stopped.is_none());
+    let words = SMALL.replace("\"block=40\"", "\"block=40\", \"purpose=other words\"");
+    for (text, key, trained, wanted) in [
+        (
+            SMALL.replace("rate=0.1", "rate=0.2"),
+            "learner.rate",
+            "0.1",
+            "0.2",
+        ),
+        (
+            SMALL.replace("episodes=150", "episodes=160"),
+            "episodes",
+            "150",
+            "160",
+        ),
+        (
+            SMALL.replace("012 036", "012"),
+            "network.tuples",
+            "012 036",
+            "012",
+        ),
+    ] {
+        let changed = home.load(&text).unwrap();
+        let watch = Counter::patient();
+        let error = changed.run(&out, 1, &watch).unwrap_err();
+        let sentence = error.to_string();
+        let LabError::Sweep(SweepError::Changed {
+            key: found, folder, ..
+        }) = error
+        else {
+            panic!("{sentence}");
+        };
+        assert_eq!(found, key);
+        assert!(folder.starts_with(&out));
+        for word in [trained, wanted, "--out"] {
+            assert!(sentence.contains(word), "{word} in {sentence}");
+        }
+        assert_eq!(watch.begun.load(Ordering::Relaxed), 0);
+    }
+    // Words alone are no other training.
+    let sweep = home.load(&words).unwrap();
+    assert_eq!(home.run(&sweep, "out", 2).len(), 6);
+}
+
+/// Weights that begin near the largest number break at once.
+const BREAKING: &str = "[[variant]]\nname = \"breaks\"\nset = [\"initial=3e38\"]\n";
+
+#[test]
+fn a_training_that_breaks_stops_no_other() {
+    let home = Home::new();
+    let sweep = home.load(&format!("{SMALL}{BREAKING}")).unwrap();
+    let found = home.run(&sweep, "out", 2);
+    let broken = |found: &Finding| matches!(found, Finding::Broken(_));
+    let places: Vec<usize> = (0..9).filter(|&n| broken(&found[n])).collect();
+    assert_eq!(places, [2, 5, 8]);
+    let out = home.path("out");
+    let watch = Counter::patient();
+    assert_eq!(sweep.run(&out, 1, &watch).unwrap().unwrap(), found);
+    assert_eq!(
+        watch.games.load(Ordering::Relaxed),
+        0,
+        "nor is it tried again"
+    );
+
+    let summary = sweep.summary(&out, &found).unwrap();
+    assert_eq!(summary.broken(), 3);
+    let row = &summary.variants[2];
+    assert_eq!((row.mean, row.difference, row.verdict), (None, None, None));
+    assert!(summary.text().contains("3 broke"), "{}", summary.text());
+    summary.save(&out).unwrap();
+}
+
+#[test]
+fn an_error_stops_the_others_and_says_where() {
+    let home = Home::new();
+    let sweep = home.load(SMALL).unwrap();
+    let out = home.path("out");
+    // A run folder that cannot be one.
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("td-0.1"), "in the way").unwrap();
+    let watch = Counter::patient();
+    let error = sweep.run(&out, 1, &watch).unwrap_err().to_string();
+    assert!(error.contains("TD / 0.1, seed 3"), "{error}");
+    assert_eq!(watch.begun.load(Ordering::Relaxed), 2);
+}
