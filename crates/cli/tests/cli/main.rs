@@ -9,6 +9,7 @@ mod bench;
 mod broken;
 mod common;
 mod convert;
+mod deep;
 mod figures;
 mod games;
 mod help;

@@ -14,7 +14,7 @@ use crate::common::Lab;
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/open_model.py");
 
 /// The Python to use, if there is one with the packages.
-fn python() -> Option<String> {
+pub fn python() -> Option<String> {
     let named = std::env::var("AFTERSTATE_PYTHON")
         .ok()
         .filter(|name| !name.is_empty());

@@ -12,6 +12,7 @@ use afterstate::ntuple::{Ahead, Coherent, Plain, Tables, TupleSet, Weight};
 
 use super::{ConvertError, Kind, Plan, Report, json, runs};
 use crate::LabError;
+use crate::deep::CONVOLUTIONS;
 use crate::disk::Shared;
 use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
 use crate::metadata::Fields;
@@ -210,6 +211,14 @@ impl Input {
             LabError::model("read", path)(error)
         });
         model::version(&fields)?;
+        if fields.has(CONVOLUTIONS) {
+            return Err(LabError::Kind {
+                path,
+                wanted: "table of weights",
+                found: "a deep network",
+                expected: "the tables of tuples; other programs open this file as it is, see docs/formats/deep.md",
+            });
+        }
         let original = match fields.has("foreign") {
             true => Some(fields.get("foreign", "a description of a file", description)?),
             false => None,

@@ -1,0 +1,142 @@
+//! Deep players are players like others; a program without deep learning says how to get it.
+
+#[cfg(not(feature = "deep"))]
+#[test]
+fn without_deep_learning_the_command_that_has_it_is_told() {
+    let lab = crate::common::Lab::new();
+    for recipe in ["dqn", "deep-best"] {
+        let command = format!("cargo run --release --features deep -- train {recipe}");
+        lab.refuses(&format!("train {recipe}"), &[&command]);
+    }
+}
+
+#[cfg(feature = "deep")]
+mod built_in {
+    use std::process::Command;
+
+    use serde_json::{Value, json};
+
+    use crate::common::{Lab, Tensors};
+    use crate::numpy::python;
+
+    /// A small deep player into the folder `name`.
+    fn train(lab: &Lab, name: &str, more: &str) {
+        let small = "--board 3x3 --threads 1 --episodes 40 --set block=20 --set filters=8 --set batches=1 --set replay.games=8";
+        let kernels = "convolutions=[\"2x1\", \"1x2\"]";
+        let args = format!("train dqn {small} --out {name} {more} --set");
+        lab.run_with(&args, kernels).succeeds();
+    }
+
+    #[test]
+    fn a_deep_player_is_evaluated_compared_analyzed_and_drawn() {
+        let lab = Lab::new();
+        train(&lab, "deep", "");
+        lab.train("tuples", 40, "--board 3x3 --set tuples=012");
+        let eval = |threads: usize| {
+            let args = format!("eval deep --games 70 --seed 5 --threads {threads} --json");
+            lab.run(&args).json()
+        };
+        let (one, two) = (eval(1), eval(2));
+        for key in ["mean", "max", "games", "reach"] {
+            assert_eq!(one[key], two[key], "{key}");
+        }
+        assert_eq!(one["games"], 70);
+        assert_eq!(one["board"], "3x3");
+        let compared = lab.run("compare deep tuples --games 30 --json").json();
+        assert_eq!(compared["a"]["games"], 30);
+        let analysis = lab
+            .run("analyze 2,0,0/0,0,0/0,0,2 --model deep --json")
+            .json();
+        let best = analysis["best"].as_str().expect("a move");
+        let total = |m: &Value| m["total"].as_f64().expect("a number");
+        let moves = analysis["moves"].as_array().expect("moves");
+        let largest = moves.iter().max_by(|a, b| total(a).total_cmp(&total(b)));
+        assert_eq!(largest.expect("four moves")["direction"], best);
+        let pictures = lab.names("deep/plots");
+        for picture in ["scores.png", "loss.svg", "value.png"] {
+            assert!(pictures.contains(&picture.to_owned()), "{pictures:?}");
+        }
+        lab.run("eval deep --games 5 --records deep.log").succeeds();
+        lab.run("judge deep.log --game 2048 --board 3x3").succeeds();
+        lab.refuses("convert deep/model.safetensors w.w --to tdl", &["deep"]);
+    }
+
+    #[test]
+    fn afterstates_and_three_outputs() {
+        let lab = Lab::new();
+        train(
+            &lab,
+            "after",
+            "--set value=afterstate --set deep.turn=true --set steps=4",
+        );
+        train(&lab, "three", "--set outputs=3 --set illegal=number");
+        for run in ["after", "three"] {
+            let eval = lab.run(&format!("eval {run} --games 20 --json")).json();
+            assert!(eval["mean"].as_f64() > Some(20.0), "{run}");
+            let args = format!("analyze 2,0,0/0,0,0/0,0,2 --model {run} --json");
+            assert!(lab.run(&args).json()["best"].is_string());
+        }
+    }
+
+    #[test]
+    fn damaged_deep_models_are_refused() {
+        let lab = Lab::new();
+        train(&lab, "run", "");
+        let path = lab.path("run/model.safetensors");
+        let bytes = lab.bytes("run/model.safetensors");
+        lab.write("cut.safetensors", &bytes[..bytes.len() - 100]);
+        lab.refuses("eval cut.safetensors --games 5", &["cut.safetensors"]);
+        let damage = |key: &str, value: &str, words: &[&str]| {
+            let mut tensors = Tensors::read(&path);
+            *tensors.meta(key) = json!(value);
+            tensors.write(&lab.path("odd.safetensors"));
+            lab.refuses("eval odd.safetensors --games 5", words);
+        };
+        damage("hidden", "17", &["linear1.weight"]);
+        damage(
+            "hidden",
+            "4096 4096 4096 4096 99999",
+            &["hidden", "1 to 4096"],
+        );
+        damage("filters", "1024", &["conv1.weight"]);
+        damage("filters", "0", &["filters", "1 to 1024"]);
+        damage("convolutions", "2x1 1x2 5x5", &["kernel of 5x5"]);
+        damage("convolutions", "2x1 1x2 ?", &["convolutions", "2x1"]);
+        damage("outputs", "5", &["outputs", "3 or 4"]);
+        damage("scale", "NaN", &["scale"]);
+        damage("value", "state", &["action or afterstate"]);
+        damage("board", "9x9", &["board"]);
+        damage("game", "chess", &["chess"]);
+        let mut tensors = Tensors::read(&path);
+        tensors.data[..4].copy_from_slice(&f32::NAN.to_le_bytes());
+        tensors.write(&lab.path("odd.safetensors"));
+        lab.refuses("eval odd.safetensors --games 5", &["not a finite number"]);
+    }
+
+    /// The page about the format is enough to compute what the player computes.
+    #[test]
+    fn numpy_computes_the_outputs_that_analyze_tells() {
+        let Some(python) = python() else { return };
+        let lab = Lab::new();
+        train(&lab, "run", "--set hidden=[7,5]");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/run_layers.py");
+        let output = Command::new(python)
+            .args([script, "run/model.safetensors", "1,1,2,0,3,0,0,4,1"])
+            .current_dir(lab.path("."))
+            .output()
+            .expect("python");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
+        let outputs: Vec<f64> = serde_json::from_slice(&output.stdout).expect("numbers");
+        let analysis = lab
+            .run("analyze 2,2,4/0,8,0/0,16,2 --model run --json")
+            .json();
+        for (direction, expected) in ["left", "up", "right", "down"].iter().zip(outputs) {
+            let moves = analysis["moves"].as_array().expect("moves");
+            let m = moves.iter().find(|m| m["direction"] == *direction);
+            let total = m.and_then(|m| m["total"].as_f64()).expect("a legal move");
+            let near = (total - expected).abs() <= 1e-3 * expected.abs().max(1.0);
+            assert!(near, "{direction}: analyze says {total}, numpy {expected}");
+        }
+    }
+}
