@@ -188,13 +188,13 @@ impl DeepPupil {
         later.iter().zip(&judged).map(rest).collect()
     }
 
-    /// The boards to learn from, and which output of each.
+    /// What a batch asks.
     fn questions<'t, G: Game>(
         &self,
         game: &G,
         batch: &'t [Transition<G::State>],
         rng: &mut Rng,
-    ) -> (Vec<u8>, Vec<usize>, Vec<&'t Transition<G::State>>) {
+    ) -> Questions<'t, G::State> {
         let outputs = self.player.network.architecture().outputs;
         let number = |t: &Transition<G::State>| ACTIONS.iter().position(|&a| a == t.direction);
         match self.settings.meaning.of {
@@ -205,7 +205,11 @@ impl DeepPupil {
                     .filter_map(|t| Some((number(t).filter(|&n| n < outputs)?, t)));
                 let (chosen, batch): (Vec<usize>, Vec<&Transition<G::State>>) = taught.unzip();
                 let boards = boards(game, batch.iter().map(|t| t.state));
-                (boards, chosen, batch)
+                Questions {
+                    boards,
+                    chosen,
+                    batch,
+                }
             }
             Of::Afterstates => {
                 let slid = |t: &'t Transition<G::State>| {
@@ -218,7 +222,11 @@ impl DeepPupil {
                 if self.settings.turn {
                     turn(game, &mut boards, rng);
                 }
-                (boards, vec![0; batch.len()], batch)
+                Questions {
+                    boards,
+                    chosen: vec![0; batch.len()],
+                    batch,
+                }
             }
         }
     }
@@ -236,6 +244,13 @@ impl DeepPupil {
             factors: (0..count * width).map(factor).collect(),
         })
     }
+}
+
+/// What a batch asks: boards, which output of each, and what the answers follow from.
+struct Questions<'t, S> {
+    boards: Vec<u8>,
+    chosen: Vec<usize>,
+    batch: Vec<&'t Transition<S>>,
 }
 
 /// Turns and mirrors each board at random, as its shape allows.
@@ -267,7 +282,11 @@ impl<G: Game> Pupil<G> for DeepPupil {
 
     fn learn(&mut self, game: &G, batch: &[Transition<G::State>]) -> Learned {
         let mut rng = game_rng(self.seed ^ STREAMS, self.growth.adam.steps);
-        let (boards, chosen, batch) = self.questions(game, batch, &mut rng);
+        let Questions {
+            boards,
+            chosen,
+            batch,
+        } = self.questions(game, batch, &mut rng);
         if batch.is_empty() {
             return Learned::default();
         }

@@ -10,7 +10,7 @@ use super::*;
 use crate::evaluate::{self, evaluate};
 use crate::model::metadata;
 use crate::recipe::Recipe;
-use crate::registry::{Player, session};
+use crate::registry::{AnyPlayer, Player, session};
 use crate::session::Lesson;
 use crate::solve::{Layers, Plan, solve};
 
@@ -58,7 +58,7 @@ fn trained(recipe: &Recipe, games: u64) -> Model {
         &recipe.learner,
     );
     Model {
-        player: registry::AnyPlayer::Tuples(player),
+        player: AnyPlayer::Tuples(player),
         episodes: Some(games),
         path: Path::new("trained").to_owned(),
         session,
@@ -209,7 +209,7 @@ fn perfect(shape: Shape, folder: &Path) -> Model {
     let mut file = std::fs::File::create(&path).unwrap();
     native::write(
         &tables,
-        &metadata(&registry::AnyPlayer::Tuples(player), &recipe, 0),
+        &metadata(&AnyPlayer::Tuples(player), &recipe, 0),
         Keep::Weights,
         &mut file,
     )
