@@ -4,7 +4,7 @@
 //! Q' and V' are those of a copy of the network that follows it slowly. What is stored and learned is the slide that was made,
 //! never the one that was wanted and illegal.
 
-use afterstate::game::{Direction, Game};
+use afterstate::game::{Direction, Game, Position, Shape};
 use afterstate::random::{Rng, game_rng};
 use afterstate::replay::{Learned, Pupil, Transition};
 
@@ -39,7 +39,7 @@ pub struct Settings {
     pub double: bool,
     /// The share that is left out when learning, and where.
     pub dropout: (f32, Place),
-    /// Whether afterstates are turned and mirrored at random when learning.
+    /// Whether boards and slides are turned and mirrored at random when learning.
     pub turn: bool,
 }
 
@@ -196,39 +196,33 @@ impl DeepPupil {
         rng: &mut Rng,
     ) -> Questions<'t, G::State> {
         let outputs = self.player.network.architecture().outputs;
-        let number = |t: &Transition<G::State>| ACTIONS.iter().position(|&a| a == t.direction);
-        match self.settings.meaning.of {
-            Of::Actions(_) => {
+        let images = match self.settings.turn {
+            true => images(game.shape()),
+            false => vec![Image::same(game.shape())],
+        };
+        let mut asked = Questions {
+            boards: Vec::new(),
+            chosen: Vec::new(),
+            batch: Vec::new(),
+        };
+        for t in batch {
+            let image = &images[rng.below(images.len() as u32) as usize];
+            match self.settings.meaning.of {
                 // A slide without an output, which was forced, teaches nothing.
-                let taught = batch
-                    .iter()
-                    .filter_map(|t| Some((number(t).filter(|&n| n < outputs)?, t)));
-                let (chosen, batch): (Vec<usize>, Vec<&Transition<G::State>>) = taught.unzip();
-                let boards = boards(game, batch.iter().map(|t| t.state));
-                Questions {
-                    boards,
-                    chosen,
-                    batch,
+                Of::Actions(_) => {
+                    let output = image.slide(t.direction);
+                    if output < outputs {
+                        asked.add(image, t.state, output, t);
+                    }
                 }
-            }
-            Of::Afterstates => {
-                let slid = |t: &'t Transition<G::State>| {
-                    let (after, _) = game.slides(t.state).get(t.direction)?;
-                    Some((after, t))
-                };
-                let (afters, batch): (Vec<G::After>, Vec<&Transition<G::State>>) =
-                    batch.iter().filter_map(slid).unzip();
-                let mut boards = boards(game, afters.into_iter());
-                if self.settings.turn {
-                    turn(game, &mut boards, rng);
-                }
-                Questions {
-                    boards,
-                    chosen: vec![0; batch.len()],
-                    batch,
+                Of::Afterstates => {
+                    if let Some((after, _)) = game.slides(t.state).get(t.direction) {
+                        asked.add(image, after, 0, t);
+                    }
                 }
             }
         }
+        asked
     }
 
     /// What is left out for so many boards, if anything is.
@@ -253,14 +247,58 @@ struct Questions<'t, S> {
     batch: Vec<&'t Transition<S>>,
 }
 
-/// Turns and mirrors each board at random, as its shape allows.
-fn turn<G: Game>(game: &G, boards: &mut [u8], rng: &mut Rng) {
-    let images = game.shape().symmetries();
-    for board in boards.chunks_mut(game.shape().cells()) {
-        let image = &images[rng.below(images.len() as u32) as usize];
-        let turned: Vec<u8> = image.iter().map(|&cell| board[cell]).collect();
-        board.copy_from_slice(&turned);
+impl<'t, S> Questions<'t, S> {
+    fn add(&mut self, image: &Image, position: impl Position, output: usize, t: &'t Transition<S>) {
+        let cells = image.cells.iter();
+        self.boards.extend(cells.map(|&cell| position.cell(cell)));
+        self.chosen.push(output);
+        self.batch.push(t);
     }
+}
+
+/// A board turned or mirrored.
+struct Image {
+    /// The cell that is seen in each cell.
+    cells: Vec<usize>,
+    /// For each of [`ACTIONS`], the number of the slide that it becomes.
+    slides: [usize; 4],
+}
+
+impl Image {
+    /// The board as it is.
+    fn same(shape: Shape) -> Self {
+        Self {
+            cells: (0..shape.cells()).collect(),
+            slides: [0, 1, 2, 3],
+        }
+    }
+
+    /// The output of what a slide becomes.
+    fn slide(&self, direction: Direction) -> usize {
+        let number = ACTIONS.iter().position(|&action| action == direction);
+        number.map_or(usize::MAX, |number| self.slides[number])
+    }
+}
+
+/// All images of a board of this shape.
+fn images(shape: Shape) -> Vec<Image> {
+    // Left and up of the second cell of the second row, right and down of the first cell.
+    let cols = shape.cols();
+    let pairs = [(cols + 1, cols), (cols + 1, 1), (0, 1), (0, cols)];
+    let image = |cells: Vec<usize>| {
+        let seen = |cell: usize| cells.iter().position(|&c| c == cell).unwrap_or(cell);
+        let slides = pairs.map(|(from, to)| {
+            let (from, to) = (seen(from), seen(to));
+            match to as isize - from as isize {
+                -1 => 0,
+                1 => 2,
+                step if step < 0 => 1,
+                _ => 3,
+            }
+        });
+        Image { cells, slides }
+    };
+    shape.symmetries().into_iter().map(image).collect()
 }
 
 /// Keeps the streams of a network apart from those of games.

@@ -182,7 +182,7 @@ pub struct DeepRecipe {
     pub dropout: f64,
     /// Where they are left out.
     pub dropout_place: DropoutPlace,
-    /// Whether afterstates are turned and mirrored at random when learning.
+    /// Whether boards, and slides with them, are turned and mirrored at random when learning.
     pub turn: bool,
 }
 

@@ -74,11 +74,6 @@ impl Recipe {
         number("deep.weight_decay", deep.weight_decay, 0.0..=1.0)?;
         number("deep.tau", deep.tau, 1e-6..=1.0)?;
         number("deep.dropout", deep.dropout, 0.0..=0.95)?;
-        if deep.turn && self.learner.value == ValueOf::Action {
-            let expected =
-                "false with `learner.value` = \"action\": slides would have to be turned, too";
-            return Err(bad("deep.turn", deep.turn, expected));
-        }
         Ok(())
     }
 

@@ -24,6 +24,7 @@ use super::super::{
 use crate::LabError;
 use crate::deep::DeepPlayer;
 use crate::disk::Part;
+use crate::error::bytes;
 use crate::recipe::{DropoutPlace, Follow, Illegal, Optimiser, Recipe, ValueOf};
 use crate::recorder::{Recorder, Sink};
 use crate::registry::{OnBoard, on_board, rules};
@@ -144,7 +145,9 @@ fn pupil(
     let needed = 4 * COPIES * architecture.count().map_err(wrong)? as u64;
     let available = available_memory();
     if needed > available {
-        return Err(LabError::Memory { needed, available });
+        let (needed, available) = (bytes(needed), bytes(available));
+        let found = format!("it needs {needed} of memory to learn, and {available} are free");
+        return Err(LabError::Layers(found));
     }
     DeepPupil::new(&architecture, settings, seed, threads).map_err(wrong)
 }
