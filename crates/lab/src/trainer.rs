@@ -450,7 +450,7 @@ mod tests {
     fn a_deep_network_that_breaks_stops_the_training() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("run");
-        let recipe = deep(&["rate=1e30"]);
+        let recipe = deep(&["rate=10.0", "episodes=1000"]);
         let forever = Until(AtomicU64::new(u64::MAX));
         let broken = Trainer::new(recipe, &folder).unwrap().train(&forever);
         assert!(matches!(broken, Err(LabError::Broken { .. })), "{broken:?}");

@@ -53,7 +53,7 @@ mod built_in {
         let largest = moves.iter().max_by(|a, b| total(a).total_cmp(&total(b)));
         assert_eq!(largest.expect("four moves")["direction"], best);
         let pictures = lab.names("deep/plots");
-        for picture in ["scores.png", "loss.svg", "value.png"] {
+        for picture in ["score.png", "loss.svg", "value.png"] {
             assert!(pictures.contains(&picture.to_owned()), "{pictures:?}");
         }
         lab.run("eval deep --games 5 --records deep.log").succeeds();
