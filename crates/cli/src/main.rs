@@ -6,6 +6,7 @@ mod interrupt;
 mod output;
 mod progress;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use afterstate::machine::Cpu;
@@ -30,6 +31,9 @@ fn main() -> ExitCode {
         Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::complain(&error);
+            if error.chain().any(lacks_deep) {
+                output::note(&format!("the same with it:  {}", with_deep()));
+            }
             let broken = matches!(error.downcast_ref(), Some(LabError::Broken { .. }));
             let failed = broken || error.is::<Faulty>() || error.is::<SomeBroke>();
             ExitCode::from(if failed { FAILED } else { BAD_INPUT })
@@ -52,4 +56,17 @@ fn run(command: Command) -> anyhow::Result<()> {
         Command::Recipes(args) => commands::recipes::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
     }
+}
+
+/// Whether this is because deep learning is not built in.
+fn lacks_deep(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(LabError::NoDeep))
+}
+
+/// The command that was given, by a program that has deep learning.
+fn with_deep() -> String {
+    let given = std::env::args_os().skip(1);
+    let given = given.map(|word| commands::shown(Path::new(&word)));
+    let words = ["cargo run --release --features deep --".to_owned()];
+    words.into_iter().chain(given).collect::<Vec<_>>().join(" ")
 }

@@ -225,7 +225,7 @@ impl Network {
         let mut found = loss.backward();
         let gradient = |tensor: &Tensor<2>| {
             let found = tensor.grad_remove(&mut found);
-            found.map_or_else(Vec::new, numbers)
+            numbers(found.expect("every parameter has its part in the outputs"))
         };
         Learned {
             gradients: Gradients(tensors.iter().map(gradient).collect()),
@@ -300,13 +300,13 @@ fn matrix(values: Vec<f32>, shape: [usize; 2], device: &Device) -> Tensor<2> {
 }
 
 fn numbers(tensor: Tensor<2>) -> Vec<f32> {
-    // All our tensors are of f32, and an empty answer would be noticed at once.
-    tensor.into_data().try_into_vec().unwrap_or_default()
+    let numbers = tensor.into_data().try_into_vec();
+    numbers.expect("all our tensors are of f32")
 }
 
 fn scalar(tensor: Tensor<1>) -> f32 {
-    let value: Vec<f32> = tensor.into_data().try_into_vec().unwrap_or_default();
-    value.first().copied().unwrap_or(f32::NAN)
+    let numbers = tensor.into_data().try_into_vec::<f32>();
+    numbers.expect("all our tensors are of f32")[0]
 }
 
 #[cfg(test)]
@@ -389,6 +389,28 @@ mod tests {
                 }
             }
             assert!(checked > 30 && moving > 15, "{moving} of {checked}");
+        }
+    }
+
+    /// A board's outputs do not depend on those beside it, to the last bit: evaluations count on it.
+    #[test]
+    fn boards_beside_each_other_change_nothing() {
+        let architecture = Architecture {
+            board: (4, 4),
+            tiles: 16,
+            convolutions: vec![(2, 1), (1, 2)],
+            filters: 64,
+            hidden: vec![16],
+            outputs: 4,
+        };
+        let parameters = Parameters::random(&architecture, &mut game_rng(1, 1)).unwrap();
+        let network = Network::new(&architecture, &parameters).unwrap();
+        let mut rng = game_rng(2, 2);
+        let boards: Vec<u8> = (0..130 * 16).map(|_| rng.below(12) as u8).collect();
+        let all = network.outputs(&boards);
+        for count in [1, 2, 3, 7, 31, 32, 63, 64, 65, 129] {
+            let some = network.outputs(&boards[..16 * count]);
+            assert_eq!(some, all[..4 * count], "{count}");
         }
     }
 

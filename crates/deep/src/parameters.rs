@@ -40,18 +40,6 @@ pub enum ArchitectureError {
 }
 
 impl Architecture {
-    /// R4's: four convolutions of 256 filters with kernels of two cells, and a linear layer of 16.
-    pub fn r4(outputs: usize) -> Self {
-        Self {
-            board: (4, 4),
-            tiles: 16,
-            convolutions: vec![(2, 1), (1, 2), (2, 1), (1, 2)],
-            filters: 256,
-            hidden: vec![16],
-            outputs,
-        }
-    }
-
     /// Cells of the board.
     pub fn cells(&self) -> usize {
         self.board.0 * self.board.1
@@ -148,6 +136,26 @@ impl Architecture {
         (layer == "linear1").then_some((left, channels))
     }
 
+    /// Names and shapes of all arrays of a file.
+    ///
+    /// # Errors
+    /// When it cannot be built.
+    pub fn arrays(&self) -> Result<Vec<(String, Vec<usize>)>, ArchitectureError> {
+        let layers = self.layers()?.into_iter();
+        let arrays = layers.flat_map(|(name, inputs, outputs)| {
+            let both = [("weight", [inputs, outputs]), ("bias", [1, outputs])];
+            both.map(|(kind, shape)| {
+                let one = Parameter {
+                    name: format!("{name}.{kind}"),
+                    shape,
+                    values: Vec::new(),
+                };
+                (one.name.clone(), self.torch_shape(&one))
+            })
+        });
+        Ok(arrays.collect())
+    }
+
     fn torch_shape(&self, one: &Parameter) -> Vec<usize> {
         let [inputs, outputs] = one.shape;
         match self.window(one) {
@@ -231,7 +239,7 @@ impl Parameters {
         self.0.iter().map(array).collect()
     }
 
-    /// From what [`Parameters::to_torch`] makes, array by array: `read` is told the name and the count of each.
+    /// From what [`Parameters::to_torch`] makes, array by array: `read` is told the name and the count of each, and gives as many.
     ///
     /// # Errors
     /// When the architecture cannot be built, or `read` fails.
@@ -244,7 +252,7 @@ impl Parameters {
             let values = read(&one.name, one.values.len())?;
             let places = architecture.places(one);
             for (own, place) in one.values.iter_mut().zip(places) {
-                *own = values.get(place).copied().unwrap_or(f32::NAN);
+                *own = values[place];
             }
         }
         Ok(all)
@@ -273,12 +281,6 @@ impl Parameters {
     /// How many numbers there are.
     pub fn count(&self) -> usize {
         self.0.iter().map(|one| one.values.len()).sum()
-    }
-
-    /// Whether all of them are finite.
-    pub fn are_finite(&self) -> bool {
-        let mut all = self.0.iter().flat_map(|one| &one.values);
-        all.all(|value| value.is_finite())
     }
 
     /// Moves towards others by a share of the way; 1 makes them equal.
@@ -351,6 +353,10 @@ mod tests {
             parameters
         );
         assert_eq!(architecture.count().unwrap(), parameters.count());
+        let shapes = arrays
+            .iter()
+            .map(|array| (array.name.clone(), array.shape.clone()));
+        assert!(shapes.eq(architecture.arrays().unwrap()));
     }
 
     #[test]

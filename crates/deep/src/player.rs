@@ -18,7 +18,7 @@ pub(crate) const ACTIONS: [Direction; 4] = [
 pub enum Of {
     /// Q of a state: an output for each slide, its reward among it. A slide that is best and illegal gives way as this says.
     Actions(Fallback),
-    /// V of an afterstate, one output: what is earned behind it.
+    /// V of an afterstate, one output: Q of the slide that leads there without its reward.
     Afterstates,
 }
 
@@ -39,8 +39,6 @@ pub struct Meaning {
     pub of: Of,
     /// Points that a 1 stands for.
     pub scale: f32,
-    /// What is earned a move later counts so much.
-    pub discount: f32,
 }
 
 /// A network and what its outputs mean.
@@ -119,9 +117,7 @@ impl Player {
         states: &[G::State],
         network: &Network,
     ) -> Vec<Vec<Worth>> {
-        let Meaning {
-            scale, discount, ..
-        } = self.meaning;
+        let Meaning { scale, .. } = self.meaning;
         let slides: Vec<_> = states.iter().map(|&state| game.slides(state)).collect();
         let legal = slides.iter().flat_map(|slides| slides.legal());
         let values = network.outputs(&boards(game, legal.map(|(_, after, _)| after)));
@@ -131,7 +127,7 @@ impl Player {
             Worth {
                 direction,
                 reward,
-                total: reward as f32 + discount * scale * value,
+                total: reward as f32 + scale * value,
             }
         };
         let of =

@@ -1,8 +1,8 @@
 //! Deep learning from memory: R4's deep Q-learning with every trick a switch, and values of afterstates.
 //!
-//! Q(s, a) moves towards r + discount max Q'(s', a'), and V of the afterstate of (s, a) towards max r' + discount V' of the afterstates of s';
-//! Q' and V' are those of a copy of the network that follows it slowly. What is stored and learned is the slide that was made,
-//! never the one that was wanted and illegal.
+//! Q(s, a) moves towards r + discount max Q'(s', a'), where Q' is that of a copy of the network that follows it slowly. V of an afterstate is
+//! Q without the reward of the slide, r' + V' in place of Q'. What is stored and learned is the slide that was made, never the one that was wanted and
+//! illegal.
 
 use afterstate::game::{Direction, Game, Position, Shape};
 use afterstate::random::{Rng, game_rng};
@@ -27,6 +27,8 @@ pub enum Target {
 pub struct Settings {
     /// What the outputs are.
     pub meaning: Meaning,
+    /// What is earned a move later counts so much.
+    pub discount: f32,
     /// Whether the best slide of s' is sought among the legal ones alone. Afterstates are always of legal ones.
     pub mask: bool,
     /// The learning rate of Adam.
@@ -49,9 +51,9 @@ impl Default for Settings {
         Self {
             meaning: Meaning {
                 of: Of::Actions(crate::Fallback::Value),
-                scale: 128.0,
-                discount: 0.99,
+                scale: 256.0,
             },
+            discount: 0.99,
             mask: true,
             rate: 1e-4,
             decay: Decay::None,
@@ -83,6 +85,8 @@ pub struct DeepPupil {
     growth: Growth,
     player: Player,
     copy: Network,
+    /// The images that it learns by; the board as it is comes first.
+    images: Vec<Image>,
 }
 
 impl DeepPupil {
@@ -107,6 +111,7 @@ impl DeepPupil {
                 parameters,
                 iterations: 0,
             },
+            images: images(architecture.board, settings.turn),
             settings,
             seed,
         })
@@ -131,11 +136,7 @@ impl DeepPupil {
 
     /// What the outputs should be for each of these transitions.
     fn targets<G: Game>(&self, game: &G, batch: &[&Transition<G::State>]) -> Vec<f32> {
-        let Meaning {
-            of,
-            scale,
-            discount,
-        } = self.settings.meaning;
+        let Meaning { of, scale } = self.settings.meaning;
         let nexts: Vec<G::State> = batch.iter().map(|t| t.next).collect();
         let rest = match of {
             Of::Actions(_) => self.rest_by_actions(game, &nexts),
@@ -143,12 +144,16 @@ impl DeepPupil {
         };
         let target = |(t, rest): (&&Transition<G::State>, f32)| {
             let rest = if t.over { 0.0 } else { rest };
-            let steps = t.steps as i32;
-            match of {
-                Of::Actions(_) => (t.reward as f32 + t.later) / scale + discount.powi(steps) * rest,
-                // The value begins behind the first reward.
-                Of::Afterstates => t.later / scale / discount + discount.powi(steps - 1) * rest,
-            }
+            let own = match of {
+                Of::Actions(_) => 0,
+                Of::Afterstates => {
+                    let slide = game.slides(t.state).get(t.direction);
+                    slide.map_or(0, |(_, reward)| reward)
+                }
+            };
+            // Without the slide's own reward there is still what the new tile brought.
+            let earned = (t.reward - own) as f32 + t.later;
+            earned / scale + self.settings.discount.powi(t.steps as i32) * rest
         };
         batch.iter().zip(rest).map(target).collect()
     }
@@ -168,6 +173,8 @@ impl DeepPupil {
             let counts = |n: &usize| !self.settings.mask || slides.get(ACTIONS[*n]).is_some();
             let larger = |a: usize, b: usize| if judged[b] > judged[a] { b } else { a };
             let best = (0..outputs).filter(counts).reduce(larger);
+            // Where only a slide without an output is legal, the others say what the state is like.
+            let best = best.or_else(|| (0..outputs).reduce(larger));
             best.map_or(0.0, |n| later[n])
         };
         states.iter().zip(rows).map(rest).collect()
@@ -196,17 +203,13 @@ impl DeepPupil {
         rng: &mut Rng,
     ) -> Questions<'t, G::State> {
         let outputs = self.player.network.architecture().outputs;
-        let images = match self.settings.turn {
-            true => images(game.shape()),
-            false => vec![Image::same(game.shape())],
-        };
         let mut asked = Questions {
             boards: Vec::new(),
             chosen: Vec::new(),
             batch: Vec::new(),
         };
         for t in batch {
-            let image = &images[rng.below(images.len() as u32) as usize];
+            let image = &self.images[rng.below(self.images.len() as u32) as usize];
             match self.settings.meaning.of {
                 // A slide without an output, which was forced, teaches nothing.
                 Of::Actions(_) => {
@@ -265,14 +268,6 @@ struct Image {
 }
 
 impl Image {
-    /// The board as it is.
-    fn same(shape: Shape) -> Self {
-        Self {
-            cells: (0..shape.cells()).collect(),
-            slides: [0, 1, 2, 3],
-        }
-    }
-
     /// The output of what a slide becomes.
     fn slide(&self, direction: Direction) -> usize {
         let number = ACTIONS.iter().position(|&action| action == direction);
@@ -280,10 +275,11 @@ impl Image {
     }
 }
 
-/// All images of a board of this shape.
-fn images(shape: Shape) -> Vec<Image> {
+/// All images of a board of so many rows and columns, or itself alone.
+fn images((rows, cols): (usize, usize), all: bool) -> Vec<Image> {
+    let itself = || vec![(0..rows * cols).collect()];
+    let shape = Shape::new(rows, cols).filter(|_| all);
     // Left and up of the second cell of the second row, right and down of the first cell.
-    let cols = shape.cols();
     let pairs = [(cols + 1, cols), (cols + 1, 1), (0, 1), (0, cols)];
     let image = |cells: Vec<usize>| {
         let seen = |cell: usize| cells.iter().position(|&c| c == cell).unwrap_or(cell);
@@ -298,7 +294,8 @@ fn images(shape: Shape) -> Vec<Image> {
         });
         Image { cells, slides }
     };
-    shape.symmetries().into_iter().map(image).collect()
+    let cells = shape.map_or_else(itself, Shape::symmetries);
+    cells.into_iter().map(image).collect()
 }
 
 /// Keeps the streams of a network apart from those of games.

@@ -117,6 +117,7 @@ mod tests {
             threads: 2,
             stop: &|| false,
             seen: &|_| (),
+            updates: u64::MAX,
             learned: &|_| (),
         };
         let mut tally = Tally::default();

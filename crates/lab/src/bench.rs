@@ -271,6 +271,7 @@ impl Trained {
             threads,
             stop,
             seen,
+            updates: u64::MAX,
             learned: &|_| (),
         };
         if mode == Mode::Play {

@@ -5,7 +5,9 @@ use afterstate::game::Shape;
 use crate::LabError;
 use crate::metadata::Fields;
 use crate::model::{from_word, word};
-use crate::recipe::{Illegal, Recipe, ValueOf, kernel_of, parse_board};
+use crate::recipe::{
+    Illegal, MOST_FILTERS, MOST_LAYERS, Recipe, SCALES, ValueOf, WIDEST, kernel_of, parse_board,
+};
 use crate::registry::{self, rules};
 
 /// The key that only models of deep networks have.
@@ -30,8 +32,6 @@ pub struct DeepPlayer {
     pub outputs: usize,
     /// Points that an output of 1 stands for.
     pub scale: f64,
-    /// What is earned a move later counts so much.
-    pub discount: f64,
     /// Which slide is made when the best one is illegal.
     pub illegal: Illegal,
 }
@@ -58,7 +58,6 @@ impl DeepPlayer {
                 ValueOf::Afterstate | ValueOf::State => 1,
             },
             scale: deep.reward_scale,
-            discount: deep.discount,
             illegal: deep.illegal,
         })
     }
@@ -77,7 +76,6 @@ impl DeepPlayer {
             ("hidden", hidden.join(" ")),
             ("outputs", self.outputs.to_string()),
             ("scale", self.scale.to_string()),
-            ("discount", self.discount.to_string()),
             ("illegal", word(&self.illegal)),
         ]
     }
@@ -90,10 +88,8 @@ impl DeepPlayer {
             fields.get("board", "a size such as 4x4", |text| parse_board(text).ok())?;
         let few = |limit: usize| move |number: &usize| (1..=limit).contains(number);
         let parse = |text: &str, limit| text.parse().ok().filter(few(limit));
-        let positive = |text: &str| {
-            let number = text.parse::<f64>().ok();
-            number.filter(|number| number.is_finite() && *number > 0.0)
-        };
+        let few_kernels = |kernels: &Vec<_>| kernels.len() <= MOST_LAYERS;
+        let few_widths = |widths: &Vec<_>| widths.len() <= MOST_LAYERS;
         let value = fields.get("value", "action or afterstate", |text| {
             from_word::<ValueOf>(text).filter(|value| *value != ValueOf::State)
         })?;
@@ -107,14 +103,12 @@ impl DeepPlayer {
             value,
             convolutions: fields.get(CONVOLUTIONS, "up to 16 kernels such as 2x1", |text| {
                 let kernels = text.split_whitespace().map(|kernel| kernel_of(kernel).ok());
-                let kernels: Vec<_> = kernels.collect::<Option<_>>()?;
-                (kernels.len() <= 16).then_some(kernels)
+                kernels.collect::<Option<_>>().filter(few_kernels)
             })?,
-            filters: fields.get("filters", "1 to 1024", |text| parse(text, 1024))?,
+            filters: fields.get("filters", "1 to 1024", |text| parse(text, MOST_FILTERS))?,
             hidden: fields.get("hidden", "up to 16 widths of 1 to 4096", |text| {
-                let widths = text.split_whitespace().map(|width| parse(width, 4096));
-                let widths: Vec<_> = widths.collect::<Option<_>>()?;
-                (widths.len() <= 16).then_some(widths)
+                let widths = text.split_whitespace().map(|width| parse(width, WIDEST));
+                widths.collect::<Option<_>>().filter(few_widths)
             })?,
             outputs: fields.get("outputs", outputs, |text| {
                 let fits = |number: &usize| match value {
@@ -123,8 +117,9 @@ impl DeepPlayer {
                 };
                 text.parse().ok().filter(fits)
             })?,
-            scale: fields.get("scale", "a number above 0", positive)?,
-            discount: fields.get("discount", "a number above 0", positive)?,
+            scale: fields.get("scale", "a number from 0.001 to 1e9", |text| {
+                text.parse().ok().filter(|scale| SCALES.contains(scale))
+            })?,
             illegal: fields.get("illegal", "value or number", from_word::<Illegal>)?,
         })
     }

@@ -54,11 +54,19 @@ pub enum LabError {
     )]
     NoActions,
     /// A deep network, in a program without deep learning.
+    #[error("deep learning is not built in, because it takes minutes to build")]
+    NoDeep,
+    /// A deep network that is too large to learn.
     #[error(
-        "deep learning is not built in, because it takes minutes to build; the same with it: \
-         cargo run --release --features deep -- {0}"
+        "this network needs {} of memory to learn, and {} are free; use fewer filters or narrower layers",
+        bytes(*needed), bytes(*available)
     )]
-    NoDeep(String),
+    DeepMemory {
+        /// Bytes of all copies of it.
+        needed: u64,
+        /// Bytes free.
+        available: u64,
+    },
     /// Layers that cannot be put together.
     #[error("this network cannot be built: {0}")]
     Layers(String),

@@ -142,6 +142,7 @@ fn lesson<'a>(plan: &Plan<'a>, numbers: Range<u64>) -> Lesson<'a> {
         threads: threads(plan.threads),
         stop: plan.stop,
         seen: plan.seen,
+        updates: u64::MAX,
         learned: &|_| (),
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use afterstate::format::floats::Float;
-use afterstate::format::native::{Keep, Metadata};
+use afterstate::format::native::Metadata;
 use afterstate::ntuple::TupleSet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -106,10 +106,7 @@ impl Model {
         episodes: Option<u64>,
         saved: &Saved,
     ) -> Result<Self, LabError> {
-        let session = registry::playing(&player)?;
-        session
-            .read(saved, Keep::Weights)
-            .map_err(LabError::model("read", &path))?;
+        let session = registry::playing(&player, saved, &path)?;
         Ok(Self {
             player,
             episodes,

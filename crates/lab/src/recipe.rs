@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use toml::Table;
 
 pub use check::parse_board;
-pub(crate) use check::{check_name, kernel_of};
+pub(crate) use check::{MOST_FILTERS, MOST_LAYERS, SCALES, WIDEST, check_name, kernel_of};
 pub use error::RecipeError;
 pub(crate) use error::shorten;
 use keys::Override;
@@ -374,7 +374,7 @@ impl Default for DeepRecipe {
             illegal: Illegal::default(),
             mask: true,
             discount: 0.99,
-            reward_scale: 128.0,
+            reward_scale: 256.0,
             optimiser: Optimiser::default(),
             weight_decay: 0.01,
             follow: Follow::default(),

@@ -5,6 +5,9 @@
 #[cfg(test)]
 mod toy;
 
+use std::path::Path;
+
+use afterstate::format::native::Keep;
 use afterstate::game::{
     Classic, Fibonacci, FourFibonacci, FourThrees, Game, Grid, Rules, Shape, Small, Threes, Twos,
 };
@@ -16,6 +19,7 @@ use crate::deep::DeepPlayer;
 use crate::error::game_on;
 use crate::recipe::{Kind, Recipe, Rule, Ties, Update, ValueOf, parse_board};
 use crate::session::{Playing, Session, deep, of_afterstates, of_game, of_memory};
+use crate::tables::Saved;
 
 /// Every game there is. A new one is a line here: `Family::Slow(&Toy)` plays it on every board.
 const GAMES: &[(&str, Family)] = &[
@@ -258,15 +262,22 @@ pub fn training(
     }
 }
 
-/// Makes a player's network, to be filled from a model.
+/// Makes a player's network and fills it from a file.
 ///
 /// # Errors
-/// When there is not enough memory, before any is taken, or the network cannot be built.
-pub fn playing(player: &AnyPlayer) -> Result<Box<dyn Playing>, LabError> {
-    match player {
-        AnyPlayer::Tuples(player) => Ok(session(player, Rule::Td, 0.0)?),
-        AnyPlayer::Deep(player) => deep::playing(player),
-    }
+/// When there is not enough memory, before any is taken, or the file does not hold this network.
+pub(crate) fn playing(
+    player: &AnyPlayer,
+    saved: &Saved,
+    path: &Path,
+) -> Result<Box<dyn Playing>, LabError> {
+    let wrong = LabError::model("read", path);
+    let session: Box<dyn Playing> = match player {
+        AnyPlayer::Tuples(player) => session(player, Rule::Td, 0.0)?,
+        AnyPlayer::Deep(player) => deep::playing(player, saved, path)?,
+    };
+    session.read(saved, Keep::Weights).map_err(wrong)?;
+    Ok(session)
 }
 
 /// Makes a player's network of tuples: one that can learn by `rule`, every position worth `initial`.

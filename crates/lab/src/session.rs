@@ -47,7 +47,9 @@ pub struct Lesson<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Told of each game.
     pub seen: &'a (dyn Fn(&Outcome) + Sync),
-    /// Told of the updates so far now and then, if it learns from memory.
+    /// From memory, it ends when so many updates were made, if not before.
+    pub updates: u64,
+    /// Told of the updates made in it now and then, if it learns from memory.
     pub learned: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -110,6 +112,11 @@ pub trait Playing: Send + Sync {
 
     /// Mends what threads may have lost; to be called between lessons.
     fn refresh(&self);
+
+    /// Whether a checkpoint is worth drafting while a lesson goes on: see [`crate::run`].
+    fn drafts(&self) -> bool {
+        true
+    }
 
     /// Writes the tables on so many threads; the file has still to appear.
     ///

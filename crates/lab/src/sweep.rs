@@ -278,7 +278,7 @@ impl Task {
             watch,
             stop,
             games: AtomicU64::new(trainer.games()),
-            updates: AtomicU64::new(0),
+            updates: AtomicU64::new(trainer.updates()),
         };
         ear.tell();
         trainer.train(&ear)
@@ -328,10 +328,12 @@ impl Observer for Ear<'_> {
         self.tell();
     }
 
-    fn block(&self, _: u64, _: &Tally, studied: Option<&Studied>) {
-        let updates = studied.map_or(0, |studied| studied.all.updates);
+    fn learned(&self, updates: u64) {
         self.updates.store(updates, Ordering::Relaxed);
+        self.tell();
     }
+
+    fn block(&self, _: u64, _: &Tally, _: Option<&Studied>) {}
 
     fn stop(&self) -> bool {
         (self.stop)()

@@ -102,6 +102,28 @@ impl Saved {
         }
     }
 
+    /// Whether there is a tensor of f32 of this shape.
+    ///
+    /// # Errors
+    /// When there is none, or it is another.
+    #[cfg(feature = "deep")]
+    pub(crate) fn check_shape(&self, name: &str, shape: &[usize]) -> Result<(), NativeError> {
+        let count = shape.iter().product::<usize>() as u64;
+        self.run_of(name, Some(Float::F32), count)?;
+        let found = match &self.places {
+            Places::Ours(header) => header.shape(name),
+            Places::Theirs(_) => None,
+        };
+        if found == Some(shape) {
+            return Ok(());
+        }
+        Err(NativeError::Table {
+            table: name.to_owned(),
+            found: format!("numbers of the shape {:?}", found.unwrap_or_default()),
+            expected: format!("{shape:?}"),
+        })
+    }
+
     /// All numbers of a tensor of f32.
     ///
     /// # Errors

@@ -148,7 +148,8 @@ impl Trainer {
                 continue;
             }
             self.run.saved()?;
-            if self.run.has_draft() {
+            let drafted = self.run.has_draft() || !self.session.drafts() && Instant::now() >= due;
+            if drafted {
                 self.save()?;
                 due = Instant::now() + between;
             } else if Instant::now() >= due {
@@ -173,7 +174,7 @@ impl Trainer {
 
     /// Plays until the block is full, the time is up, or the observer wants to stop.
     fn round(&mut self, due: Instant, observer: &dyn Observer) -> Result<(), LabError> {
-        let first = self.progress.games;
+        let (first, before) = (self.progress.games, self.updates());
         let left = self
             .recipe
             .block
@@ -194,7 +195,11 @@ impl Trainer {
                 played.store(true, Ordering::Relaxed);
                 observer.game(outcome);
             },
-            learned: &|updates| observer.learned(updates),
+            updates: match self.recipe.replay.updates {
+                0 => u64::MAX,
+                most => most.saturating_sub(before),
+            },
+            learned: &|updates| observer.learned(before + updates),
         };
         let lived = self.session.learn(&lesson, &self.recipe.learner);
         if lesson.threads > 1 {
@@ -450,21 +455,25 @@ mod tests {
     fn a_deep_network_that_breaks_stops_the_training() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("run");
-        let recipe = deep(&["rate=10.0", "episodes=1000"]);
+        let recipe = deep(&["rate=10.0", "episodes=1000", "checkpoint_seconds=1e-6"]);
         let forever = Until(AtomicU64::new(u64::MAX));
         let broken = Trainer::new(recipe, &folder).unwrap().train(&forever);
-        assert!(matches!(broken, Err(LabError::Broken { .. })), "{broken:?}");
+        assert!(
+            matches!(broken, Err(LabError::Broken { kept: true, .. })),
+            "{broken:?}"
+        );
+        Trainer::resume(&folder, &[]).unwrap();
         assert!(!folder.join("model.safetensors").exists());
     }
 
     #[cfg(not(feature = "deep"))]
     #[test]
-    fn without_deep_learning_the_command_that_has_it_is_told() {
+    fn without_deep_learning_nothing_is_begun() {
         let parent = tempfile::tempdir().unwrap();
         let recipe = Recipe::load("dqn", &[]).unwrap();
         let refused = Trainer::new(recipe, &parent.path().join("run"));
         let told = refused.err().unwrap().to_string();
-        assert!(told.ends_with("cargo run --release --features deep -- train dqn"));
+        assert!(told.contains("deep learning is not built in"), "{told}");
         assert_eq!(names(parent.path()).len(), 0);
     }
 

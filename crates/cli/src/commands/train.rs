@@ -27,7 +27,14 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     // A reader of our output that has gone away stops no training.
     let _ = introduce(&trainer, &folder);
     if trainer.is_done() {
-        return print("nothing is left to do; train longer with `--episodes N`\n");
+        let (counts, ..) = length(&trainer);
+        let longer = match counts {
+            Counts::Games => "--episodes N",
+            Counts::Updates => "--set updates=N",
+        };
+        return print(format!(
+            "nothing is left to do; train longer with `{longer}`\n"
+        ));
     }
     let (counts, all, done) = length(&trainer);
     let progress = Progress::of(counts, all, done);

@@ -4,10 +4,19 @@
 #[test]
 fn without_deep_learning_the_command_that_has_it_is_told() {
     let lab = crate::common::Lab::new();
-    for recipe in ["dqn", "deep-best"] {
-        let command = format!("cargo run --release --features deep -- train {recipe}");
-        lab.refuses(&format!("train {recipe}"), &[&command]);
+    for args in [
+        "train dqn",
+        "train deep-best --episodes 5",
+        "train dqn --set filters=8",
+    ] {
+        let command = format!("cargo run --release --features deep -- {args}");
+        lab.refuses(args, &["deep learning is not built in", &command]);
     }
+    let sweep =
+        "name = \"s\"\nrecipe = \"dqn\"\nseeds = [1]\ngames = 0\n[[variant]]\nname = \"a\"\n";
+    lab.write("s.toml", sweep);
+    let command = "cargo run --release --features deep -- sweep s.toml";
+    lab.refuses("sweep s.toml", &["deep learning is not built in", command]);
 }
 
 #[cfg(feature = "deep")]
@@ -58,7 +67,10 @@ mod built_in {
         }
         lab.run("eval deep --games 5 --records deep.log").succeeds();
         lab.run("judge deep.log --game 2048 --board 3x3").succeeds();
-        lab.refuses("convert deep/model.safetensors w.w --to tdl", &["deep"]);
+        lab.refuses(
+            "convert deep/model.safetensors w.w --to tdl",
+            &["a deep network"],
+        );
     }
 
     #[test]
@@ -72,7 +84,7 @@ mod built_in {
         train(&lab, "three", "--set outputs=3 --set illegal=number");
         for run in ["after", "three"] {
             let eval = lab.run(&format!("eval {run} --games 20 --json")).json();
-            assert!(eval["mean"].as_f64() > Some(20.0), "{run}");
+            assert!(eval["mean"].as_f64() > Some(40.0), "{run}");
             let args = format!("analyze 2,0,0/0,0,0/0,0,2 --model {run} --json");
             assert!(lab.run(&args).json()["best"].is_string());
         }
@@ -93,6 +105,12 @@ mod built_in {
             lab.refuses("eval odd.safetensors --games 5", words);
         };
         damage("hidden", "17", &["linear1.weight"]);
+        damage("hidden", &"4096 ".repeat(16), &["linear1.weight"]);
+        damage(
+            "convolutions",
+            "1x2 2x1",
+            &["conv1.weight", "[8, 16, 1, 2]"],
+        );
         damage(
             "hidden",
             "4096 4096 4096 4096 99999",
@@ -104,6 +122,10 @@ mod built_in {
         damage("convolutions", "2x1 1x2 ?", &["convolutions", "2x1"]);
         damage("outputs", "5", &["outputs", "3 or 4"]);
         damage("scale", "NaN", &["scale"]);
+        damage("scale", "1e300", &["scale", "1e9"]);
+        damage("illegal", "?", &["illegal", "value or number"]);
+        damage("afterstate", "2", &["afterstate"]);
+        damage("episodes", "many", &["episodes"]);
         damage("value", "state", &["action or afterstate"]);
         damage("board", "9x9", &["board"]);
         damage("game", "chess", &["chess"]);

@@ -324,6 +324,11 @@ impl Header {
         })
     }
 
+    /// The shape of a tensor, if there is one of this name.
+    pub fn shape(&self, name: &str) -> Option<&[usize]> {
+        self.tensors.info(name).map(|info| &*info.shape)
+    }
+
     /// The metadata.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata

@@ -44,10 +44,13 @@ pub enum NotesError {
         /// By the curriculum of the school.
         room: usize,
     },
-    /// Something that is no position of the game, or of a game that is over.
-    #[error("`{0}` is no position in which a move can be made")]
+    /// Something that is no position of the game, or of a game that is over, or with moves that cannot have been made there.
+    #[error("`{0}` is no position in which such a move can be made")]
     Position(String),
-    /// A game whose last moves are more than a transition spans, or a number of moves or a sum that is none.
+    /// A count that nobody has come to.
+    #[error("{0} is too large for a count")]
+    Count(u64),
+    /// A number of moves that no transition spans, or a sum that is none.
     #[error("a move of {steps} steps and {later} later; expected 1 to {most} steps")]
     Steps {
         /// The steps found.
@@ -60,6 +63,11 @@ pub enum NotesError {
     /// A number that is no direction.
     #[error("{0} is no direction; expected 0 to 3")]
     Direction(u8),
+}
+
+fn in_range(count: u64) -> Result<(), NotesError> {
+    let fits = i64::try_from(count).is_ok();
+    fits.then_some(()).ok_or(NotesError::Count(count))
 }
 
 fn write<G: Game>(game: &G, state: G::State) -> String {
@@ -106,6 +114,7 @@ impl<G: Game> School<G> {
     /// # Errors
     /// When no school of this curriculum has written them.
     pub fn go_on(&mut self, notes: &Notes) -> Result<(), NotesError> {
+        in_range(notes.iterations)?;
         let (found, expected) = (notes.games.len(), self.curriculum.games);
         if found != expected {
             return Err(NotesError::Games { found, expected });
@@ -132,17 +141,28 @@ impl<G: Game> School<G> {
                 return Err(NotesError::Steps { steps, later, most });
             }
             let found = Direction::ALL.get(usize::from(*direction));
+            let (from, next) = (to_move(state)?, read(next)?);
+            let slide = *found.ok_or(NotesError::Direction(*direction))?;
+            let legal = self.game.slides(from).get(slide).is_some();
+            let ends = self.game.slides(next).legal().next().is_none();
+            if !legal || ends != *over {
+                return Err(NotesError::Position(state.chars().take(80).collect()));
+            }
             Ok(Transition {
-                state: to_move(state)?,
-                direction: *found.ok_or(NotesError::Direction(*direction))?,
+                state: from,
+                direction: slide,
                 reward: *reward,
                 later,
                 steps,
-                next: read(next)?,
+                next,
                 over: *over,
             })
         };
         let seat = |(text, outcome, young): &(String, Outcome, Vec<Noted>)| {
+            in_range(outcome.score.max(outcome.moves))?;
+            if young.len() >= most as usize || young.iter().any(|noted| noted.6) {
+                return Err(NotesError::Position(text.chars().take(80).collect()));
+            }
             Ok(Seat {
                 state: to_move(text)?,
                 outcome: *outcome,

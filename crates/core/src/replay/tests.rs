@@ -219,6 +219,10 @@ fn notes_of_no_school_are_refused() {
     assert!(refused(&|n| n.memory[0].5 = "0000000000000001.4096".into()).contains("no position"));
     assert!(refused(&|n| n.memory[0].4 = 2).contains("2 steps and 0 later; expected 1 to 1"));
     assert!(refused(&|n| n.memory[0].3 = f32::NAN).contains("NaN later"));
+    assert!(refused(&|n| n.memory[0].6 = true).contains("no position"));
+    assert!(refused(&|n| n.games[0].2 = vec![n.memory[0].clone()]).contains("no position"));
+    assert!(refused(&|n| n.games[0].1.score = u64::MAX).contains("too large"));
+    assert!(refused(&|n| n.iterations = u64::MAX).contains("too large"));
 }
 
 /// By hand: a table of one cell without symmetry, so that V is the weight of the tile there.

@@ -1,5 +1,5 @@
 use super::*;
-use afterstate::game::{Grid, Luck, Shape, Twos};
+use afterstate::game::{Grid, Luck, Shape, Threes, Twos};
 use afterstate::replay::{Curriculum, School};
 
 fn small() -> Architecture {
@@ -17,13 +17,16 @@ fn game() -> Grid {
     Grid::new(Shape::new(2, 2).unwrap(), &Twos)
 }
 
-fn halves() -> Meaning {
-    Meaning {
-        scale: 2.0,
+/// Everything counts half.
+fn halves(of: Of) -> Settings {
+    Settings {
+        meaning: Meaning { of, scale: 2.0 },
         discount: 0.5,
-        ..Settings::default().meaning
+        ..Settings::default()
     }
 }
+
+const ACTION: Of = Of::Actions(crate::Fallback::Value);
 
 /// Targets by hand, from what the networks say.
 #[test]
@@ -48,8 +51,7 @@ fn targets_are_those_of_the_settings() {
         let settings = Settings {
             mask,
             double,
-            meaning: halves(),
-            ..Settings::default()
+            ..halves(ACTION)
         };
         let mut pupil = DeepPupil::new(&small(), settings, 3, 1).unwrap();
         let other = Parameters::random(&small(), &mut game_rng(9, 9)).unwrap();
@@ -95,37 +97,26 @@ fn targets_of_several_moves_and_of_afterstates() {
         over: true,
         ..transition
     };
-    let settings = Settings {
-        meaning: halves(),
-        ..Settings::default()
-    };
-    let pupil = DeepPupil::new(&small(), settings, 3, 1).unwrap();
+    let pupil = DeepPupil::new(&small(), halves(ACTION), 3, 1).unwrap();
     let best = pupil.rest_by_actions(&game, &[transition.next])[0];
     let found = pupil.targets(&game, &[&transition, &over]);
     assert!((found[0] - (12.0 / 2.0 + 0.125 * best)).abs() < 1e-6);
     assert_eq!(found[1], 6.0);
 
-    let settings = Settings {
-        meaning: Meaning {
-            of: Of::Afterstates,
-            ..halves()
-        },
-        ..Settings::default()
-    };
     let architecture = Architecture {
         outputs: 1,
         ..small()
     };
-    let pupil = DeepPupil::new(&architecture, settings, 3, 1).unwrap();
+    let pupil = DeepPupil::new(&architecture, halves(Of::Afterstates), 3, 1).unwrap();
     let slides = game.slides(transition.next);
     let value = |(_, after, reward): (Direction, <Grid as Game>::After, u32)| {
         let value = pupil.copy.outputs(&boards(&game, [after].into_iter()))[0];
-        reward as f32 / 2.0 + 0.5 * value
+        reward as f32 / 2.0 + value
     };
     let best = slides.legal().map(value).reduce(f32::max).unwrap();
     let found = pupil.targets(&game, &[&transition, &over]);
-    assert!((found[0] - (8.0 / 2.0 / 0.5 + 0.25 * best)).abs() < 1e-5);
-    assert_eq!(found[1], 8.0);
+    assert!((found[0] - (8.0 / 2.0 + 0.125 * best)).abs() < 1e-5);
+    assert_eq!(found[1], 4.0);
     // And it is the afterstate that learns.
     let batch = [transition];
     let asked = pupil.questions(&game, &batch, &mut game_rng(1, 1));
@@ -138,7 +129,7 @@ fn boards_and_slides_are_turned_alike() {
     for (shape, count) in [((2, 3), 4), ((3, 2), 4), ((4, 4), 8), ((2, 2), 8)] {
         let shape = Shape::new(shape.0, shape.1).unwrap();
         let game = Grid::new(shape, &Twos);
-        let images = images(shape);
+        let images = images((shape.rows(), shape.cols()), true);
         assert_eq!(images.len(), count);
         let mut rng = game_rng(1, 1);
         for _ in 0..50 {
@@ -168,6 +159,68 @@ fn boards_and_slides_are_turned_alike() {
             }
         }
     }
+}
+
+/// In Threes! a new tile brings points, which belong to what follows the afterstate.
+#[test]
+fn what_a_new_tile_brings_follows_the_afterstate() {
+    let game = Grid::new(Shape::new(2, 3).unwrap(), &Threes::Course);
+    let state = game.start(&mut game_rng(4, 4));
+    let (direction, _, reward) = game.slides(state).legal().next().unwrap();
+    let transition = Transition {
+        state,
+        direction,
+        reward: reward + 3,
+        later: 0.0,
+        steps: 1,
+        next: state,
+        over: true,
+    };
+    let architecture = Architecture {
+        board: (2, 3),
+        tiles: 16,
+        outputs: 1,
+        ..small()
+    };
+    let pupil = DeepPupil::new(&architecture, halves(Of::Afterstates), 3, 1).unwrap();
+    assert_eq!(pupil.targets(&game, &[&transition]), [1.5]);
+}
+
+/// Of three outputs, down has none: a state where nothing else is legal is not worth nothing.
+#[test]
+fn a_forced_slide_without_an_output_is_no_end() {
+    let game = game();
+    let state = |tiles: [u8; 4]| game.state(&tiles, Luck::NONE).unwrap();
+    let transition = Transition {
+        state: state([1, 1, 0, 0]),
+        direction: Direction::Left,
+        reward: 4,
+        later: 0.0,
+        steps: 1,
+        // A full row that can only fall.
+        next: state([1, 2, 0, 0]),
+        over: false,
+    };
+    let legal: Vec<Direction> = game.slides(transition.next).legal().map(|l| l.0).collect();
+    assert_eq!(legal, [Direction::Down]);
+    let architecture = Architecture {
+        outputs: 3,
+        ..small()
+    };
+    let pupil = DeepPupil::new(&architecture, halves(ACTION), 3, 1).unwrap();
+    let values = pupil
+        .copy
+        .outputs(&boards(&game, [transition.next].into_iter()));
+    let best = values.into_iter().reduce(f32::max).unwrap();
+    let found = pupil.targets(&game, &[&transition])[0];
+    assert!((found - (2.0 + 0.5 * best)).abs() < 1e-6);
+    let forced = Transition {
+        direction: Direction::Down,
+        ..transition
+    };
+    let batch = [forced];
+    let asked = pupil.questions(&game, &batch, &mut game_rng(1, 1));
+    assert!(asked.batch.is_empty());
 }
 
 #[test]
@@ -249,11 +302,8 @@ fn learn_a_small_board(of: Of, outputs: usize) {
     let game = game();
     let architecture = Architecture { outputs, ..small() };
     let settings = Settings {
-        meaning: Meaning {
-            of,
-            scale: 16.0,
-            discount: 1.0,
-        },
+        meaning: Meaning { of, scale: 16.0 },
+        discount: 1.0,
         target: Target::Soft(0.02),
         double: true,
         ..Settings::default()
@@ -290,7 +340,6 @@ fn learn_a_small_board(of: Of, outputs: usize) {
 fn nan_is_seen() {
     let mut pupil = DeepPupil::new(&small(), Settings::default(), 1, 1).unwrap();
     pupil.growth.parameters.0[0].values.fill(f32::NAN);
-    assert!(!pupil.growth.parameters.are_finite());
     pupil.player.network.load(&pupil.growth.parameters);
     let curriculum = Curriculum {
         games: 8,

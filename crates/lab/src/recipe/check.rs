@@ -9,6 +9,17 @@ use super::{Kind, Recipe, Rule, Target, Ties, Update, ValueOf};
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
 const LARGEST: u64 = i64::MAX as u64;
 
+/// Convolutions, and hidden layers, of a deep network at most.
+pub(crate) const MOST_LAYERS: usize = 16;
+/// Filters of a convolution at most.
+pub(crate) const MOST_FILTERS: usize = 1024;
+/// Numbers of a hidden layer at most.
+pub(crate) const WIDEST: usize = 4096;
+/// What rewards may be divided by.
+pub(crate) const SCALES: RangeInclusive<f64> = 1e-3..=1e9;
+/// Moves in memory, and in games that are not in memory yet: what a checkpoint has room for in its header.
+const MOST_MOVES: u64 = 500_000;
+
 /// A day: a run that keeps less than one checkpoint a day has no use for them.
 const MAX_CHECKPOINT_SECONDS: f64 = 86_400.0;
 
@@ -34,54 +45,95 @@ impl Recipe {
         }
         self.validate_replay()?;
         self.validate_learner()?;
+        self.validate_deep()?;
         match self.network.kind {
             Kind::Tuples => Ok(()),
-            Kind::Deep => self.validate_deep(),
+            Kind::Deep => self.validate_layers(),
         }
     }
 
+    /// Also where there is no deep network: what is accepted is written to the run folder and read again.
     fn validate_deep(&self) -> Result<(), RecipeError> {
         let (network, deep) = (&self.network, &self.deep);
-        if !network.tuples.is_empty() {
-            let expected = "nothing with `network.kind` = \"deep\"";
-            return Err(bad("network.tuples", &network.tuples, expected));
-        }
-        if network.hint {
-            let expected = "false with `network.kind` = \"deep\"";
-            return Err(bad("network.hint", network.hint, expected));
-        }
-        if network.initial != 0.0 {
-            let expected = "0.0 with `network.kind` = \"deep\"";
-            return Err(bad("network.initial", network.initial, expected));
-        }
         for kernel in &network.convolutions {
             kernel_of(kernel)?;
         }
-        let layers = (network.convolutions.len() + network.hidden.len()) as u64;
-        whole("network.convolutions", layers, 0..=16)?;
-        whole("network.filters", network.filters as u64, 1..=1024)?;
+        let most = MOST_LAYERS as u64;
+        let layers = |count: usize| (count as u64 <= most).then_some(());
+        let too_many = |key, count: usize| {
+            let found = format!("a list of {count}");
+            bad(key, found, format!("at most {most} of them"))
+        };
+        let (kernels, widths) = (network.convolutions.len(), network.hidden.len());
+        layers(kernels).ok_or_else(|| too_many("network.convolutions", kernels))?;
+        layers(widths).ok_or_else(|| too_many("network.hidden", widths))?;
+        whole(
+            "network.filters",
+            network.filters as u64,
+            1..=MOST_FILTERS as u64,
+        )?;
         for &width in &network.hidden {
-            whole("network.hidden", width as u64, 1..=4096)?;
+            whole("network.hidden", width as u64, 1..=WIDEST as u64)?;
         }
         whole("network.outputs", network.outputs as u64, 3..=4)?;
-        whole(
-            "deep.follow_iterations",
-            deep.follow_iterations,
-            1..=LARGEST,
-        )?;
+        let iterations = deep.follow_iterations;
+        whole("deep.follow_iterations", iterations, 1..=LARGEST)?;
         number("deep.discount", deep.discount, 0.01..=1.0)?;
-        number("deep.reward_scale", deep.reward_scale, 1e-3..=1e9)?;
+        number("deep.reward_scale", deep.reward_scale, SCALES)?;
         number("deep.weight_decay", deep.weight_decay, 0.0..=1.0)?;
         number("deep.tau", deep.tau, 1e-6..=1.0)?;
-        number("deep.dropout", deep.dropout, 0.0..=0.95)?;
+        number("deep.dropout", deep.dropout, 0.0..=0.95)
+    }
+
+    fn validate_layers(&self) -> Result<(), RecipeError> {
+        let (network, deep) = (&self.network, &self.deep);
+        let with_deep = |key, found: String, expected: &str| {
+            let expected = format!("{expected} with `network.kind` = \"deep\"");
+            Err(RecipeError::BadValue {
+                key,
+                found,
+                expected,
+            })
+        };
+        if !network.tuples.is_empty() {
+            let found = format!("\"{}\"", shorten(&network.tuples));
+            return with_deep("network.tuples", found, "nothing");
+        }
+        if network.hint {
+            return with_deep("network.hint", "true".into(), "false");
+        }
+        if network.initial != 0.0 {
+            return with_deep("network.initial", network.initial.to_string(), "0.0");
+        }
+        if deep.turn && self.learner.value == ValueOf::Action && network.outputs == 3 {
+            let expected = "false, or `network.outputs` = 4: down would become another slide,";
+            return with_deep("deep.turn", "true".into(), expected);
+        }
+        let (mut rows, mut cols) = parse_board(&self.board)?;
+        for kernel in &network.convolutions {
+            let (high, wide) = kernel_of(kernel)?;
+            if high > rows || wide > cols {
+                return Err(bad(
+                    "network.convolutions",
+                    kernel,
+                    format!("kernels of at most {rows}x{cols} here: that is left of the board"),
+                ));
+            }
+            (rows, cols) = (rows + 1 - high, cols + 1 - wide);
+        }
         Ok(())
     }
 
     fn validate_replay(&self) -> Result<(), RecipeError> {
         let replay = &self.replay;
         whole("replay.games", replay.games as u64, 1..=4096)?;
-        whole("replay.memory", replay.memory as u64, 1..=1_000_000)?;
-        whole("replay.steps", replay.steps.into(), 1..=1000)?;
+        whole("replay.memory", replay.memory as u64, 1..=MOST_MOVES)?;
+        let most_steps = MOST_MOVES / 4 / replay.games as u64;
+        whole(
+            "replay.steps",
+            replay.steps.into(),
+            1..=most_steps.min(1000),
+        )?;
         whole("replay.batches", replay.batches as u64, 1..=1000)?;
         whole("replay.batch", replay.batch as u64, 1..=4096)?;
         whole(

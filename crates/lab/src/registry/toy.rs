@@ -79,6 +79,7 @@ mod tests {
             threads: 1,
             stop: &|| false,
             seen: &|_| (),
+            updates: u64::MAX,
             learned: &|_| (),
         };
         session.learn(&lesson(0..5_000), &recipe.learner);

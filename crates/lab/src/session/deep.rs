@@ -11,18 +11,25 @@ pub(crate) use missing::{playing, training};
 
 #[cfg(not(feature = "deep"))]
 mod missing {
+    use std::path::Path;
+
     use super::super::{Playing, Session};
     use crate::LabError;
     use crate::deep::DeepPlayer;
     use crate::recipe::Recipe;
+    use crate::tables::Saved;
 
     /// What would make a deep network that learns.
-    pub(crate) fn training(_: &DeepPlayer, recipe: &Recipe) -> Result<Box<dyn Session>, LabError> {
-        Err(LabError::NoDeep(format!("train {}", recipe.name)))
+    pub(crate) fn training(_: &DeepPlayer, _: &Recipe) -> Result<Box<dyn Session>, LabError> {
+        Err(LabError::NoDeep)
     }
 
     /// What would make one to be filled from a model.
-    pub(crate) fn playing(_: &DeepPlayer) -> Result<Box<dyn Playing>, LabError> {
-        Err(LabError::NoDeep("...".to_owned()))
+    pub(crate) fn playing(
+        _: &DeepPlayer,
+        _: &Saved,
+        _: &Path,
+    ) -> Result<Box<dyn Playing>, LabError> {
+        Err(LabError::NoDeep)
     }
 }

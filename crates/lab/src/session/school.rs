@@ -1,6 +1,7 @@
 //! A session that learns from memory: games side by side, and a network of states.
 
-use std::sync::{Mutex, PoisonError};
+use std::io;
+use std::sync::{Mutex, PoisonError, TryLockError};
 
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::{Direction, Game, Luck};
@@ -29,7 +30,7 @@ pub(crate) fn of_memory<G: Game>(
     initial: f32,
 ) -> Result<Box<dyn Session>, LabError> {
     let rig = states_rig::<G, Plain>(game, player, initial)?;
-    Ok(schooled(game, rig, curriculum(&recipe.replay), recipe))
+    Ok(schooled(game, rig, curriculum(&recipe.replay), recipe.seed))
 }
 
 /// A head that is sent to school.
@@ -37,16 +38,14 @@ pub(super) fn schooled<G: Game>(
     game: G,
     head: impl Head<G> + 'static,
     curriculum: Curriculum,
-    recipe: &Recipe,
+    seed: u64,
 ) -> Box<dyn Session> {
-    let school = School::new(game, curriculum, recipe.seed);
+    let school = School::new(game, curriculum, seed);
     Box::new(Schooled {
         head,
-        most_updates: recipe.replay.updates,
         day: Mutex::new(Day {
             school,
             waiting: Vec::new(),
-            updates: 0,
         }),
     })
 }
@@ -82,8 +81,6 @@ pub(super) fn curriculum(recipe: &ReplayRecipe) -> Curriculum {
 
 struct Schooled<G: Game, H> {
     head: H,
-    /// When to end; 0 means never.
-    most_updates: u64,
     day: Mutex<Day<G>>,
 }
 
@@ -92,7 +89,6 @@ struct Day<G: Game> {
     school: School<G>,
     /// Games that ended beside the last one of a lesson: the first of the next.
     waiting: Vec<Outcome>,
-    updates: u64,
 }
 
 /// What a checkpoint keeps of it.
@@ -100,24 +96,18 @@ struct Day<G: Game> {
 struct Kept {
     school: Notes,
     waiting: Vec<Outcome>,
-    updates: u64,
 }
 
 impl<G: Game, H: Head<G>> Session for Schooled<G, H> {
     fn learn(&self, lesson: &Lesson<'_>, recipe: &LearnerRecipe) -> Lived {
         let mut day = self.day.lock().unwrap_or_else(PoisonError::into_inner);
-        let Day {
-            school,
-            waiting,
-            updates,
-        } = &mut *day;
+        let Day { school, waiting } = &mut *day;
         let games = (lesson.numbers.end - lesson.numbers.start) as usize;
         let mut outcomes = std::mem::take(waiting);
         let mut study = Study::default();
-        let is_done = |updates: u64| self.most_updates > 0 && updates >= self.most_updates;
         self.head.study(&mut |pupil| {
             while outcomes.len() < games
-                && !is_done(*updates)
+                && study.updates < lesson.updates
                 && study.is_finite()
                 && !(lesson.stop)()
             {
@@ -127,9 +117,8 @@ impl<G: Game, H: Head<G>> Session for Schooled<G, H> {
                     (lesson.seen)(&outcome);
                     outcomes.push(outcome);
                 });
-                *updates += learned.updates;
-                (lesson.learned)(*updates);
                 study.merge(&learned);
+                (lesson.learned)(study.updates);
             }
         });
         *waiting = outcomes.split_off(games.min(outcomes.len()));
@@ -170,6 +159,10 @@ impl<G: Game, H: Head<G>> Playing for Schooled<G, H> {
         self.head.refresh();
     }
 
+    fn drafts(&self) -> bool {
+        self.head.drafts()
+    }
+
     fn write(
         &self,
         metadata: &Metadata,
@@ -179,13 +172,17 @@ impl<G: Game, H: Head<G>> Playing for Schooled<G, H> {
     ) -> Result<(), NativeError> {
         let mut metadata = metadata.clone();
         // A draft is written while a lesson goes on, and need not be right: it has no notes.
-        if let (Keep::Everything, Ok(day)) = (keep, self.day.try_lock()) {
+        let day = match self.day.try_lock() {
+            Ok(day) => Some(day),
+            Err(TryLockError::Poisoned(day)) => Some(day.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        if let (Keep::Everything, Some(day)) = (keep, day) {
             let kept = Kept {
                 school: day.school.notes(),
                 waiting: day.waiting.clone(),
-                updates: day.updates,
             };
-            let text = serde_json::to_string(&kept).unwrap_or_default();
+            let text = serde_json::to_string(&kept).map_err(io::Error::other)?;
             metadata.insert(REPLAY.to_owned(), text);
         }
         self.head.write(&metadata, keep, part, threads)
@@ -202,7 +199,6 @@ impl<G: Game, H: Head<G>> Playing for Schooled<G, H> {
             let went_on = day.school.go_on(&kept.school);
             went_on.map_err(|error| damaged(error.to_string()))?;
             day.waiting = kept.waiting;
-            day.updates = kept.updates;
         }
         Ok(())
     }

@@ -125,7 +125,7 @@ pub enum SweepError {
 /// Runs side by side share the memory.
 fn hint(error: &LabError) -> &'static str {
     match error {
-        LabError::Memory { .. } | LabError::Refused { .. } => {
+        LabError::Memory { .. } | LabError::DeepMemory { .. } | LabError::Refused { .. } => {
             "; or train fewer at once with `--jobs`"
         }
         _ => "",

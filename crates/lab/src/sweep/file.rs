@@ -156,7 +156,10 @@ fn recipe_of(home: &Path, name: &str, set: &[String]) -> Result<Recipe, LabError
         Recipe::load(name, &set)?
     };
     // What only the registry knows: the game, and whether the tuples fit its board.
-    AnyPlayer::of(&recipe)?;
+    let player = AnyPlayer::of(&recipe)?;
+    if matches!(player, AnyPlayer::Deep(_)) && !cfg!(feature = "deep") {
+        return Err(LabError::NoDeep);
+    }
     Ok(recipe)
 }
 

@@ -3,6 +3,8 @@
 //! A model has the network as PyTorch would name and shape it. A checkpoint has that, and by the same names behind `follower.`, `first.` and
 //! `second.` the target network and the two means of Adam; its metadata `deep` has what is left.
 
+use std::io;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use afterstate::format::native::{self, Array, Keep, Metadata, NativeError};
@@ -24,7 +26,6 @@ use super::super::{
 use crate::LabError;
 use crate::deep::DeepPlayer;
 use crate::disk::Part;
-use crate::error::bytes;
 use crate::recipe::{DropoutPlace, Follow, Illegal, Optimiser, Recipe, ValueOf};
 use crate::recorder::{Recorder, Sink};
 use crate::registry::{OnBoard, on_board, rules};
@@ -61,43 +62,61 @@ pub(crate) fn training(player: &DeepPlayer, recipe: &Recipe) -> Result<Box<dyn S
             },
         ),
         turn: deep.turn,
+        discount: deep.discount as f32,
         meaning: meaning(player),
     };
-    let pupil = pupil(player, settings, recipe.seed, threads(recipe.threads))?;
+    let architecture = architecture(player)?;
+    let needed = 4 * COPIES * architecture.count().map_err(unbuildable)? as u64;
+    let available = available_memory();
+    if needed > available {
+        return Err(LabError::DeepMemory { needed, available });
+    }
+    let threads = threads(recipe.threads);
+    let pupil = DeepPupil::new(&architecture, settings, recipe.seed, threads);
+    let pupil = pupil.map_err(unbuildable)?;
     let curriculum = Curriculum {
-        discount: player.discount as f32,
+        discount: deep.discount as f32,
         ..curriculum(&recipe.replay)
     };
     let task = Train {
         pupil,
         curriculum,
-        recipe,
+        seed: recipe.seed,
     };
     on_board(&player.game, player.shape, task)
 }
 
-/// A deep network to be filled from a model.
-pub(crate) fn playing(player: &DeepPlayer) -> Result<Box<dyn Playing>, LabError> {
+/// A deep network to be filled from a file, which has all of its numbers.
+pub(crate) fn playing(
+    player: &DeepPlayer,
+    saved: &Saved,
+    path: &Path,
+) -> Result<Box<dyn Playing>, LabError> {
+    let architecture = architecture(player)?;
+    for (name, shape) in architecture.arrays().map_err(unbuildable)? {
+        let checked = saved.check_shape(&name, &shape);
+        checked.map_err(LabError::model("read", path))?;
+    }
     let settings = Settings {
         meaning: meaning(player),
         ..Settings::default()
     };
-    let pupil = pupil(player, settings, 0, 1)?;
+    let pupil = DeepPupil::new(&architecture, settings, 0, 1).map_err(unbuildable)?;
     on_board(&player.game, player.shape, Play { pupil })
 }
 
-struct Train<'r> {
+struct Train {
     pupil: DeepPupil,
     curriculum: Curriculum,
-    recipe: &'r Recipe,
+    seed: u64,
 }
 
-impl OnBoard for Train<'_> {
+impl OnBoard for Train {
     type Output = Box<dyn Session>;
 
     fn on<G: Game>(self, game: G) -> Self::Output {
         let rig = DeepRig::new(game, self.pupil);
-        schooled(game, rig, self.curriculum, self.recipe)
+        schooled(game, rig, self.curriculum, self.seed)
     }
 }
 
@@ -123,33 +142,22 @@ fn meaning(player: &DeepPlayer) -> Meaning {
             ValueOf::Afterstate | ValueOf::State => Of::Afterstates,
         },
         scale: player.scale as f32,
-        discount: player.discount as f32,
     }
 }
 
-fn pupil(
-    player: &DeepPlayer,
-    settings: Settings,
-    seed: u64,
-    threads: usize,
-) -> Result<DeepPupil, LabError> {
-    let architecture = Architecture {
+fn architecture(player: &DeepPlayer) -> Result<Architecture, LabError> {
+    Ok(Architecture {
         board: (player.shape.rows(), player.shape.cols()),
         tiles: 1 << rules(&player.game)?.tile_bits(player.shape),
         convolutions: player.convolutions.clone(),
         filters: player.filters,
         hidden: player.hidden.clone(),
         outputs: player.outputs,
-    };
-    let wrong = |error: ArchitectureError| LabError::Layers(error.to_string());
-    let needed = 4 * COPIES * architecture.count().map_err(wrong)? as u64;
-    let available = available_memory();
-    if needed > available {
-        let (needed, available) = (bytes(needed), bytes(available));
-        let found = format!("it needs {needed} of memory to learn, and {available} are free");
-        return Err(LabError::Layers(found));
-    }
-    DeepPupil::new(&architecture, settings, seed, threads).map_err(wrong)
+    })
+}
+
+fn unbuildable(error: ArchitectureError) -> LabError {
+    LabError::Layers(error.to_string())
 }
 
 struct DeepRig<G> {
@@ -264,6 +272,11 @@ impl<G: Game> Playing for DeepRig<G> {
 
     fn refresh(&self) {}
 
+    /// A network of some megabytes is written in no time.
+    fn drafts(&self) -> bool {
+        false
+    }
+
     fn write(
         &self,
         metadata: &Metadata,
@@ -271,10 +284,7 @@ impl<G: Game> Playing for DeepRig<G> {
         part: &Part,
         _: usize,
     ) -> Result<(), NativeError> {
-        // A draft, written while a lesson goes on, would save no time here.
-        let Ok(pupil) = self.pupil.try_lock() else {
-            return Ok(());
-        };
+        let pupil = self.pupil();
         let architecture = pupil.player().architecture();
         let growth = pupil.growth();
         let mut arrays = growth.parameters.to_torch(architecture);
@@ -301,7 +311,7 @@ impl<G: Game> Playing for DeepRig<G> {
                 steps: adam.steps,
                 iterations: growth.iterations,
             };
-            let text = serde_json::to_string(&kept).unwrap_or_default();
+            let text = serde_json::to_string(&kept).map_err(io::Error::other)?;
             metadata.insert(DEEP.to_owned(), text);
         }
         let file = native::file_of(&arrays, &metadata)?;
@@ -323,10 +333,13 @@ impl<G: Game> Playing for DeepRig<G> {
         growth.follower = growth.parameters.clone();
         if keep == Keep::Everything {
             let text = saved.metadata().get(DEEP).map_or("", String::as_str);
-            let kept: Kept = serde_json::from_str(text).map_err(|error| NativeError::Metadata {
-                key: DEEP,
-                found: error.to_string(),
-            })?;
+            let damaged = |found: String| NativeError::Metadata { key: DEEP, found };
+            let kept: Kept =
+                serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+            let most = i64::MAX as u64;
+            if kept.steps > most || kept.iterations > most {
+                return Err(damaged(format!("a number above {most}")));
+            }
             growth.follower = read(FOLLOWER)?;
             growth.adam.first = values(read(FIRST)?);
             growth.adam.second = values(read(SECOND)?);

@@ -53,6 +53,7 @@ fn trained(recipe: &Recipe, games: u64) -> Model {
             threads: 1,
             stop: &|| false,
             seen: &|_| (),
+            updates: u64::MAX,
             learned: &|_| (),
         },
         &recipe.learner,
