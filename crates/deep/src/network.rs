@@ -18,6 +18,8 @@ pub struct Network {
     device: Device,
     tensors: Vec<Tensor<2>>,
     threads: usize,
+    /// Outputs are computed for so many boards at a time, if it matters.
+    together: Option<usize>,
 }
 
 /// What to learn: boards, and for each the output that was chosen and what it should have been.
@@ -148,6 +150,7 @@ impl Network {
             device: device(),
             tensors: Vec::new(),
             threads: 1,
+            together: None,
         };
         network.load(parameters);
         Ok(network)
@@ -156,6 +159,13 @@ impl Network {
     /// Shares every computation out among so many threads, at least one. Sums differ in their last digits with their number.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
+        self
+    }
+
+    /// Computes outputs for exactly so many boards at a time, some of them nobody's: products of matrices of other sizes may differ in their last digits, and
+    /// a board's outputs should not depend on those beside it.
+    pub fn in_groups(mut self, of: usize) -> Self {
+        self.together = Some(of.max(1));
         self
     }
 
@@ -172,12 +182,21 @@ impl Network {
 
     /// The outputs for each of these boards, board by board.
     pub fn outputs(&self, boards: &[u8]) -> Vec<f32> {
-        let share = self.share(boards.len() / self.architecture.cells());
-        let parts = boards.chunks(share * self.architecture.cells());
-        on_threads(parts, |boards| {
-            numbers(self.forward(self.input(boards), &self.tensors, None))
-        })
-        .concat()
+        let cells = self.architecture.cells();
+        let compute =
+            |boards: &[u8]| numbers(self.forward(self.input(boards), &self.tensors, None));
+        if let Some(count) = self.together {
+            let group = |part: &[u8]| {
+                let mut whole = part.to_vec();
+                whole.resize(count * cells, 0);
+                let mut outputs = compute(&whole);
+                outputs.truncate(part.len() / cells * self.architecture.outputs);
+                outputs
+            };
+            return boards.chunks(count * cells).flat_map(group).collect();
+        }
+        let share = self.share(boards.len() / cells);
+        on_threads(boards.chunks(share * cells), compute).concat()
     }
 
     /// The mean squared error of a lesson, the mean of the chosen outputs, and the gradients of the error.
@@ -392,7 +411,7 @@ mod tests {
         }
     }
 
-    /// A board's outputs do not depend on those beside it, to the last bit: evaluations count on it.
+    /// In groups, a board's outputs do not depend on those beside it, to the last bit: evaluations count on it.
     #[test]
     fn boards_beside_each_other_change_nothing() {
         let architecture = Architecture {
@@ -405,6 +424,7 @@ mod tests {
         };
         let parameters = Parameters::random(&architecture, &mut game_rng(1, 1)).unwrap();
         let network = Network::new(&architecture, &parameters).unwrap();
+        let network = network.in_groups(64);
         let mut rng = game_rng(2, 2);
         let boards: Vec<u8> = (0..130 * 16).map(|_| rng.below(12) as u8).collect();
         let all = network.outputs(&boards);
@@ -412,6 +432,9 @@ mod tests {
             let some = network.outputs(&boards[..16 * count]);
             assert_eq!(some, all[..4 * count], "{count}");
         }
+        // And wherever it stands.
+        let last = network.outputs(&boards[129 * 16..]);
+        assert_eq!(last, all[129 * 4..]);
     }
 
     /// The same by loops, as the words say it.

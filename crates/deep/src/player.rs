@@ -80,6 +80,12 @@ impl Player {
         self
     }
 
+    /// Computes for exactly so many boards at a time, so that no board's worth depends on others: see [`Network::in_groups`].
+    pub fn in_groups(mut self, of: usize) -> Self {
+        self.network = self.network.in_groups(of);
+        self
+    }
+
     /// How its network is built.
     pub fn architecture(&self) -> &Architecture {
         self.network.architecture()

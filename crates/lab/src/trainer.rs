@@ -449,23 +449,6 @@ mod tests {
         check_going_on(&deep(&["value=afterstate", "deep.turn=true"]));
     }
 
-    /// Weights without bounds are found, and the last checkpoint stays.
-    #[cfg(feature = "deep")]
-    #[test]
-    fn a_deep_network_that_breaks_stops_the_training() {
-        let parent = tempfile::tempdir().unwrap();
-        let folder = parent.path().join("run");
-        let recipe = deep(&["rate=10.0", "episodes=1000", "checkpoint_seconds=1e-6"]);
-        let forever = Until(AtomicU64::new(u64::MAX));
-        let broken = Trainer::new(recipe, &folder).unwrap().train(&forever);
-        assert!(
-            matches!(broken, Err(LabError::Broken { kept: true, .. })),
-            "{broken:?}"
-        );
-        Trainer::resume(&folder, &[]).unwrap();
-        assert!(!folder.join("model.safetensors").exists());
-    }
-
     #[cfg(not(feature = "deep"))]
     #[test]
     fn without_deep_learning_nothing_is_begun() {

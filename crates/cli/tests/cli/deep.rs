@@ -135,6 +135,32 @@ mod built_in {
         lab.refuses("eval odd.safetensors --games 5", &["not a finite number"]);
     }
 
+    /// Weights so large that outputs are infinite: status 1, and the checkpoint stays as it was.
+    #[test]
+    fn a_deep_network_that_breaks_stops_the_training() {
+        let lab = Lab::new();
+        train(&lab, "run", "");
+        let path = lab.path("run/checkpoint.safetensors");
+        let mut tensors = Tensors::read(&path);
+        for layer in ["conv1.weight", "linear1.weight", "linear2.weight"] {
+            let place = &tensors.header[layer]["data_offsets"];
+            let byte = |n: usize| place[n].as_u64().expect("an offset") as usize;
+            let range = byte(0)..byte(1);
+            for four in tensors.data[range].chunks_exact_mut(4) {
+                four.copy_from_slice(&1e30_f32.to_le_bytes());
+            }
+        }
+        tensors.write(&path);
+        let before = lab.bytes("run/checkpoint.safetensors");
+        let done = lab.run("train --resume run --episodes 80").ends_with(1);
+        assert!(
+            done.stderr.contains("not a finite number"),
+            "{}",
+            done.stderr
+        );
+        assert!(lab.bytes("run/checkpoint.safetensors") == before);
+    }
+
     /// The page about the format is enough to compute what the player computes.
     #[test]
     fn numpy_computes_the_outputs_that_analyze_tells() {

@@ -184,9 +184,10 @@ impl<G: Game> DeepRig<G> {
         self.pupil.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its network as it is now, for one thread.
+    /// Its network as it is now, for one thread; the same for a board alone as for one among others.
     fn player(&self) -> Player {
-        self.pupil().player().clone().with_threads(1)
+        let player = self.pupil().player().clone();
+        player.with_threads(1).in_groups(TOGETHER)
     }
 
     /// Plays the games of an evaluation, each with someone who watches it.
