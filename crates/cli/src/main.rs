@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         Err(error) => {
             output::complain(&error);
             if error.chain().any(lacks_deep) {
-                output::note(&format!("the same with it:  {}", with_deep()));
+                output::tell(&format!("the same with it:  {}", with_deep()));
             }
             let broken = matches!(error.downcast_ref(), Some(LabError::Broken { .. }));
             let failed = broken || error.is::<Faulty>() || error.is::<SomeBroke>();
@@ -60,7 +60,9 @@ fn run(command: Command) -> anyhow::Result<()> {
 
 /// Whether this is because deep learning is not built in.
 fn lacks_deep(error: &(dyn std::error::Error + 'static)) -> bool {
-    matches!(error.downcast_ref(), Some(LabError::NoDeep))
+    let boxed = error.downcast_ref::<Box<LabError>>();
+    let plain = boxed.map(|boxed| &**boxed).or(error.downcast_ref());
+    matches!(plain, Some(LabError::NoDeep))
 }
 
 /// The command that was given, by a program that has deep learning.
