@@ -449,17 +449,6 @@ mod tests {
         check_going_on(&deep(&["value=afterstate", "deep.turn=true"]));
     }
 
-    #[cfg(not(feature = "deep"))]
-    #[test]
-    fn without_deep_learning_nothing_is_begun() {
-        let parent = tempfile::tempdir().unwrap();
-        let recipe = Recipe::load("dqn", &[]).unwrap();
-        let refused = Trainer::new(recipe, &parent.path().join("run"));
-        let told = refused.err().unwrap().to_string();
-        assert!(told.contains("deep learning is not built in"), "{told}");
-        assert_eq!(names(parent.path()).len(), 0);
-    }
-
     fn check_going_on(recipe: &Recipe) {
         let games = recipe.episodes;
         let parent = tempfile::tempdir().unwrap();
