@@ -10,6 +10,7 @@
 //! registry judges them.
 
 mod check;
+mod deep;
 mod error;
 #[cfg(test)]
 mod hostile;
@@ -27,6 +28,7 @@ use toml::Table;
 
 pub use check::parse_board;
 pub(crate) use check::{MOST_FILTERS, MOST_LAYERS, SCALES, WIDEST, check_name, kernel_of};
+pub use deep::{DeepRecipe, DropoutPlace, Follow, Illegal, Optimiser};
 pub use error::RecipeError;
 pub(crate) use error::shorten;
 use keys::Override;
@@ -152,82 +154,6 @@ pub enum Kind {
     Tuples,
     /// Convolutions and linear layers.
     Deep,
-}
-
-/// How a deep network learns: R4's tricks, and some others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct DeepRecipe {
-    /// Which slide is made when the best one is illegal.
-    pub illegal: Illegal,
-    /// Whether the best slide of the next state is sought among the legal ones alone.
-    pub mask: bool,
-    /// What a reward one move later counts.
-    pub discount: f64,
-    /// Rewards are divided by this.
-    pub reward_scale: f64,
-    /// What moves the weights, at `learner.rate`.
-    pub optimiser: Optimiser,
-    /// How much AdamW pulls weights towards 0.
-    pub weight_decay: f64,
-    /// How the target network follows.
-    pub follow: Follow,
-    /// With "copy", it is copied after so many iterations.
-    pub follow_iterations: u64,
-    /// With "soft", it goes such a share of the way after each update.
-    pub tau: f64,
-    /// Double Q-learning: the network says which slide is best, the target network what it is worth.
-    pub double: bool,
-    /// The share of numbers that is left out when learning.
-    pub dropout: f64,
-    /// Where they are left out.
-    pub dropout_place: DropoutPlace,
-    /// Whether boards, and slides with them, are turned and mirrored at random when learning.
-    pub turn: bool,
-}
-
-/// Which slide is made when the best one is illegal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Illegal {
-    /// The best legal one.
-    #[default]
-    Value,
-    /// The next legal one by its number: left, up, right, down.
-    Number,
-}
-
-/// What moves the weights of a deep network.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Optimiser {
-    /// Adam.
-    #[default]
-    Adam,
-    /// Adam with decay of weights.
-    Adamw,
-}
-
-/// How a target network follows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Follow {
-    /// As a copy, made anew now and then.
-    #[default]
-    Copy,
-    /// A little after each update.
-    Soft,
-}
-
-/// Where numbers are left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DropoutPlace {
-    /// Behind the convolutions.
-    Convolutions,
-    /// Before the outputs.
-    #[default]
-    Hidden,
 }
 
 /// The learning rule of a recipe.
@@ -368,27 +294,6 @@ impl Default for Recipe {
 }
 
 /// As R4 has it.
-impl Default for DeepRecipe {
-    fn default() -> DeepRecipe {
-        DeepRecipe {
-            illegal: Illegal::default(),
-            mask: true,
-            discount: 0.99,
-            reward_scale: 256.0,
-            optimiser: Optimiser::default(),
-            weight_decay: 0.01,
-            follow: Follow::default(),
-            follow_iterations: 10,
-            tau: 0.01,
-            double: false,
-            dropout: 0.0,
-            dropout_place: DropoutPlace::default(),
-            turn: false,
-        }
-    }
-}
-
-/// As R4 has it.
 impl Default for ReplayRecipe {
     fn default() -> ReplayRecipe {
         ReplayRecipe {
@@ -464,8 +369,8 @@ impl Recipe {
             change.apply(&mut table);
         }
         keys::check_present(&table, &REQUIRED, origin)?;
-        match is_deep(&table) {
-            true => fill_deep(&mut table),
+        match deep::is_deep(&table) {
+            true => deep::fill(&mut table),
             false => keys::check_present(&table, &[TUPLES], origin)?,
         }
         fill_rate(&mut table);
@@ -479,26 +384,6 @@ impl Recipe {
         // Not input: the fields are numbers, text and tables, and TOML writes any of these.
         toml::to_string(self).expect("a recipe holds nothing that TOML cannot write")
     }
-}
-
-/// Whether a recipe asks for a deep network.
-fn is_deep(table: &Table) -> bool {
-    let network = table.get("network").and_then(toml::Value::as_table);
-    let kind = network.and_then(|network| network.get("kind"));
-    kind.and_then(toml::Value::as_str) == Some("deep")
-}
-
-/// A deep network has no tuples, and Adam's steps are small.
-fn fill_deep(table: &mut Table) {
-    let mut fill = |outer: &str, key: &str, value: toml::Value| {
-        let entry = table.entry(outer);
-        let inner = entry.or_insert_with(|| toml::Value::Table(Table::new()));
-        if let toml::Value::Table(inner) = inner {
-            inner.entry(key).or_insert(value);
-        }
-    };
-    fill("network", "tuples", toml::Value::String(String::new()));
-    fill("learner", "rate", toml::Value::Float(1e-4));
 }
 
 /// Whether this names a file and not a built-in recipe.

@@ -26,23 +26,31 @@ fn halves(of: Of) -> Settings {
     }
 }
 
+fn state(tiles: [u8; 4]) -> <Grid as Game>::State {
+    game().state(&tiles, Luck::NONE).unwrap()
+}
+
+/// A slide to the left for 4 points that ends there, in a game that goes on.
+fn slide_to(next: [u8; 4]) -> Transition<<Grid as Game>::State> {
+    Transition {
+        state: state([1, 1, 0, 0]),
+        direction: Direction::Left,
+        reward: 4,
+        later: 0.0,
+        steps: 1,
+        next: state(next),
+        over: false,
+    }
+}
+
 const ACTION: Of = Of::Actions(crate::Fallback::Value);
 
 /// Targets by hand, from what the networks say.
 #[test]
 fn targets_are_those_of_the_settings() {
     let game = game();
-    let state = |tiles: [u8; 4]| game.state(&tiles, Luck::NONE).unwrap();
-    let transition = Transition {
-        state: state([1, 1, 0, 0]),
-        direction: Direction::Left,
-        reward: 4,
-        later: 0.0,
-        steps: 1,
-        // Only up and right change it.
-        next: state([0, 0, 1, 0]),
-        over: false,
-    };
+    // Only up and right change it.
+    let transition = slide_to([0, 0, 1, 0]);
     let over = Transition {
         over: true,
         ..transition
@@ -81,17 +89,11 @@ fn targets_are_those_of_the_settings() {
 #[test]
 fn targets_of_several_moves_and_of_afterstates() {
     let game = game();
-    let state = |tiles: [u8; 4]| game.state(&tiles, Luck::NONE).unwrap();
     let transition = Transition {
-        state: state([1, 1, 0, 0]),
-        direction: Direction::Left,
-        reward: 4,
         // 8 a move later and 16 two moves later.
         later: 8.0,
         steps: 3,
-        // Up makes 2,1,0,0 for nothing, left 2,0,1,0 for nothing, right 0,2,0,1.
-        next: state([2, 0, 0, 1]),
-        over: false,
+        ..slide_to([2, 0, 0, 1])
     };
     let over = Transition {
         over: true,
@@ -190,17 +192,8 @@ fn what_a_new_tile_brings_follows_the_afterstate() {
 #[test]
 fn a_forced_slide_without_an_output_is_no_end() {
     let game = game();
-    let state = |tiles: [u8; 4]| game.state(&tiles, Luck::NONE).unwrap();
-    let transition = Transition {
-        state: state([1, 1, 0, 0]),
-        direction: Direction::Left,
-        reward: 4,
-        later: 0.0,
-        steps: 1,
-        // A full row that can only fall.
-        next: state([1, 2, 0, 0]),
-        over: false,
-    };
+    // A full row that can only fall.
+    let transition = slide_to([1, 2, 0, 0]);
     let legal: Vec<Direction> = game.slides(transition.next).legal().map(|l| l.0).collect();
     assert_eq!(legal, [Direction::Down]);
     let architecture = Architecture {
