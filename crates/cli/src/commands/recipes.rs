@@ -29,12 +29,11 @@ fn list() -> anyhow::Result<String> {
     let mut text = String::new();
     for (name, _) in Recipe::builtin() {
         let recipe = Recipe::load(name, &[])?;
-        let games = grouped(recipe.episodes as f64);
-        writeln!(
-            text,
-            "{name}\n  for:     {}\n  games:   {games}",
-            recipe.purpose
-        )?;
+        let length = match recipe.replay.updates {
+            0 => format!("games:   {}", grouped(recipe.episodes as f64)),
+            updates => format!("updates: {}", grouped(updates as f64)),
+        };
+        writeln!(text, "{name}\n  for:     {}\n  {length}", recipe.purpose)?;
         writeln!(
             text,
             "  reaches: {}\n  time:    {}\n",
