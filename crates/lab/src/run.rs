@@ -14,11 +14,14 @@
 //! written beforehand, from a network that changes meanwhile: it is worth nothing, but it takes its room.
 
 mod curves;
+mod found;
 mod gaps;
 mod log;
 mod studied;
 
 pub use curves::{curve_of, draw, title};
+pub(crate) use found::model_recipe;
+pub use found::{exists, free_folder, has_checkpoint, model_games, model_of, newest, recipe_of};
 pub use gaps::{Gaps, Images, Measurement};
 pub use studied::Studied;
 
@@ -27,7 +30,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use afterstate::format::native::{self, Keep, Metadata, NativeError};
+use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::tally::{Outcome, Tally};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +40,7 @@ use crate::recipe::{Recipe, Update};
 use crate::session::Session;
 use crate::share::{Background, threads};
 use crate::tables::Saved;
+use found::existing;
 use log::Log;
 
 const RECIPE: &str = "recipe.toml";
@@ -63,6 +67,18 @@ pub struct Progress {
     blocks_bytes: u64,
     /// The length of `scores.txt`.
     scores_bytes: u64,
+}
+
+impl Progress {
+    /// Whether its counts leave room for more.
+    fn in_range(&self) -> bool {
+        let studied = self.studied.as_ref();
+        let studies = studied.map(|it| [&it.all, &it.block]).into_iter().flatten();
+        let studies = studies.flat_map(|it| [it.iterations, it.updates, it.moves, it.reward]);
+        let block = [self.block.games, self.block.score, self.block.moves];
+        let mut counts = studies.chain(block).chain([self.games]);
+        counts.all(|count| i64::try_from(count).is_ok())
+    }
 }
 
 /// A row of `blocks.csv`.
@@ -152,6 +168,10 @@ impl Run {
                 .to_owned(),
         })?;
         same_training(folder, recipe, metadata, &progress)?;
+        if !progress.in_range() {
+            let found = "its checkpoint tells of more than anyone has played".to_owned();
+            return Err(LabError::Inconsistent { path, found });
+        }
         session
             .read(&saved, Keep::Everything)
             .map_err(LabError::model("read", &path))?;
@@ -418,84 +438,4 @@ fn same_training(
         return Err(inconsistent(found));
     }
     Ok(())
-}
-
-/// Whether a training in this folder has been saved.
-pub fn has_checkpoint(folder: &Path) -> bool {
-    folder.join(CHECKPOINT).exists()
-}
-
-/// Whether a training was ever begun in this folder.
-pub fn exists(folder: &Path) -> bool {
-    folder.join(RECIPE).exists()
-}
-
-/// The recipe of a run, with the overrides that may change on the way.
-///
-/// # Errors
-/// When the folder has none, or it does not parse.
-pub fn recipe_of(folder: &Path, overrides: &[String]) -> Result<Recipe, LabError> {
-    let path = existing(folder, RECIPE)?;
-    Ok(Recipe::load_file(&path, overrides)?)
-}
-
-/// A file that every run has.
-fn existing(folder: &Path, name: &'static str) -> Result<PathBuf, LabError> {
-    let path = folder.join(name);
-    let missing = || LabError::NoRun {
-        folder: folder.to_owned(),
-        missing: name,
-    };
-    path.exists().then_some(path).ok_or_else(missing)
-}
-
-/// The file that plays for a run: of its model and its checkpoint the one with more games behind it.
-///
-/// # Errors
-/// When the folder has neither.
-pub fn model_of(folder: &Path) -> Result<PathBuf, LabError> {
-    let candidates = [folder.join(CHECKPOINT), folder.join(MODEL)];
-    // Of equals the last is taken, the smaller model.
-    let found = candidates
-        .into_iter()
-        .filter(|path| path.exists())
-        .max_by_key(|path| episodes(path));
-    found.ok_or_else(|| LabError::NoRun {
-        folder: folder.to_owned(),
-        missing: MODEL,
-    })
-}
-
-/// The games behind the finished model of a run, if there is one.
-pub fn model_games(folder: &Path) -> Option<u64> {
-    episodes(&folder.join(MODEL))
-}
-
-/// The games that a model's header tells of; a damaged one says so when it is opened.
-fn episodes(path: &Path) -> Option<u64> {
-    let metadata = native::peek_metadata(&mut File::open(path).ok()?)?;
-    metadata.get("episodes")?.parse().ok()
-}
-
-/// A folder for a new run under `parent`: `name`, or `name-2`, `name-3`, ... if that is taken.
-pub fn free_folder(parent: &Path, name: &str) -> PathBuf {
-    let candidates = (2u64..).map(|n| parent.join(format!("{name}-{n}")));
-    let mut all = std::iter::once(parent.join(name)).chain(candidates);
-    all.find(|folder| !folder.exists())
-        .unwrap_or_else(|| parent.join(name))
-}
-
-/// The run under `parent` that was saved last.
-pub fn newest(parent: &Path) -> Option<PathBuf> {
-    let saved = |folder: &PathBuf| {
-        fs::metadata(model_of(folder).ok()?)
-            .and_then(|m| m.modified())
-            .ok()
-    };
-    let folders = fs::read_dir(parent)
-        .ok()?
-        .filter_map(|entry| Some(entry.ok()?.path()));
-    folders
-        .filter(|folder| saved(folder).is_some())
-        .max_by_key(saved)
 }

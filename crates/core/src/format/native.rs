@@ -9,22 +9,23 @@
 //! equal models differ in their bytes. The checks of what is read are the crate's; but it wants the
 //! whole file in memory, so the header is read here as well, and tensors go past in pieces.
 
+mod error;
 mod layout;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 
 use safetensors::tensor::TensorInfo;
 use safetensors::{Dtype, SafeTensorError};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
-use thiserror::Error;
 
 use super::floats::Float;
 use super::foreign::Run;
 use crate::ntuple::{Block, Tables, TupleSet, Weight};
+pub use error::NativeError;
 pub use layout::{Buffer, Layout, Piece};
 use layout::{Source, Tensor, to_bytes};
 
@@ -33,61 +34,6 @@ const LONGEST_HEADER: u64 = 100_000_000;
 
 /// Flat text about a model.
 pub type Metadata = BTreeMap<String, String>;
-
-/// What is wrong with a file, or with what should become one.
-#[derive(Debug, Error)]
-pub enum NativeError {
-    /// Not safetensors, truncated, or with an inconsistent header.
-    #[error("not a readable safetensors file: {0}")]
-    Safetensors(#[from] SafeTensorError),
-    /// A safetensors file of somebody else's.
-    #[error("the file has no metadata `{0}`, which every file of this kind has")]
-    Foreign(&'static str),
-    /// A table is missing.
-    #[error("the file has no tensor `{0}`")]
-    NoTable(String),
-    /// A table has another size than its pattern asks for.
-    #[error("tensor `{table}` holds {found}; expected {expected}")]
-    Table {
-        /// Its name.
-        table: String,
-        /// Shape and type as found.
-        found: String,
-        /// How many numbers it should hold, and of which type.
-        expected: String,
-    },
-    /// A checkpoint of a network that lies in memory in another way.
-    #[error(
-        "its numbers are in the order `{found}`; expected `{expected}`: another version has written it"
-    )]
-    Order {
-        /// What the file says.
-        found: String,
-        /// What this version has.
-        expected: String,
-    },
-    /// Metadata that its reader cannot go on with.
-    #[error("its metadata `{key}` is damaged: {found}")]
-    Metadata {
-        /// The key.
-        key: &'static str,
-        /// What is wrong with it.
-        found: String,
-    },
-    /// A weight that is not a number.
-    #[error("weight {index} of tensor `{table}` is {found}, not a finite number")]
-    NotFinite {
-        /// The tensor.
-        table: String,
-        /// The place in it.
-        index: usize,
-        /// NaN or an infinity.
-        found: f32,
-    },
-    /// Reading or writing failed.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
 
 /// What a file keeps, or what is wanted of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -477,7 +423,8 @@ pub fn lay_out_runs(metadata: &Metadata, runs: &mut [Run]) -> (Vec<u8>, u64) {
 pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
     let mut length = [0; 8];
     file.read_exact(&mut length).ok()?;
-    let length = u64::from_le_bytes(length).min(1 << 20);
+    // A checkpoint may remember a hundred thousand moves here.
+    let length = u64::from_le_bytes(length).min(LONGEST_HEADER);
     let mut header = Vec::new();
     file.take(length).read_to_end(&mut header).ok()?;
     let header: Json = serde_json::from_slice(&header).ok()?;

@@ -1,3 +1,5 @@
+use std::io;
+
 use super::*;
 use crate::game::{Board, Shape};
 use crate::ntuple::{Coherent, Indices, Network, Number, Plain};
@@ -82,6 +84,16 @@ fn there_and_back() {
         );
         assert_eq!(bytes, file(keep), "the same bytes every time");
     }
+}
+
+/// A checkpoint that learns from memory has megabytes of metadata.
+#[test]
+fn long_metadata_is_peeked_at_whole() {
+    let mut metadata = metadata();
+    metadata.insert("replay".to_owned(), "x".repeat(3 << 20));
+    let mut bytes = Vec::new();
+    write(&trained(), &metadata, Keep::Weights, &mut bytes).unwrap();
+    assert_eq!(peek_metadata(&mut &bytes[..]), Some(metadata));
 }
 
 #[test]

@@ -1,0 +1,101 @@
+//! What a folder holds of a run, asked from outside.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use afterstate::format::native::{self, Metadata};
+
+use super::{CHECKPOINT, MODEL, RECIPE};
+use crate::LabError;
+use crate::recipe::Recipe;
+use crate::tables::open;
+
+/// Whether a training in this folder has been saved.
+pub fn has_checkpoint(folder: &Path) -> bool {
+    folder.join(CHECKPOINT).exists()
+}
+
+/// Whether a training was ever begun in this folder.
+pub fn exists(folder: &Path) -> bool {
+    folder.join(RECIPE).exists()
+}
+
+/// The recipe of a run, with the overrides that may change on the way.
+///
+/// # Errors
+/// When the folder has none, or it does not parse.
+pub fn recipe_of(folder: &Path, overrides: &[String]) -> Result<Recipe, LabError> {
+    let path = existing(folder, RECIPE)?;
+    Ok(Recipe::load_file(&path, overrides)?)
+}
+
+/// A file that every run has.
+pub(super) fn existing(folder: &Path, name: &'static str) -> Result<PathBuf, LabError> {
+    let path = folder.join(name);
+    let missing = || LabError::NoRun {
+        folder: folder.to_owned(),
+        missing: name,
+    };
+    path.exists().then_some(path).ok_or_else(missing)
+}
+
+/// The file that plays for a run: of its model and its checkpoint the one with more games behind it.
+///
+/// # Errors
+/// When the folder has neither.
+pub fn model_of(folder: &Path) -> Result<PathBuf, LabError> {
+    let candidates = [folder.join(CHECKPOINT), folder.join(MODEL)];
+    // Of equals the last is taken, the smaller model.
+    let found = candidates
+        .into_iter()
+        .filter(|path| path.exists())
+        .max_by_key(|path| episodes(path));
+    found.ok_or_else(|| LabError::NoRun {
+        folder: folder.to_owned(),
+        missing: MODEL,
+    })
+}
+
+/// The games behind the finished model of a run, if there is one.
+pub fn model_games(folder: &Path) -> Option<u64> {
+    episodes(&folder.join(MODEL))
+}
+
+/// The recipe that the finished model of a run was trained by, if there is one.
+pub(crate) fn model_recipe(folder: &Path) -> Option<Recipe> {
+    let metadata = peek(&folder.join(MODEL))?;
+    Recipe::parse(metadata.get("recipe")?, MODEL, &[]).ok()
+}
+
+/// The games that a model's header tells of; a damaged one says so when it is opened.
+fn episodes(path: &Path) -> Option<u64> {
+    peek(path)?.get("episodes")?.parse().ok()
+}
+
+fn peek(path: &Path) -> Option<Metadata> {
+    let (mut file, _) = open(path).ok()?;
+    native::peek_metadata(&mut file)
+}
+
+/// A folder for a new run under `parent`: `name`, or `name-2`, `name-3`, ... if that is taken.
+pub fn free_folder(parent: &Path, name: &str) -> PathBuf {
+    let candidates = (2u64..).map(|n| parent.join(format!("{name}-{n}")));
+    let mut all = std::iter::once(parent.join(name)).chain(candidates);
+    all.find(|folder| !folder.exists())
+        .unwrap_or_else(|| parent.join(name))
+}
+
+/// The run under `parent` that was saved last.
+pub fn newest(parent: &Path) -> Option<PathBuf> {
+    let saved = |folder: &PathBuf| {
+        fs::metadata(model_of(folder).ok()?)
+            .and_then(|m| m.modified())
+            .ok()
+    };
+    let folders = fs::read_dir(parent)
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()));
+    folders
+        .filter(|folder| saved(folder).is_some())
+        .max_by_key(saved)
+}
