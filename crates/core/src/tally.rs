@@ -17,6 +17,13 @@ pub struct Outcome {
     pub largest: u64,
 }
 
+impl Outcome {
+    /// Whether it can be that of a game, as one from a file may not be: so many points nobody has made.
+    pub fn in_range(&self) -> bool {
+        self.score.max(self.moves).max(self.largest) <= u64::from(u32::MAX)
+    }
+}
+
 /// The sum of any number of outcomes. Tallies can be merged, saved and printed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {

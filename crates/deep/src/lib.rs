@@ -14,6 +14,6 @@ mod pupil;
 
 pub use adam::{Adam, Decay};
 pub use network::{Dropout, Gradients, Learned, Lesson, Network, Place};
-pub use parameters::{Architecture, ArchitectureError, Parameter, Parameters};
+pub use parameters::{Architecture, ArchitectureError, Initial, Parameter, Parameters};
 pub use player::{Fallback, Meaning, Of, Player, Worth};
 pub use pupil::{DeepPupil, Growth, Settings, Target};

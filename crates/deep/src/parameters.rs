@@ -100,6 +100,18 @@ impl Architecture {
             .sum())
     }
 
+    /// How many numbers are computed for a board: the input, what each layer takes side by side, and what it makes of it.
+    pub fn numbers_of_a_board(&self) -> usize {
+        let maps = self.maps().unwrap_or_default();
+        let mut numbers = self.cells() * self.tiles;
+        let mut channels = self.tiles;
+        for ((rows, cols), kernel) in maps.into_iter().zip(&self.convolutions) {
+            numbers += rows * cols * (kernel.0 * kernel.1 * channels + self.filters);
+            channels = self.filters;
+        }
+        numbers + self.flat() + self.hidden.iter().sum::<usize>() + self.outputs
+    }
+
     /// Name, inputs and outputs of every layer: a matrix each, and a row of biases.
     pub(crate) fn layers(&self) -> Result<Vec<(String, usize, usize)>, ArchitectureError> {
         self.maps()?;
@@ -200,21 +212,48 @@ pub struct Parameter {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters(pub Vec<Parameter>);
 
+/// What a network begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Initial {
+    /// Weights and biases uniform within 1 / sqrt(inputs), as PyTorch has it for both kinds of layers. What passes a layer and its ReLU becomes smaller, until
+    /// the bias alone decides, and units whose bias is negative are dead from the beginning.
+    #[default]
+    Torch,
+    /// Weights uniform within sqrt(6 / inputs), which keeps the size of what passes (He and others, 2015), and biases of 0.
+    He,
+}
+
+impl Initial {
+    /// The largest number of a weight, or of a bias, with so many inputs.
+    fn bound(self, is_bias: bool, inputs: usize) -> f64 {
+        match self {
+            Self::Torch => 1.0 / (inputs as f64).sqrt(),
+            Self::He if is_bias => 0.0,
+            Self::He => (6.0 / inputs as f64).sqrt(),
+        }
+    }
+}
+
 impl Parameters {
-    /// New ones: uniform within 1 / sqrt(inputs), as PyTorch has it for both kinds of layers.
+    /// New ones.
     ///
     /// # Errors
     /// When the architecture cannot be built.
-    pub fn random(architecture: &Architecture, rng: &mut Rng) -> Result<Self, ArchitectureError> {
+    pub fn random(
+        architecture: &Architecture,
+        initial: Initial,
+        rng: &mut Rng,
+    ) -> Result<Self, ArchitectureError> {
         let mut all = Self::zeros(architecture)?;
         let mut inputs = 1;
         for one in &mut all.0 {
             // A bias stands behind its weights.
             inputs = inputs.max(one.shape[0]);
-            let bound = 1.0 / (inputs as f64).sqrt();
+            let is_bias = one.name.ends_with(".bias");
+            let bound = initial.bound(is_bias, inputs);
             let number = || ((2.0 * rng.unit() - 1.0) * bound) as f32;
             one.values.fill_with(number);
-            if one.shape[0] == 1 {
+            if is_bias {
                 inputs = 1;
             }
         }
@@ -316,7 +355,8 @@ mod tests {
     #[test]
     fn names_shapes_and_places_are_those_of_pytorch() {
         let architecture = architecture();
-        let parameters = Parameters::random(&architecture, &mut game_rng(1, 1)).unwrap();
+        let mut rng = game_rng(1, 1);
+        let parameters = Parameters::random(&architecture, Initial::Torch, &mut rng).unwrap();
         let arrays = parameters.to_torch(&architecture);
         let shape = |name: &str| {
             let found = arrays.iter().find(|array| array.name == name);
@@ -360,16 +400,20 @@ mod tests {
     }
 
     #[test]
-    fn new_numbers_are_within_the_bounds_of_pytorch() {
-        let parameters = Parameters::random(&architecture(), &mut game_rng(1, 1)).unwrap();
-        let inputs = [10, 21, 28, 6, 3]
-            .into_iter()
-            .flat_map(|inputs| [inputs; 2]);
-        for (one, inputs) in parameters.0.iter().zip(inputs) {
-            let bound = 1.0 / f64::from(inputs).sqrt();
-            let largest = one.values.iter().fold(0.0_f32, |a, b| a.max(b.abs()));
-            assert!(f64::from(largest) <= bound, "{}", one.name);
-            assert!(f64::from(largest) > 0.4 * bound, "{}", one.name);
+    fn new_numbers_are_within_their_bounds() {
+        for (initial, weights, biases) in [(Initial::Torch, 1.0, 1.0), (Initial::He, 6.0, 0.0)] {
+            let mut rng = game_rng(1, 1);
+            let parameters = Parameters::random(&architecture(), initial, &mut rng).unwrap();
+            let layers = parameters.0.chunks(2).zip([10.0, 21.0, 28.0, 6.0, 3.0]);
+            for (layer, inputs) in layers {
+                for (one, square) in layer.iter().zip([weights, biases]) {
+                    let bound = f64::sqrt(square / inputs);
+                    let largest = one.values.iter().fold(0.0_f32, |a, b| a.max(b.abs()));
+                    let share = f64::from(largest) / bound.max(1e-9);
+                    assert!(share <= 1.0, "{}", one.name);
+                    assert!(share > 0.4 || bound == 0.0, "{}", one.name);
+                }
+            }
         }
     }
 

@@ -16,7 +16,7 @@ pub(crate) const ACTIONS: [Direction; 4] = [
 /// What the outputs of a network are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// Q of a state: an output for each slide, its reward among it. A slide that is best and illegal gives way as this says.
+    /// Q of a state: an output for each slide. A slide that is best and illegal gives way as this says.
     Actions(Fallback),
     /// V of an afterstate, one output: Q of the slide that leads there without its reward.
     Afterstates,
@@ -37,6 +37,8 @@ pub enum Fallback {
 pub struct Meaning {
     /// What they are.
     pub of: Of,
+    /// Whether the reward of a slide is left out of its Q and added by the rules, which know it. Of an afterstate it never is a part.
+    pub known_rewards: bool,
     /// Points that a 1 stands for.
     pub scale: f32,
 }
@@ -96,7 +98,7 @@ impl Player {
         let Meaning { scale, .. } = self.meaning;
         match self.meaning.of {
             Of::Actions(_) => {
-                let values = self.network.outputs(&boards(game, states.iter().copied()));
+                let values = self.actions(game, states, &self.network);
                 let rows = values.chunks(self.network.architecture().outputs);
                 let worths = |(&state, values): (&G::State, &[f32])| {
                     let worth = |(direction, _, reward)| {
@@ -116,7 +118,28 @@ impl Player {
         }
     }
 
-    /// The same by values of afterstates, which this network gives.
+    /// Q of every slide that has an output, of each state by this network, in units of the scale.
+    pub(crate) fn actions<G: Game>(
+        &self,
+        game: &G,
+        states: &[G::State],
+        network: &Network,
+    ) -> Vec<f32> {
+        let mut values = network.outputs(&boards(game, states.iter().copied()));
+        if self.meaning.known_rewards {
+            let rows = values.chunks_mut(network.architecture().outputs);
+            for (&state, row) in states.iter().zip(rows) {
+                let slides = game.slides(state);
+                for (value, &action) in row.iter_mut().zip(&ACTIONS) {
+                    let reward = slides.get(action).map_or(0, |(_, reward)| reward);
+                    *value += reward as f32 / self.meaning.scale;
+                }
+            }
+        }
+        values
+    }
+
+    /// The worths by values of afterstates, which this network gives.
     pub(crate) fn ahead<G: Game>(
         &self,
         game: &G,
@@ -144,7 +167,7 @@ impl Player {
     /// The slide that it makes in each state; none where a game is over.
     pub fn choose<G: Game>(&self, game: &G, states: &[G::State]) -> Vec<Option<Direction>> {
         if let Of::Actions(Fallback::Number) = self.meaning.of {
-            let values = self.network.outputs(&boards(game, states.iter().copied()));
+            let values = self.actions(game, states, &self.network);
             let rows = values.chunks(self.network.architecture().outputs);
             let next = |(&state, values): (&G::State, &[f32])| {
                 let slides = game.slides(state);

@@ -1,7 +1,7 @@
 //! Deep learning from memory: R4's deep Q-learning with every trick a switch, and values of afterstates.
 //!
-//! Q(s, a) moves towards r + discount max Q'(s', a'), where Q' is that of a copy of the network that follows it slowly. V of an afterstate is
-//! Q without the reward of the slide, r' + V' in place of Q'. What is stored and learned is the slide that was made, never the one that was wanted and
+//! Q(s, a) moves towards r + discount max Q'(s', a'), where Q' is that of a copy of the network that follows it slowly. The network may leave out r, which
+//! the rules know, and V of an afterstate always does: r' + V' in place of Q'. What is stored and learned is the slide that was made, never the one that was wanted and
 //! illegal.
 
 use afterstate::game::{Direction, Game, Position, Shape};
@@ -10,8 +10,8 @@ use afterstate::replay::{Learned, Pupil, Transition};
 
 use crate::adam::{Adam, Decay};
 use crate::network::{Dropout, Lesson, Network, Place};
-use crate::parameters::{Architecture, ArchitectureError, Parameters};
-use crate::player::{ACTIONS, Meaning, Of, Player, Worth, boards};
+use crate::parameters::{Architecture, ArchitectureError, Initial, Parameters};
+use crate::player::{ACTIONS, Meaning, Of, Player, Worth};
 
 /// How the copy follows the network.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +25,8 @@ pub enum Target {
 /// All switches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
+    /// What the network begins with.
+    pub initial: Initial,
     /// What the outputs are.
     pub meaning: Meaning,
     /// What is earned a move later counts so much.
@@ -49,8 +51,10 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            initial: Initial::Torch,
             meaning: Meaning {
                 of: Of::Actions(crate::Fallback::Value),
+                known_rewards: false,
                 scale: 256.0,
             },
             discount: 0.99,
@@ -101,7 +105,7 @@ impl DeepPupil {
         threads: usize,
     ) -> Result<Self, ArchitectureError> {
         let mut rng = game_rng(seed ^ STREAMS, u64::MAX);
-        let parameters = Parameters::random(architecture, &mut rng)?;
+        let parameters = Parameters::random(architecture, settings.initial, &mut rng)?;
         Ok(Self {
             player: Player::new(architecture, &parameters, settings.meaning, threads)?,
             copy: Network::new(architecture, &parameters)?.with_threads(threads),
@@ -136,7 +140,11 @@ impl DeepPupil {
 
     /// What the outputs should be for each of these transitions.
     fn targets<G: Game>(&self, game: &G, batch: &[&Transition<G::State>]) -> Vec<f32> {
-        let Meaning { of, scale } = self.settings.meaning;
+        let Meaning {
+            of,
+            known_rewards,
+            scale,
+        } = self.settings.meaning;
         let nexts: Vec<G::State> = batch.iter().map(|t| t.next).collect();
         let rest = match of {
             Of::Actions(_) => self.rest_by_actions(game, &nexts),
@@ -145,8 +153,8 @@ impl DeepPupil {
         let target = |(t, rest): (&&Transition<G::State>, f32)| {
             let rest = if t.over { 0.0 } else { rest };
             let own = match of {
-                Of::Actions(_) => 0,
-                Of::Afterstates => {
+                Of::Actions(_) if !known_rewards => 0,
+                _ => {
                     let slide = game.slides(t.state).get(t.direction);
                     slide.map_or(0, |(_, reward)| reward)
                 }
@@ -160,10 +168,9 @@ impl DeepPupil {
 
     /// What the best slide of each state is worth, by Q.
     fn rest_by_actions<G: Game>(&self, game: &G, states: &[G::State]) -> Vec<f32> {
-        let boards = boards(game, states.iter().copied());
-        let later = self.copy.outputs(&boards);
+        let later = self.player.actions(game, states, &self.copy);
         let judged = match self.settings.double {
-            true => self.player.network.outputs(&boards),
+            true => self.player.actions(game, states, &self.player.network),
             false => later.clone(),
         };
         let outputs = self.player.network.architecture().outputs;
@@ -173,7 +180,7 @@ impl DeepPupil {
             let counts = |n: &usize| !self.settings.mask || slides.get(ACTIONS[*n]).is_some();
             let larger = |a: usize, b: usize| if judged[b] > judged[a] { b } else { a };
             let best = (0..outputs).filter(counts).reduce(larger);
-            // Where only a slide without an output is legal, the others say what the state is like.
+            // Where only a slide without an output is legal, the others say what the state is like. It earns nothing: what merges one way merges back, too.
             let best = best.or_else(|| (0..outputs).reduce(larger));
             best.map_or(0.0, |n| later[n])
         };

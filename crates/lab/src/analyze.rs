@@ -50,7 +50,7 @@ pub struct Move<V> {
     pub legal: bool,
     /// What it earns at once.
     pub reward: Option<u32>,
-    /// What the rest of the game is worth after it.
+    /// What the rest of the game is worth after it; none where the player has no opinion.
     pub value: Option<V>,
     /// Reward and value together: what the player maximises.
     pub total: Option<V>,
@@ -111,12 +111,16 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
         let found = worth.iter().find(|worth| worth.direction == direction);
         found.map_or_else(
             || Move::illegal(direction),
-            |worth| Move {
-                legal: true,
-                reward: Some(worth.reward),
-                value: Some(worth.value),
-                total: Some(worth.reward as f32 + worth.value),
-                ..Move::illegal(direction)
+            |worth| {
+                // A network of three outputs says nothing of the fourth slide.
+                let value = Some(worth.value).filter(|value| value.is_finite());
+                Move {
+                    legal: true,
+                    reward: Some(worth.reward),
+                    value,
+                    total: value.map(|value| worth.reward as f32 + value),
+                    ..Move::illegal(direction)
+                }
             },
         )
     };

@@ -6,7 +6,8 @@ use crate::LabError;
 use crate::metadata::Fields;
 use crate::model::{from_word, word};
 use crate::recipe::{
-    Illegal, MOST_FILTERS, MOST_LAYERS, Recipe, SCALES, ValueOf, WIDEST, kernel_of, parse_board,
+    Illegal, MOST_FILTERS, MOST_LAYERS, Recipe, Rewards, SCALES, ValueOf, WIDEST, kernel_of,
+    parse_board,
 };
 use crate::registry::{self, rules};
 
@@ -32,6 +33,8 @@ pub struct DeepPlayer {
     pub outputs: usize,
     /// Points that an output of 1 stands for.
     pub scale: f64,
+    /// Whether Q of a slide contains its reward.
+    pub rewards: Rewards,
     /// Which slide is made when the best one is illegal.
     pub illegal: Illegal,
 }
@@ -58,6 +61,7 @@ impl DeepPlayer {
                 ValueOf::Afterstate | ValueOf::State => 1,
             },
             scale: deep.reward_scale,
+            rewards: deep.rewards,
             illegal: deep.illegal,
         })
     }
@@ -76,6 +80,7 @@ impl DeepPlayer {
             ("hidden", hidden.join(" ")),
             ("outputs", self.outputs.to_string()),
             ("scale", self.scale.to_string()),
+            ("rewards", word(&self.rewards)),
             ("illegal", word(&self.illegal)),
         ]
     }
@@ -120,6 +125,7 @@ impl DeepPlayer {
             scale: fields.get("scale", "a number from 0.001 to 1e9", |text| {
                 text.parse().ok().filter(|scale| SCALES.contains(scale))
             })?,
+            rewards: fields.get("rewards", "learned or known", from_word::<Rewards>)?,
             illegal: fields.get("illegal", "value or number", from_word::<Illegal>)?,
         })
     }

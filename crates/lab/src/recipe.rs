@@ -28,7 +28,7 @@ use toml::Table;
 
 pub use check::parse_board;
 pub(crate) use check::{MOST_FILTERS, MOST_LAYERS, SCALES, WIDEST, check_name, kernel_of};
-pub use deep::{DeepRecipe, DropoutPlace, Follow, Illegal, Optimiser};
+pub use deep::{DeepRecipe, DropoutPlace, Follow, Illegal, InitialWeights, Optimiser, Rewards};
 pub use error::RecipeError;
 pub(crate) use error::shorten;
 use keys::Override;
@@ -61,6 +61,7 @@ static BUILTIN: &[(&str, &str)] = builtin![
     "state-500k",
     "ntuple-replay",
     "dqn",
+    "dqn-r4",
     "deep-best",
     "threes-8x4",
     "threes-8x4-forward",

@@ -207,8 +207,7 @@ impl Task {
 
     /// What is known of it without any work.
     fn finding(&self, kept: Option<Kept>, games: u64) -> Option<Finding> {
-        // A run that has a model is finished: its recipe is still the one it was finished by.
-        let trained = run::model_games(&self.folder);
+        let trained = self.trained();
         match kept {
             Some(Kept::Broken(broken)) => Some(Finding::Broken(broken)),
             _ if games == 0 => trained.map(|_| Finding::Trained(None)),
@@ -218,6 +217,13 @@ impl Task {
             .then_some(Finding::Trained(Some(it))),
             None => None,
         }
+    }
+
+    /// The games that it was trained for, once it has been trained as its recipe says: it may have been gone on with since.
+    fn trained(&self) -> Option<u64> {
+        let recipe = run::model_recipe(&self.folder)?;
+        let same = difference(&recipe, &self.recipe, &WORDS).is_none();
+        run::model_games(&self.folder).filter(|_| same)
     }
 
     fn evaluation_seed(&self) -> u64 {
@@ -235,7 +241,7 @@ impl Task {
         if let Some(found) = self.finding(Kept::read(&self.folder), games) {
             return Ok(Some(found));
         }
-        if run::model_games(&self.folder).is_none() {
+        if self.trained().is_none() {
             match self.train(number, watch, stop) {
                 Ok(Ending::Finished) => {}
                 Ok(Ending::Stopped) => return Ok(None),

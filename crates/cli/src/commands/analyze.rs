@@ -173,6 +173,11 @@ fn table<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
                     digits = source.digits
                 )
             }
+            (Some(reward), ..) => writeln!(
+                text,
+                "{:<9} {reward:>8} {:>12} {:>12}{remark}",
+                m.direction, "-", "-"
+            ),
             _ => writeln!(text, "{:<9} {:>8}", m.direction, "illegal"),
         };
     }

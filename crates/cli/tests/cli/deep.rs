@@ -46,9 +46,10 @@ mod built_in {
             lab.run(&args).json()
         };
         let (one, two) = (eval(1), eval(2));
-        for key in ["mean", "max", "games", "reach"] {
+        for key in ["mean", "max", "games", "tiles"] {
             assert_eq!(one[key], two[key], "{key}");
         }
+        assert!(one["tiles"].is_array());
         assert_eq!(one["games"], 70);
         assert_eq!(one["board"], "3x3");
         let compared = lab.run("compare deep tuples --games 30 --json").json();
@@ -84,10 +85,22 @@ mod built_in {
         train(&lab, "three", "--set outputs=3 --set illegal=number");
         for run in ["after", "three"] {
             let eval = lab.run(&format!("eval {run} --games 20 --json")).json();
-            assert!(eval["mean"].as_f64() > Some(40.0), "{run}");
+            assert_eq!(eval["games"], 20);
             let args = format!("analyze 2,0,0/0,0,0/0,0,2 --model {run} --json");
-            assert!(lab.run(&args).json()["best"].is_string());
+            let analysis = lab.run(&args).json();
+            assert!(analysis["best"].is_string());
+            // All slides are legal; of three outputs, none is for down.
+            let moves = analysis["moves"].as_array().expect("moves");
+            for m in moves {
+                let silent = run == "three" && m["direction"] == "down";
+                assert_eq!(m["legal"], true);
+                assert_eq!(m["total"].is_null(), silent, "{run}: {m}");
+            }
         }
+        let told = lab
+            .run("analyze 2,0,0/0,0,0/0,0,2 --model three")
+            .succeeds();
+        assert!(!told.stdout.contains("inf"), "{}", told.stdout);
     }
 
     #[test]
@@ -124,6 +137,7 @@ mod built_in {
         damage("scale", "NaN", &["scale"]);
         damage("scale", "1e300", &["scale", "1e9"]);
         damage("illegal", "?", &["illegal", "value or number"]);
+        damage("rewards", "?", &["rewards", "learned or known"]);
         damage("afterstate", "2", &["afterstate"]);
         damage("episodes", "many", &["episodes"]);
         damage("value", "state", &["action or afterstate"]);
@@ -133,6 +147,52 @@ mod built_in {
         tensors.data[..4].copy_from_slice(&f32::NAN.to_le_bytes());
         tensors.write(&lab.path("odd.safetensors"));
         lab.refuses("eval odd.safetensors --games 5", &["not a finite number"]);
+    }
+
+    #[test]
+    fn damaged_deep_checkpoints_are_refused() {
+        let lab = Lab::new();
+        train(&lab, "run", "");
+        let path = lab.path("run/checkpoint.safetensors");
+        let sound = lab.bytes("run/checkpoint.safetensors");
+        let damage = |change: &dyn Fn(&mut Tensors), words: &[&str]| {
+            lab.write("run/checkpoint.safetensors", &sound);
+            let mut tensors = Tensors::read(&path);
+            change(&mut tensors);
+            tensors.write(&path);
+            lab.refuses("train --resume run --episodes 80", words);
+        };
+        let meta = |key: &'static str, value: &'static str| {
+            move |tensors: &mut Tensors| *tensors.meta(key) = json!(value)
+        };
+        damage(&meta("deep", "{}"), &["deep"]);
+        damage(&meta("deep", "?"), &["deep"]);
+        let many = r#"{"steps": 18446744073709551615, "iterations": 1}"#;
+        damage(&meta("deep", many), &["deep", "a number above"]);
+        damage(&meta("replay", ""), &["replay"]);
+        damage(&meta("progress", "{}"), &["progress"]);
+        let edit = |key: &'static str, from: &'static str, to: &'static str| {
+            move |tensors: &mut Tensors| {
+                let text = tensors.meta(key);
+                let edited = text.as_str().expect("text").replacen(from, to, 1);
+                assert_ne!(Some(edited.as_str()), text.as_str(), "{from}");
+                *text = json!(edited);
+            }
+        };
+        let moves = edit("replay", "\"moves\":", "\"moves\":99999999999999");
+        damage(&moves, &["replay", "too large"]);
+        let updates = edit("progress", "\"updates\":", "\"updates\":999999999999999999");
+        damage(&updates, &["more than anyone has played"]);
+        damage(
+            &|tensors| {
+                let place = &tensors.header["follower.conv1.weight"]["data_offsets"];
+                let from = place[0].as_u64().expect("an offset") as usize;
+                tensors.data[from..from + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+            },
+            &["follower.conv1.weight", "not a finite number"],
+        );
+        lab.write("run/checkpoint.safetensors", &sound);
+        lab.run("train --resume run --episodes 80").succeeds();
     }
 
     /// Weights so large that outputs are infinite: status 1, and the checkpoint stays as it was.
@@ -157,12 +217,17 @@ mod built_in {
         assert!(lab.bytes("run/checkpoint.safetensors") == before);
     }
 
-    /// The page about the format is enough to compute what the player computes.
     #[test]
     fn numpy_computes_the_outputs_that_analyze_tells() {
+        outputs_in_numpy("--set hidden=[7,5] --set rewards=learned", "total");
+        outputs_in_numpy("--set hidden=[7,5] --set rewards=known", "value");
+    }
+
+    /// The page about the format is enough to compute what the player computes.
+    fn outputs_in_numpy(more: &str, figure: &str) {
         let Some(python) = python() else { return };
         let lab = Lab::new();
-        train(&lab, "run", "--set hidden=[7,5]");
+        train(&lab, "run", more);
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/run_layers.py");
         let output = Command::new(python)
             .args([script, "run/model.safetensors", "1,1,2,0,3,0,0,4,1"])
@@ -172,15 +237,16 @@ mod built_in {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{stderr}");
         let outputs: Vec<f64> = serde_json::from_slice(&output.stdout).expect("numbers");
+        assert_eq!(outputs.len(), 4);
         let analysis = lab
             .run("analyze 2,2,4/0,8,0/0,16,2 --model run --json")
             .json();
         for (direction, expected) in ["left", "up", "right", "down"].iter().zip(outputs) {
             let moves = analysis["moves"].as_array().expect("moves");
             let m = moves.iter().find(|m| m["direction"] == *direction);
-            let total = m.and_then(|m| m["total"].as_f64()).expect("a legal move");
-            let near = (total - expected).abs() <= 1e-3 * expected.abs().max(1.0);
-            assert!(near, "{direction}: analyze says {total}, numpy {expected}");
+            let found = m.and_then(|m| m[figure].as_f64()).expect("a legal move");
+            let near = (found - expected).abs() <= 1e-3 * expected.abs().max(1.0);
+            assert!(near, "{direction}: analyze says {found}, numpy {expected}");
         }
     }
 }

@@ -70,6 +70,10 @@ fn in_range(count: u64) -> Result<(), NotesError> {
     fits.then_some(()).ok_or(NotesError::Count(count))
 }
 
+fn nowhere(text: &str) -> NotesError {
+    NotesError::Position(text.chars().take(80).collect())
+}
+
 fn write<G: Game>(game: &G, state: G::State) -> String {
     let digit = |i: usize| char::from_digit(state.cell(i).into(), 36).unwrap_or('?');
     let mut text: String = (0..game.shape().cells()).map(digit).collect();
@@ -109,6 +113,46 @@ impl<G: Game> School<G> {
         }
     }
 
+    /// A state as it was written.
+    fn state(&self, text: &str) -> Result<G::State, NotesError> {
+        read(&self.game, text).ok_or_else(|| nowhere(text))
+    }
+
+    /// A state in which something can be done.
+    fn to_move(&self, text: &str) -> Result<G::State, NotesError> {
+        let state = self.state(text)?;
+        let first = self.game.slides(state).legal().next();
+        first.map(|_| state).ok_or_else(|| nowhere(text))
+    }
+
+    /// A move as it was written, if it can have been made.
+    fn transition(&self, noted: &Noted) -> Result<Transition<G::State>, NotesError> {
+        let (state, direction, reward, later, steps, next, over) = noted;
+        let (later, steps, most) = (*later, *steps, self.curriculum.steps);
+        if !(1..=most).contains(&steps) || !later.is_finite() {
+            return Err(NotesError::Steps { steps, later, most });
+        }
+        let found = Direction::ALL.get(usize::from(*direction));
+        let (from, next) = (self.to_move(state)?, self.state(next)?);
+        let slide = *found.ok_or(NotesError::Direction(*direction))?;
+        // A new tile may bring something, too.
+        let earned = self.game.slides(from).get(slide);
+        let legal = earned.is_some_and(|(_, earned)| earned <= *reward);
+        let ends = self.game.slides(next).legal().next().is_none();
+        if !legal || ends != *over {
+            return Err(nowhere(state));
+        }
+        Ok(Transition {
+            state: from,
+            direction: slide,
+            reward: *reward,
+            later,
+            steps,
+            next,
+            over: *over,
+        })
+    }
+
     /// Goes on where notes were taken.
     ///
     /// # Errors
@@ -123,48 +167,17 @@ impl<G: Game> School<G> {
         if found > room {
             return Err(NotesError::Memory { found, room });
         }
-        let read = |text: &str| {
-            let state = read(&self.game, text);
-            state.ok_or_else(|| NotesError::Position(text.chars().take(80).collect()))
-        };
-        let to_move = |text: &str| {
-            let state = read(text)?;
-            let stuck = self.game.slides(state).legal().next().is_none();
-            let error = || NotesError::Position(text.chars().take(80).collect());
-            (!stuck).then_some(state).ok_or_else(error)
-        };
-        let most = self.curriculum.steps;
-        let one = |noted: &Noted| {
-            let (state, direction, reward, later, steps, next, over) = noted;
-            let (later, steps) = (*later, *steps);
-            if !(1..=most).contains(&steps) || !later.is_finite() {
-                return Err(NotesError::Steps { steps, later, most });
-            }
-            let found = Direction::ALL.get(usize::from(*direction));
-            let (from, next) = (to_move(state)?, read(next)?);
-            let slide = *found.ok_or(NotesError::Direction(*direction))?;
-            let legal = self.game.slides(from).get(slide).is_some();
-            let ends = self.game.slides(next).legal().next().is_none();
-            if !legal || ends != *over {
-                return Err(NotesError::Position(state.chars().take(80).collect()));
-            }
-            Ok(Transition {
-                state: from,
-                direction: slide,
-                reward: *reward,
-                later,
-                steps,
-                next,
-                over: *over,
-            })
-        };
+        let one = |noted: &Noted| self.transition(noted);
         let seat = |(text, outcome, young): &(String, Outcome, Vec<Noted>)| {
-            in_range(outcome.score.max(outcome.moves))?;
-            if young.len() >= most as usize || young.iter().any(|noted| noted.6) {
-                return Err(NotesError::Position(text.chars().take(80).collect()));
+            if !outcome.in_range() {
+                return Err(NotesError::Count(outcome.score.max(outcome.moves)));
+            }
+            let fits = young.len() < self.curriculum.steps as usize;
+            if !fits || young.iter().any(|noted| noted.6) {
+                return Err(nowhere(text));
             }
             Ok(Seat {
-                state: to_move(text)?,
+                state: self.to_move(text)?,
                 outcome: *outcome,
                 young: young.iter().map(one).collect::<Result<_, _>>()?,
             })

@@ -7,6 +7,8 @@ use toml::{Table, Value};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeepRecipe {
+    /// What the network begins with.
+    pub initial_weights: InitialWeights,
     /// Which slide is made when the best one is illegal.
     pub illegal: Illegal,
     /// Whether the best slide of the next state is sought among the legal ones alone.
@@ -15,6 +17,8 @@ pub struct DeepRecipe {
     pub discount: f64,
     /// Rewards are divided by this.
     pub reward_scale: f64,
+    /// Whether Q of a slide contains its reward.
+    pub rewards: Rewards,
     /// What moves the weights, at `learner.rate`.
     pub optimiser: Optimiser,
     /// How much AdamW pulls weights towards 0.
@@ -35,6 +39,17 @@ pub struct DeepRecipe {
     pub turn: bool,
 }
 
+/// What a network begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InitialWeights {
+    /// What PyTorch has unless it is told otherwise.
+    #[default]
+    Torch,
+    /// Weights that keep the size of what passes a layer, and biases of 0.
+    He,
+}
+
 /// Which slide is made when the best one is illegal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -44,6 +59,17 @@ pub enum Illegal {
     Value,
     /// The next legal one by its number: left, up, right, down.
     Number,
+}
+
+/// Whether Q of a slide contains its reward.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rewards {
+    /// It does, and the network has to learn it.
+    #[default]
+    Learned,
+    /// It does not: the rules know it, and it is added to what the network says.
+    Known,
 }
 
 /// What moves the weights of a deep network.
@@ -83,10 +109,12 @@ pub enum DropoutPlace {
 impl Default for DeepRecipe {
     fn default() -> DeepRecipe {
         DeepRecipe {
+            initial_weights: InitialWeights::default(),
             illegal: Illegal::default(),
             mask: true,
             discount: 0.99,
             reward_scale: 256.0,
+            rewards: Rewards::default(),
             optimiser: Optimiser::default(),
             weight_decay: 0.01,
             follow: Follow::default(),

@@ -89,6 +89,22 @@ fn the_reference_systems_are_as_specified() -> Outcome {
     same_but("state-6-textbook", "target=textbook")?;
     same_but("state-6x6", "tuples=6x6")?;
     same_but("state-500k", "episodes=500_000")?;
+    let r4 = Recipe::load("dqn-r4", &[])?;
+    let (network, replay, deep) = (r4.network, r4.replay, r4.deep);
+    assert_eq!(network.convolutions, ["2x1", "1x2", "2x1", "1x2"]);
+    assert_eq!((network.filters, network.outputs), (256, 4));
+    assert_eq!(network.hidden, [16]);
+    assert_eq!((replay.games, replay.batches, replay.batch), (32, 5, 32));
+    assert_eq!((replay.memory, replay.steps), (5000, 1));
+    assert_eq!(r4.learner.rate.at(0), 1e-4);
+    // Its 128 are of its own points, which are half of the usual.
+    let expected = DeepRecipe {
+        discount: 0.999,
+        reward_scale: 256.0,
+        ..DeepRecipe::default()
+    };
+    assert_eq!(deep, expected);
+    assert_eq!((deep.follow, deep.follow_iterations), (Follow::Copy, 10));
     Ok(())
 }
 
@@ -237,6 +253,59 @@ lambda=nan      -> `learner.lambda` is NaN
         huge.validate(),
         Err(RecipeError::BadValue { key: "seed", .. })
     ));
+}
+
+/// Words of deep networks and of learning from memory, each refused alone.
+#[test]
+fn what_learns_from_memory_has_ranges() {
+    for (recipe, change, part) in [
+        ("dqn", "replay.games=0", "`replay.games` is 0"),
+        ("dqn", "replay.games=4097", "from 1 to 4096"),
+        ("dqn", "memory=500001", "`replay.memory` is 500001"),
+        ("dqn", "memory=30", "at most replay.memory, 30"),
+        ("dqn", "steps=0", "`replay.steps` is 0"),
+        ("dqn", "batches=0", "`replay.batches` is 0"),
+        ("dqn", "batch=4097", "from 1 to 4096"),
+        ("dqn", "epsilon=1.5", "a number from 0 to 1"),
+        ("dqn", "epsilon=nan", "`replay.epsilon` is NaN"),
+        ("dqn", "discount=0", "`deep.discount` is 0"),
+        ("dqn", "discount=1.1", "`deep.discount` is 1.1"),
+        ("dqn", "reward_scale=0", "`deep.reward_scale` is 0"),
+        ("dqn", "weight_decay=2", "`deep.weight_decay` is 2"),
+        ("dqn", "tau=0", "`deep.tau` is 0"),
+        ("dqn", "dropout=1", "`deep.dropout` is 1"),
+        (
+            "dqn",
+            "follow_iterations=0",
+            "`deep.follow_iterations` is 0",
+        ),
+        ("dqn", "outputs=5", "`network.outputs` is 5"),
+        ("dqn", "filters=0", "`network.filters` is 0"),
+        ("dqn", "filters=1025", "`network.filters` is 1025"),
+        ("dqn", "hidden=[0]", "`network.hidden`"),
+        ("dqn", "convolutions=[\"0x1\"]", "`network.convolutions`"),
+        ("dqn", "board=2x2", "kernels of at most"),
+        ("dqn", "tuples=4x6", "`network.tuples` is \"4x6\""),
+        ("dqn", "hint=true", "`network.hint` is true"),
+        ("dqn", "initial=5", "`network.initial` is 5"),
+        ("dqn", "value=state", "`learner.value`"),
+        ("dqn", "update=backward", "`learner.update`"),
+        ("ntuple-replay", "value=afterstate", "`learner.value`"),
+        ("ntuple-replay", "rule=tc", "`learner.rule`"),
+        ("quick", "value=action", "`learner.value`"),
+    ] {
+        let message = match Recipe::load(recipe, &[change.to_owned()]) {
+            Ok(_) => "accepted".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        assert!(message.contains(part), "{recipe}, {change}: {message}");
+    }
+    let both = ["deep.turn=true".to_owned(), "outputs=3".to_owned()];
+    let refused = Recipe::load("dqn", &both).map_err(|error| error.to_string());
+    assert!(refused.is_err_and(|message| message.contains("down would become another slide")));
+    for fine in ["deep.turn=true", "outputs=3", "memory=64", "discount=1"] {
+        assert!(Recipe::load("dqn", &[fine.to_owned()]).is_ok(), "{fine}");
+    }
 }
 
 #[test]

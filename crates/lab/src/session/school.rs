@@ -198,6 +198,9 @@ impl<G: Game, H: Head<G>> Playing for Schooled<G, H> {
             let mut day = self.day.lock().unwrap_or_else(PoisonError::into_inner);
             let went_on = day.school.go_on(&kept.school);
             went_on.map_err(|error| damaged(error.to_string()))?;
+            if !kept.waiting.iter().all(Outcome::in_range) {
+                return Err(damaged("a game of more than anyone has played".to_owned()));
+            }
             day.waiting = kept.waiting;
         }
         Ok(())

@@ -112,6 +112,14 @@ pub enum SweepError {
         /// What the file has.
         wanted: String,
     },
+    /// A run whose training ended before any of its games did, and that was not evaluated.
+    #[error(
+        "{run}: no game ended in its training, so there is no score to compare; train it for longer, or set `games` above 0"
+    )]
+    NoGame {
+        /// The variant and the seed.
+        run: String,
+    },
     /// One of the runs could not go on, for another reason than that its training broke.
     #[error("{run}: {source}{}", hint(source))]
     Run {

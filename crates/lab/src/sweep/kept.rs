@@ -2,8 +2,7 @@
 //! that its training broke. It is written whole or not at all. One that cannot be read, or is of other games than asked for, is as
 //! good as none: it is made again.
 
-use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -11,8 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 use crate::disk::replace;
 use crate::evaluate::Evaluation;
+use crate::tables::open;
 
 const RESULT: &str = "result.json";
+/// No result of ours is longer.
+const LONGEST: u64 = 1 << 20;
 
 /// How a finished run was evaluated.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -47,8 +49,8 @@ pub(super) enum Kept {
 impl Kept {
     /// What is kept in a run folder.
     pub(super) fn read(folder: &Path) -> Option<Self> {
-        let text = fs::read_to_string(folder.join(RESULT)).ok()?;
-        serde_json::from_str(&text).ok()
+        let (file, _) = open(&folder.join(RESULT)).ok()?;
+        serde_json::from_reader(file.take(LONGEST)).ok()
     }
 }
 

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{Broken, Evaluated, Finding, PLOTS, SUMMARY_CSV, SUMMARY_MD, Sweep, Task, table};
+use super::{
+    Broken, Evaluated, Finding, PLOTS, SUMMARY_CSV, SUMMARY_MD, Sweep, SweepError, Task, table,
+};
 use crate::LabError;
 use crate::disk::replace;
 use crate::plot::{self, Curve, Lane, Point, StudyPoint, Tint};
@@ -189,9 +191,14 @@ impl Runs {
                 self.broken.push(BrokenSeed { seed, broken });
             }
             Finding::Trained(evaluated) => {
+                let curve = curve_of(&task.folder)?;
+                if evaluated.is_none() && curve.points.is_empty() {
+                    let run = task.label.clone();
+                    return Err(SweepError::NoGame { run }.into());
+                }
                 self.seeds.push(seed);
                 self.evaluated.push(evaluated.clone());
-                self.curves.push(curve_of(&task.folder)?);
+                self.curves.push(curve);
             }
         }
         Ok(())

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::{Finding, Sweep, SweepError, Watch};
 use crate::LabError;
+use crate::trainer::Trainer;
 
 /// Counts what it hears, and stops after so many games.
 struct Counter {
@@ -176,6 +177,25 @@ fn what_is_finished_is_kept() {
     assert_eq!(wider.run(&out, 1, &watch).unwrap().unwrap().len(), 8);
     // Two trainings, each told of once at its begin.
     assert_eq!(watch.games.load(Ordering::Relaxed), 2 * 151);
+}
+
+/// The model of a run that is to be trained for longer is not what its recipe says any more.
+#[test]
+fn a_run_that_goes_on_is_not_finished() {
+    let home = Home::new();
+    let sweep = home.load(SMALL).unwrap();
+    home.run(&sweep, "out", 2);
+    for task in sweep.tasks(&home.path("out")) {
+        let longer = ["episodes=200".to_owned()];
+        drop(Trainer::resume(&task.folder, &longer).unwrap());
+    }
+    let longer = SMALL.replace("episodes=150", "episodes=200");
+    let found = home.run(&home.load(&longer).unwrap(), "out", 2);
+    let trained = |finding: &Finding| match finding {
+        Finding::Trained(evaluated) => evaluated.as_ref().map(|it| it.trained),
+        Finding::Broken(_) => None,
+    };
+    assert!(found.iter().all(|found| trained(found) == Some(200)));
 }
 
 #[test]

@@ -14,8 +14,8 @@ use afterstate::random::game_rng;
 use afterstate::replay::{Curriculum, Pupil};
 use afterstate::tally::Outcome;
 use afterstate_deep::{
-    Architecture, ArchitectureError, Decay, DeepPupil, Fallback, Growth, Meaning, Of, Parameter,
-    Parameters, Place, Player, Settings, Target,
+    Architecture, ArchitectureError, Decay, DeepPupil, Fallback, Growth, Initial, Meaning, Of,
+    Parameter, Parameters, Place, Player, Settings, Target,
 };
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,9 @@ use super::super::{
 use crate::LabError;
 use crate::deep::DeepPlayer;
 use crate::disk::Part;
-use crate::recipe::{DropoutPlace, Follow, Illegal, Optimiser, Recipe, ValueOf};
+use crate::recipe::{
+    DropoutPlace, Follow, Illegal, InitialWeights, Optimiser, Recipe, Rewards, ValueOf,
+};
 use crate::recorder::{Recorder, Sink};
 use crate::registry::{OnBoard, on_board, rules};
 use crate::share::{share_out, threads};
@@ -34,8 +36,11 @@ use crate::tables::Saved;
 
 /// The metadata key under which a checkpoint keeps [`Kept`].
 const DEEP: &str = "deep";
-/// Copies of a network that learning needs: itself, the target network, two means, gradients, and what is being computed.
-const COPIES: u64 = 8;
+/// Copies of a network that learning needs: itself and the target network, both as numbers and as tensors, two means, gradients; and a checkpoint
+/// twice, while it is written.
+const COPIES: u64 = 16;
+/// Numbers of all layers, and their gradients, for each board of a batch.
+const PASSES: u64 = 4;
 /// Games that one thread plays side by side in an evaluation.
 const TOGETHER: usize = 64;
 
@@ -43,6 +48,10 @@ const TOGETHER: usize = 64;
 pub(crate) fn training(player: &DeepPlayer, recipe: &Recipe) -> Result<Box<dyn Session>, LabError> {
     let (learner, deep) = (&recipe.learner, &recipe.deep);
     let settings = Settings {
+        initial: match deep.initial_weights {
+            InitialWeights::Torch => Initial::Torch,
+            InitialWeights::He => Initial::He,
+        },
         mask: deep.mask,
         rate: learner.rate.at(0),
         decay: match deep.optimiser {
@@ -66,11 +75,7 @@ pub(crate) fn training(player: &DeepPlayer, recipe: &Recipe) -> Result<Box<dyn S
         meaning: meaning(player),
     };
     let architecture = architecture(player)?;
-    let needed = 4 * COPIES * architecture.count().map_err(unbuildable)? as u64;
-    let available = available_memory();
-    if needed > available {
-        return Err(LabError::DeepMemory { needed, available });
-    }
+    check_memory(&architecture, recipe.replay.batch)?;
     let threads = threads(recipe.threads);
     let pupil = DeepPupil::new(&architecture, settings, recipe.seed, threads);
     let pupil = pupil.map_err(unbuildable)?;
@@ -86,6 +91,17 @@ pub(crate) fn training(player: &DeepPlayer, recipe: &Recipe) -> Result<Box<dyn S
     on_board(&player.game, player.shape, task)
 }
 
+/// Refuses a network that does not fit into free memory with a batch of so many boards.
+fn check_memory(architecture: &Architecture, batch: usize) -> Result<(), LabError> {
+    let numbers = COPIES * architecture.count().map_err(unbuildable)? as u64;
+    let boards = PASSES * (batch * architecture.numbers_of_a_board()) as u64;
+    let needed = 4 * (numbers + boards);
+    let available = available_memory();
+    let fits = needed <= available;
+    fits.then_some(())
+        .ok_or(LabError::DeepMemory { needed, available })
+}
+
 /// A deep network to be filled from a file, which has all of its numbers.
 pub(crate) fn playing(
     player: &DeepPlayer,
@@ -97,6 +113,7 @@ pub(crate) fn playing(
         let checked = saved.check_shape(&name, &shape);
         checked.map_err(LabError::model("read", path))?;
     }
+    check_memory(&architecture, TOGETHER)?;
     let settings = Settings {
         meaning: meaning(player),
         ..Settings::default()
@@ -141,6 +158,7 @@ fn meaning(player: &DeepPlayer) -> Meaning {
             }),
             ValueOf::Afterstate | ValueOf::State => Of::Afterstates,
         },
+        known_rewards: player.rewards == Rewards::Known,
         scale: player.scale as f32,
     }
 }

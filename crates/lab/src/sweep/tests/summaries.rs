@@ -148,6 +148,15 @@ set = ["rate=0.01"]
     );
     summary.save(&out).unwrap();
 
+    // A training in which no game ends has no score.
+    let short = home
+        .load(&text.replace("updates=1000", "updates=5"))
+        .unwrap();
+    let found = home.run(&short, "short", 2);
+    let refused = short.summary(&home.path("short"), &found).map(|_| ());
+    let message = refused.map_err(|error| error.to_string()).unwrap_err();
+    assert!(message.contains("a, seed 1: no game ended"), "{message}");
+
     // Runs that learn otherwise have the mean of their last block.
     let plain = home
         .load(&SMALL.replace("games = 60", "games = 0"))
