@@ -65,6 +65,7 @@ pub enum Command {
   afterstate train --board 3x3 --set tuples=\"012345 036 147 258\"
   afterstate train --resume runs/quick                     go on after Ctrl-C or a crash
   afterstate train --resume runs/quick --episodes 60000    train longer
+  afterstate train --resume runs/dqn --set updates=80000   the same where updates are counted
 
 Ctrl-C saves a checkpoint and says how to go on.")]
 pub struct TrainArgs {
@@ -72,7 +73,7 @@ pub struct TrainArgs {
     #[arg(default_value = "quick", conflicts_with = "resume")]
     pub recipe: String,
     /// Go on with the run in this folder, from its last checkpoint
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["game", "board", "seed", "out", "set"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["game", "board", "seed", "out"])]
     pub resume: Option<PathBuf>,
     /// The game to learn
     #[arg(long)]
@@ -92,7 +93,7 @@ pub struct TrainArgs {
     /// The run folder to make [default: runs/ and the recipe's name]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Override any key of the recipe; may be given several times
+    /// Override any key of the recipe; may be given several times. With --resume only `updates`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 }

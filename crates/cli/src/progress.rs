@@ -29,8 +29,28 @@ fn left(eta: Duration, short: bool) -> String {
     }
 }
 
-/// A bar of this length, and whether there is no terminal to show it on.
+/// How long the rest will take if it goes on as since then, from so many on; nothing as long as it is not known.
+fn estimate(since: Instant, from: u64, at: u64, all: u64) -> Duration {
+    match at.saturating_sub(from) {
+        0 => Duration::ZERO,
+        made => {
+            let rest = all.saturating_sub(at) as f64 / made as f64;
+            since.elapsed().mul_f64(rest.min(1e9))
+        }
+    }
+}
+
+/// A bar of this length, and whether there is no terminal to show it on. It tells the time that is left.
 fn bar(length: u64, template: &str) -> (ProgressBar, bool) {
+    bar_with(length, template, ProgressState::eta)
+}
+
+/// The same with another way to tell the time.
+fn bar_with(
+    length: u64,
+    template: &str,
+    eta: impl Fn(&ProgressState) -> Duration + Clone + Send + Sync + 'static,
+) -> (ProgressBar, bool) {
     let plain = !io::stderr().is_terminal();
     let target = if plain {
         ProgressDrawTarget::hidden()
@@ -45,9 +65,9 @@ fn bar(length: u64, template: &str) -> (ProgressBar, bool) {
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .with_key(
                 "left",
-                |state: &ProgressState, text: &mut dyn fmt::Write| {
+                move |state: &ProgressState, text: &mut dyn fmt::Write| {
                     // Writing to a string cannot fail.
-                    let _ = text.write_str(&left(state.eta(), true));
+                    let _ = text.write_str(&left(eta(state), true));
                 },
             )
             .progress_chars("=> "),
@@ -62,6 +82,9 @@ pub struct Progress {
     bar: ProgressBar,
     plain: bool,
     counts: Counts,
+    begun: Instant,
+    /// Where the bar began.
+    from: u64,
     recent: Mutex<Recent>,
 }
 
@@ -102,15 +125,16 @@ impl Progress {
     /// A bar for so many of something, of which `done` are there already.
     pub fn of(counts: Counts, all: u64, done: u64) -> Self {
         let name = counts.name();
-        let (bar, plain) = bar(
+        let now = Instant::now();
+        // The library would take what was done before for the work of the first moment.
+        let (bar, plain) = bar_with(
             all,
             &format!(
                 "{{elapsed_precise}} [{{wide_bar}}] {{human_pos}}/{{human_len}} {name}, {{msg}}{{left}}"
             ),
+            move |state| estimate(now, done, state.pos(), all),
         );
         bar.set_position(done);
-        bar.reset_eta();
-        let now = Instant::now();
         let recent = Recent {
             scores: VecDeque::new(),
             sum: 0,
@@ -123,6 +147,8 @@ impl Progress {
             bar,
             plain,
             counts,
+            begun: now,
+            from: done,
             recent: Mutex::new(recent),
         }
     }
@@ -147,7 +173,7 @@ impl Progress {
         if self.plain && now >= recent.line {
             recent.line = now + PLAIN_LINE;
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-            let left = left(self.bar.eta(), false);
+            let left = left(estimate(self.begun, self.from, done, all), false);
             let message = recent.message();
             // Standard error that cannot be written stops no training.
             let _ = writeln!(
@@ -413,5 +439,18 @@ mod tests {
         }
         assert_eq!(left(Duration::from_millis(5400), true), ", 5s left");
         assert_eq!(left(Duration::from_secs(5), false), ", 5 seconds left");
+    }
+
+    /// What was done before counts neither as work nor as time.
+    #[test]
+    fn the_rest_is_estimated_from_where_the_bar_began() {
+        let Some(since) = Instant::now().checked_sub(Duration::from_secs(10)) else {
+            return;
+        };
+        let seconds = |from, at| estimate(since, from, at, 5000).as_secs_f64();
+        assert_eq!(seconds(1000, 1000), 0.0);
+        // 100 in ten seconds, and 3,900 are left.
+        assert!((seconds(1000, 1100) - 390.0).abs() < 1.0);
+        assert_eq!(seconds(1000, 5000), 0.0);
     }
 }

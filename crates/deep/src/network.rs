@@ -307,7 +307,10 @@ impl Network {
         };
         x = leave_out(x, Place::Convolutions);
         for _ in &self.architecture.hidden {
-            x = relu(linear(x));
+            x = linear(x);
+            if self.architecture.hidden_relu {
+                x = relu(x);
+            }
         }
         linear(leave_out(x, Place::Hidden))
     }
@@ -348,6 +351,7 @@ mod tests {
             convolutions: vec![(2, 1), (1, 2)],
             filters: 3,
             hidden: vec![5],
+            hidden_relu: true,
             outputs: 4,
         };
         let parameters =
@@ -429,6 +433,7 @@ mod tests {
             convolutions: vec![(2, 1), (1, 2)],
             filters: 64,
             hidden: vec![16],
+            hidden_relu: true,
             outputs: 4,
         };
         let parameters =

@@ -15,8 +15,10 @@ pub struct Architecture {
     pub convolutions: Vec<(usize, usize)>,
     /// The filters of each convolution.
     pub filters: usize,
-    /// The widths of the linear layers between the convolutions and the outputs, ReLU behind each.
+    /// The widths of the linear layers between the convolutions and the outputs.
     pub hidden: Vec<usize>,
+    /// Whether there is a ReLU behind each of those, as there is behind every convolution.
+    pub hidden_relu: bool,
     /// The outputs: a slide each.
     pub outputs: usize,
 }
@@ -348,6 +350,7 @@ mod tests {
             convolutions: vec![(2, 1), (1, 3)],
             filters: 7,
             hidden: vec![6, 3],
+            hidden_relu: true,
             outputs: 4,
         }
     }

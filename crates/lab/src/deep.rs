@@ -6,7 +6,7 @@ use crate::LabError;
 use crate::metadata::Fields;
 use crate::model::{from_word, word};
 use crate::recipe::{
-    Illegal, MOST_FILTERS, MOST_LAYERS, Recipe, Rewards, SCALES, ValueOf, WIDEST, kernel_of,
+    Illegal, MOST_FILTERS, MOST_LAYERS, Recipe, Relu, Rewards, SCALES, ValueOf, WIDEST, kernel_of,
     parse_board,
 };
 use crate::registry::{self, rules};
@@ -29,6 +29,8 @@ pub struct DeepPlayer {
     pub filters: usize,
     /// The widths of the linear layers between them and the outputs.
     pub hidden: Vec<usize>,
+    /// Behind which layers there is a ReLU.
+    pub relu: Relu,
     /// The outputs.
     pub outputs: usize,
     /// Points that an output of 1 stands for.
@@ -56,6 +58,7 @@ impl DeepPlayer {
             convolutions: kernels.collect::<Result<_, _>>()?,
             filters: network.filters,
             hidden: network.hidden.clone(),
+            relu: network.relu,
             outputs: match recipe.learner.value {
                 ValueOf::Action => network.outputs,
                 ValueOf::Afterstate | ValueOf::State => 1,
@@ -78,6 +81,7 @@ impl DeepPlayer {
             (CONVOLUTIONS, kernels.join(" ")),
             ("filters", self.filters.to_string()),
             ("hidden", hidden.join(" ")),
+            ("relu", word(&self.relu)),
             ("outputs", self.outputs.to_string()),
             ("scale", self.scale.to_string()),
             ("rewards", word(&self.rewards)),
@@ -115,6 +119,7 @@ impl DeepPlayer {
                 let widths = text.split_whitespace().map(|width| parse(width, WIDEST));
                 widths.collect::<Option<_>>().filter(few_widths)
             })?,
+            relu: fields.get("relu", "all or convolutions", from_word::<Relu>)?,
             outputs: fields.get("outputs", outputs, |text| {
                 let fits = |number: &usize| match value {
                     ValueOf::Action => (3..=4).contains(number),

@@ -140,8 +140,10 @@ pub struct NetworkRecipe {
     pub convolutions: Vec<String>,
     /// The filters of each convolution.
     pub filters: usize,
-    /// The widths of the linear layers between them and the outputs, ReLU behind each.
+    /// The widths of the linear layers between them and the outputs.
     pub hidden: Vec<usize>,
+    /// Behind which layers there is a ReLU.
+    pub relu: Relu,
     /// With `learner.value = "action"`, the slides that have an output: 4, or 3, all but down. Afterstates need one.
     pub outputs: usize,
 }
@@ -155,6 +157,17 @@ pub enum Kind {
     Tuples,
     /// Convolutions and linear layers.
     Deep,
+}
+
+/// Behind which layers of a deep network there is a ReLU. There is none behind the outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Relu {
+    /// Behind convolutions and linear layers.
+    #[default]
+    All,
+    /// Behind convolutions alone.
+    Convolutions,
 }
 
 /// The learning rule of a recipe.
@@ -322,6 +335,7 @@ impl Default for NetworkRecipe {
             convolutions: ["2x1", "1x2", "2x1", "1x2"].map(String::from).into(),
             filters: 256,
             hidden: vec![16],
+            relu: Relu::default(),
             outputs: 4,
         }
     }

@@ -141,7 +141,7 @@ impl Sweep {
     /// the order of [`Sweep::tasks`]; none if `watch` has stopped it. A training that breaks is a finding and stops no other.
     ///
     /// # Errors
-    /// When a run was trained by another recipe, before anything else is done. When one cannot be trained, read or written; the
+    /// When `out` is the folder of a run, or a run was trained by another recipe, before anything else is done. When one cannot be trained, read or written; the
     /// others are then stopped, and saved.
     pub fn run(
         &self,
@@ -149,6 +149,9 @@ impl Sweep {
         jobs: usize,
         watch: &dyn Watch,
     ) -> Result<Option<Vec<Finding>>, LabError> {
+        if run::exists(out) {
+            return Err(SweepError::OfARun(out.to_owned()).into());
+        }
         let tasks = self.tasks(out);
         tasks.iter().try_for_each(Task::is_unchanged)?;
         let failed = AtomicBool::new(false);

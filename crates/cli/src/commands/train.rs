@@ -6,6 +6,7 @@ use afterstate::tally::{Outcome, Tally};
 use afterstate_lab::recipe::{Kind, Recipe, Update};
 use afterstate_lab::run::{Studied, free_folder};
 use afterstate_lab::trainer::{Ending, Observer, Trainer};
+use anyhow::bail;
 
 use super::{RUNS, shown};
 use crate::args::TrainArgs;
@@ -17,6 +18,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
     let mut trainer = match &args.resume {
         Some(folder) => {
+            only_updates(&args.set)?;
             // Large tables take some seconds to read.
             note(&format!("reading {}", shown(folder)));
             Trainer::resume(folder, &overrides(args))?
@@ -42,16 +44,49 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
         progress: &progress,
     });
     progress.finish();
+    let so_far = so_far(&trainer);
     match ending? {
-        Ending::Finished => print(format!(
-            "done: {} games. The model is {folder}/model.safetensors, the pictures are in {folder}/plots.\n\
-             How good is it?  afterstate eval {folder}\n",
-            grouped(trainer.games() as f64),
-        )),
+        Ending::Finished => {
+            let pictures = match trainer.games() {
+                0 => String::new(),
+                _ => format!(", the pictures are in {folder}/plots"),
+            };
+            print(format!(
+                "done: {so_far}. The model is {folder}/model.safetensors{pictures}.\n\
+                 How good is it?  afterstate eval {folder}\n"
+            ))
+        }
         Ending::Stopped => print(format!(
-            "stopped and saved after {} games. Go on with:  afterstate train --resume {folder}\n",
-            grouped(trainer.games() as f64),
+            "stopped and saved after {so_far}. Go on with:  afterstate train --resume {folder}\n"
         )),
+    }
+}
+
+/// What has been done: games, and updates where these are counted.
+fn so_far(trainer: &Trainer) -> String {
+    let count = |number: u64, name: &str| {
+        let plural = if number == 1 { "" } else { "s" };
+        format!("{} {name}{plural}", grouped(number as f64))
+    };
+    let games = count(trainer.games(), "game");
+    match length(trainer) {
+        (Counts::Games, ..) => games,
+        (Counts::Updates, _, updates) => format!("{} and {games}", count(updates, "update")),
+    }
+}
+
+/// Refuses to change what belongs to the games that were played.
+fn only_updates(set: &[String]) -> anyhow::Result<()> {
+    let key = |change: &&String| change.split('=').next().map(str::trim).map(str::to_owned);
+    let allowed = ["updates", "replay.updates"];
+    let other = set
+        .iter()
+        .find(|change| key(change).is_none_or(|key| !allowed.contains(&key.as_str())));
+    match other {
+        None => Ok(()),
+        Some(change) => bail!(
+            "`--set {change}` cannot be given with `--resume`: of a run that has begun, only `updates` can be set; begin a new one"
+        ),
     }
 }
 

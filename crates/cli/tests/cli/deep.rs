@@ -137,6 +137,7 @@ mod built_in {
         damage("scale", "NaN", &["scale"]);
         damage("scale", "1e300", &["scale", "1e9"]);
         damage("illegal", "?", &["illegal", "value or number"]);
+        damage("relu", "?", &["relu", "all or convolutions"]);
         damage("rewards", "?", &["rewards", "learned or known"]);
         damage("afterstate", "2", &["afterstate"]);
         damage("episodes", "many", &["episodes"]);
@@ -147,6 +148,21 @@ mod built_in {
         tensors.data[..4].copy_from_slice(&f32::NAN.to_le_bytes());
         tensors.write(&lab.path("odd.safetensors"));
         lab.refuses("eval odd.safetensors --games 5", &["not a finite number"]);
+    }
+
+    /// By updates, where a training ends with them; nothing else of it can be changed.
+    #[test]
+    fn a_training_that_counts_updates_can_be_made_longer() {
+        let lab = Lab::new();
+        train(&lab, "run", "--set updates=40");
+        let done = lab.run("train --resume run").succeeds();
+        assert!(done.stdout.contains("--set updates=N"), "{}", done.stdout);
+        lab.refuses(
+            "train --resume run --set rate=0.1",
+            &["`--set rate=0.1` cannot be given with `--resume`"],
+        );
+        let longer = lab.run("train --resume run --set updates=60").succeeds();
+        assert!(longer.stdout.contains("60 updates"), "{}", longer.stdout);
     }
 
     #[test]
@@ -219,8 +235,14 @@ mod built_in {
 
     #[test]
     fn numpy_computes_the_outputs_that_analyze_tells() {
-        outputs_in_numpy("--set hidden=[7,5] --set rewards=learned", "total");
-        outputs_in_numpy("--set hidden=[7,5] --set rewards=known", "value");
+        outputs_in_numpy(
+            "--set hidden=[7,5] --set rewards=learned --set relu=convolutions",
+            "total",
+        );
+        outputs_in_numpy(
+            "--set hidden=[7,5] --set rewards=known --set relu=all",
+            "value",
+        );
     }
 
     /// The page about the format is enough to compute what the player computes.

@@ -39,7 +39,7 @@ def main():
     layers = len(about["hidden"].split()) + 1
     for n in range(1, layers + 1):
         x = tensors[f"linear{n}.weight"] @ x + tensors[f"linear{n}.bias"]
-        if n < layers:
+        if n < layers and about["relu"] == "all":
             x = np.maximum(x, 0)
     print(json.dumps([float(value) * float(about["scale"]) for value in x]))
 

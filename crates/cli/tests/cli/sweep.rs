@@ -98,6 +98,10 @@ fn what_is_wrong_is_refused_before_anything_is_trained() {
         "sweep small.toml --out out",
         &["out/td/seed-1", "learner.rate", "0.1", "0.2", "--out"],
     );
+    lab.refuses(
+        "sweep small.toml --out out/td/seed-1",
+        &["out/td/seed-1", "the folder of a single training", "--out"],
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ fn small() -> Architecture {
         convolutions: vec![(2, 1), (1, 2)],
         filters: 32,
         hidden: vec![32],
+        hidden_relu: true,
         outputs: 4,
     }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::error::{RecipeError, shorten};
 use super::{Kind, Recipe, Rule, Target, Ties, Update, ValueOf};
+use crate::model::word;
 
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
 const LARGEST: u64 = i64::MAX as u64;
@@ -162,7 +163,7 @@ impl Recipe {
         let is_deep = self.network.kind == Kind::Deep;
         if is_deep && learner.update != Update::Replay {
             let expected = "\"replay\" with `network.kind` = \"deep\"";
-            return Err(bad("learner.update", learner.update, expected));
+            return Err(bad("learner.update", word(&learner.update), expected));
         }
         if !is_deep && learner.value == ValueOf::Action {
             let expected =
@@ -171,7 +172,7 @@ impl Recipe {
         }
         if is_deep && learner.ties != Ties::Order {
             let expected = "\"order\" with `network.kind` = \"deep\"";
-            return Err(bad("learner.ties", learner.ties, expected));
+            return Err(bad("learner.ties", word(&learner.ties), expected));
         }
         let update = match learner.update {
             Update::Backward => return Ok(()),

@@ -97,6 +97,9 @@ pub enum SweepError {
         /// Its game and board.
         other: String,
     },
+    /// The folder of a run, where a sweep would put its own.
+    #[error("{} is the folder of a single training; name another one with `--out`", .0.display())]
+    OfARun(PathBuf),
     /// A run that was trained by another recipe than the file has now.
     #[error(
         "{} was trained with `{key}` = {trained}, and the sweep now has {wanted}; put the old value back, name another folder with \

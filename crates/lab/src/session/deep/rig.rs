@@ -27,7 +27,7 @@ use crate::LabError;
 use crate::deep::DeepPlayer;
 use crate::disk::Part;
 use crate::recipe::{
-    DropoutPlace, Follow, Illegal, InitialWeights, Optimiser, Recipe, Rewards, ValueOf,
+    DropoutPlace, Follow, Illegal, InitialWeights, Optimiser, Recipe, Relu, Rewards, ValueOf,
 };
 use crate::recorder::{Recorder, Sink};
 use crate::registry::{OnBoard, on_board, rules};
@@ -170,6 +170,7 @@ fn architecture(player: &DeepPlayer) -> Result<Architecture, LabError> {
         convolutions: player.convolutions.clone(),
         filters: player.filters,
         hidden: player.hidden.clone(),
+        hidden_relu: player.relu == Relu::All,
         outputs: player.outputs,
     })
 }
