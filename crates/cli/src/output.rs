@@ -106,7 +106,7 @@ pub fn grouped(number: f64) -> String {
 pub fn interval(ends: Option<[f64; 2]>) -> String {
     match ends {
         Some([low, high]) => format!("95%: {} to {}", grouped(low), grouped(high)),
-        None => "no interval from one game".to_owned(),
+        None => "no interval from so few games".to_owned(),
     }
 }
 

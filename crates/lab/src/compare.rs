@@ -38,8 +38,10 @@ pub enum Side {
     B,
 }
 
-/// How many games one player plays before it is the other's turn.
+/// How many games one player plays at most before it is the other's turn, and how many at first: whoever stops a slow comparison early wants to know
+/// something, too.
 const TURN: u64 = 1000;
+const FIRST_TURN: u64 = 64;
 
 /// Plays the plan's games with both, in turns. An interval that leaves out 0 shows a difference.
 ///
@@ -56,8 +58,11 @@ pub fn compare(a: &Model, b: &Model, plan: &Plan<'_>) -> Result<Comparison, LabE
     }
     let (mut games_a, mut games_b) = (Vec::new(), Vec::new());
     let (mut seconds_a, mut seconds_b) = (0.0, 0.0);
-    for first in (0..plan.games).step_by(TURN as usize) {
-        let numbers = first..(first + TURN).min(plan.games);
+    let mut first = 0;
+    while first < plan.games {
+        let turn = first.clamp(FIRST_TURN, TURN);
+        let numbers = first..(first + turn).min(plan.games);
+        first = numbers.end;
         let play = |model, games: &mut Vec<Outcome>, seconds: &mut f64| {
             let begun = Instant::now();
             games.extend(outcomes(model, plan, numbers.clone()));

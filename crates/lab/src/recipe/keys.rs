@@ -261,6 +261,7 @@ fn expected(key: &str, found: &Value) -> String {
         (Some(Value::Integer(_)), _) => "a whole number".into(),
         (Some(Value::Float(_)), _) => "a number".into(),
         (Some(Value::Boolean(_)), _) => "true or false".into(),
+        (Some(default @ Value::Array(_)), _) => format!("a list such as {default}"),
         (Some(Value::Table(_)), _) => format!("a table that begins with [{key}]"),
         _ => choices(key).unwrap_or_else(|| "a string in quotes".into()),
     }
