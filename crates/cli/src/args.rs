@@ -65,7 +65,6 @@ pub enum Command {
   afterstate train --board 3x3 --set tuples=\"012345 036 147 258\"
   afterstate train --resume runs/quick                     go on after Ctrl-C or a crash
   afterstate train --resume runs/quick --episodes 60000    train longer
-  afterstate train --resume runs/dqn --set updates=80000   the same where updates are counted
 
 Ctrl-C saves a checkpoint and says how to go on.")]
 pub struct TrainArgs {

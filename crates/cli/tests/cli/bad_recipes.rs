@@ -193,6 +193,8 @@ fn tuple_sets_that_cannot_be() {
 fn options_that_cannot_be() {
     let lab = Lab::new();
     lab.train("run", 20, "");
+    let belongs = "`--set rate=0.2` cannot be given with `--resume`";
+    lab.refuses("train --resume run --set rate=0.2", &[belongs]);
     for args in [
         "",
         "tarin",
@@ -205,7 +207,6 @@ fn options_that_cannot_be() {
         "train quick --resume run",
         "train --resume run --seed 2",
         "train --resume run --out other",
-        "train --resume run --set rate=0.2",
         "eval",
         "eval run --games 0",
         "eval run --games -1",

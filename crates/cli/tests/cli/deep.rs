@@ -197,7 +197,15 @@ mod built_in {
         };
         let moves = edit("replay", "\"moves\":", "\"moves\":99999999999999");
         damage(&moves, &["replay", "too large"]);
-        let updates = edit("progress", "\"updates\":", "\"updates\":999999999999999999");
+        let updates = |tensors: &mut Tensors| {
+            let text = tensors.meta("progress");
+            let progress = serde_json::from_str(text.as_str().expect("text"));
+            let mut progress: Value = progress.expect("JSON");
+            let updates = &mut progress["studied"]["all"]["updates"];
+            assert!(updates.is_u64());
+            *updates = json!(u64::MAX);
+            *text = json!(progress.to_string());
+        };
         damage(&updates, &["more than anyone has played"]);
         damage(
             &|tensors| {
