@@ -60,9 +60,9 @@ pub struct Point {
 pub struct StudyPoint {
     /// Games so far at the end of the block.
     pub games: u64,
-    /// The mean loss of a batch.
+    /// The mean loss of a batch, in the network's own units.
     pub loss: f64,
-    /// The mean value of a state in a batch.
+    /// The mean value of a state in a batch, in points.
     pub value: f64,
     /// Batches so far at the end of the block.
     pub updates: u64,
@@ -155,7 +155,7 @@ pub enum PlotError {
 }
 
 /// Draws `score`, `win-rate` and `termination-rate` of the runs into `dir`, as `.png` and `.svg`, also
-/// `gap` of those that have any, and `loss` and `value` of those that learn from memory, and returns the paths. The folder is created if missing; every file
+/// `gap` of those that have any, and `average`, `loss` and `value` of those that learn from memory, and returns the paths. The folder is created if missing; every file
 /// appears whole or not at all.
 ///
 /// One run is drawn with a line or band for every tile; several runs with a panel for every tile, so
@@ -190,6 +190,7 @@ pub fn draw(curves: &[Curve], title: &str, dir: &Path) -> Result<Vec<PathBuf>, P
         ),
     ];
     scenes.extend(picture::gap(curves, title, &letters).map(|scene| ("gap", scene)));
+    scenes.extend(picture::average(curves, title, &letters).map(|scene| ("average", scene)));
     scenes.extend(picture::loss(curves, title, &letters).map(|scene| ("loss", scene)));
     scenes.extend(picture::value(curves, title, &letters).map(|scene| ("value", scene)));
     save_all(&scenes, &letters, dir)

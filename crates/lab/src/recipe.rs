@@ -394,6 +394,14 @@ impl Recipe {
         Ok(recipe)
     }
 
+    /// The points that a value of 1 stands for.
+    pub(crate) fn value_unit(&self) -> f64 {
+        match self.network.kind {
+            Kind::Tuples => 1.0,
+            Kind::Deep => self.deep.reward_scale,
+        }
+    }
+
     /// The recipe as TOML with every key, so that it can be run again.
     pub fn to_toml(&self) -> String {
         // Not input: the fields are numbers, text and tables, and TOML writes any of these.

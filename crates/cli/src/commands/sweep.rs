@@ -92,8 +92,12 @@ fn stopped(args: &SweepArgs, sweep: &Sweep, tasks: &[Task]) -> String {
     let done = tasks.iter().filter(|task| task.is_done(sweep.games));
     let out = args.out.as_ref();
     let out = out.map_or_else(String::new, |out| format!(" --out {}", shown(out)));
+    let jobs = match args.jobs {
+        0 => String::new(),
+        jobs => format!(" --jobs {jobs}"),
+    };
     format!(
-        "stopped and saved: {} of {} runs are done. Go on with:  afterstate sweep {}{out}",
+        "stopped and saved: {} of {} runs are done. Go on with:  afterstate sweep {}{out}{jobs}",
         done.count(),
         tasks.len(),
         shown(&args.file)

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use afterstate::tally::{Outcome, Tally};
-use afterstate_lab::recipe::{Kind, Recipe, Update};
+use afterstate_lab::recipe::{Kind, Recipe, Update, ValueOf};
 use afterstate_lab::run::{Studied, free_folder};
 use afterstate_lab::trainer::{Ending, Observer, Trainer};
 use anyhow::bail;
@@ -40,8 +40,13 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     }
     let (counts, all, done) = length(&trainer);
     let progress = Progress::of(counts, all, done);
+    let value = match trainer.recipe().learner.value {
+        ValueOf::Action => "Q",
+        ValueOf::Afterstate | ValueOf::State => "V",
+    };
     let ending = trainer.train(&Watcher {
         progress: &progress,
+        value,
     });
     progress.finish();
     let so_far = so_far(&trainer);
@@ -154,12 +159,12 @@ fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
     ))
 }
 
-/// As R4's authors saw it, with the usual mean beside their average.
-fn study(studied: &Studied, tally: &Tally) -> String {
+/// As R4's authors saw it, with the usual mean beside their average; `value` is the letter of what was learned.
+fn study(studied: &Studied, tally: &Tally, value: &str) -> String {
     let (all, block) = (&studied.all, &studied.block);
     let a_second = |count: u64| count as f64 / tally.seconds.max(1e-9);
     format!(
-        "\tupdates = {}\t{:.0}/s, {:.0} iterations/s\n\tloss = {:.4}\tQ = {:.2}\treward = {:.2}\n\taverage = {:.1} in R4's scoring, \
+        "\tupdates = {}\t{:.0}/s, {:.0} iterations/s\n\tloss = {:.4}\t{value} = {:.2}\treward = {:.2}\n\taverage = {:.1} in R4's scoring, \
          half of the usual\tmean = {:.1}\n",
         all.updates,
         a_second(block.updates),
@@ -174,6 +179,7 @@ fn study(studied: &Studied, tally: &Tally) -> String {
 
 struct Watcher<'a> {
     progress: &'a Progress,
+    value: &'static str,
 }
 
 impl Observer for Watcher<'_> {
@@ -186,7 +192,7 @@ impl Observer for Watcher<'_> {
     }
 
     fn block(&self, games: u64, tally: &Tally, studied: Option<&Studied>) {
-        let studied = studied.map_or_else(String::new, |studied| study(studied, tally));
+        let studied = studied.map_or_else(String::new, |studied| study(studied, tally, self.value));
         self.progress
             .print(format!("{}{studied}\n", tally.block(games)));
     }

@@ -290,6 +290,10 @@ fn checkpoints_whose_progress_is_garbage() {
         "train --resume run --episodes 40",
         &["blocks.csv", "checkpoint"],
     );
+    // One that is gone is not made anew behind our back.
+    fs::remove_file(lab.path("run/blocks.csv")).expect("a log");
+    lab.refuses("train --resume run --episodes 40", &["run", "blocks.csv"]);
+    assert!(!lab.exists("run/blocks.csv"));
     lab.write("run/blocks.csv", blocks);
     lab.run("train --resume run --episodes 40").succeeds();
 }

@@ -63,7 +63,7 @@ mod built_in {
         let largest = moves.iter().max_by(|a, b| total(a).total_cmp(&total(b)));
         assert_eq!(largest.expect("four moves")["direction"], best);
         let pictures = lab.names("deep/plots");
-        for picture in ["score.png", "loss.svg", "value.png"] {
+        for picture in ["score.png", "average.png", "loss.svg", "value.png"] {
             assert!(pictures.contains(&picture.to_owned()), "{pictures:?}");
         }
         lab.run("eval deep --games 5 --records deep.log").succeeds();

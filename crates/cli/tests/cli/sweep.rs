@@ -139,7 +139,7 @@ fn stopped_and_killed_it_goes_on() {
     lab.write("long.toml", long);
     lab.run("sweep long.toml --out whole").succeeds();
 
-    let mut command = lab.command("sweep long.toml --out cut");
+    let mut command = lab.command("sweep long.toml --out cut --jobs 2");
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let running = Running::of(command.spawn().expect("the program"));
     let checkpoint = "cut/as-it-is/seed-1/checkpoint.safetensors";
@@ -151,7 +151,7 @@ fn stopped_and_killed_it_goes_on() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(
-        said.contains("Go on with:  afterstate sweep long.toml --out cut"),
+        said.contains("Go on with:  afterstate sweep long.toml --out cut --jobs 2"),
         "{said}"
     );
     assert!(!lab.exists("cut/summary.md"));

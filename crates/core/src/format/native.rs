@@ -232,16 +232,21 @@ impl Header {
     /// When it is not safetensors, or not ours.
     pub fn read(file: &mut impl Read, size: u64) -> Result<Self, NativeError> {
         let mut length = [0; 8];
-        let Some(room) = size.checked_sub(8) else {
-            return Err(SafeTensorError::HeaderTooSmall.into());
+        let is = |part, expected, found| NativeError::Length {
+            part,
+            expected,
+            found,
         };
+        let room = size
+            .checked_sub(8)
+            .ok_or_else(|| is("first number", 8, size))?;
         file.read_exact(&mut length)?;
         let length = u64::from_le_bytes(length);
         if length > LONGEST_HEADER {
             return Err(SafeTensorError::HeaderTooLarge.into());
         }
         if length > room {
-            return Err(SafeTensorError::InvalidHeaderLength.into());
+            return Err(is("header", length, room));
         }
         let mut text = vec![0; length as usize];
         file.read_exact(&mut text)?;
@@ -256,8 +261,13 @@ impl Header {
         let mut tensors: Vec<_> = entries.tensors.into_iter().collect();
         tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
         let tensors = safetensors::tensor::Metadata::new(None, tensors)?;
-        if tensors.data_len() as u64 != data {
-            return Err(SafeTensorError::MetadataIncompleteBuffer.into());
+        let expected = tensors.data_len() as u64;
+        if expected != data {
+            return Err(NativeError::Length {
+                part: "numbers",
+                expected,
+                found: data,
+            });
         }
         let metadata = entries.metadata.unwrap_or_default();
         if !metadata.contains_key("afterstate") {

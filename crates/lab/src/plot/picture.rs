@@ -106,9 +106,20 @@ pub(super) fn lanes(lanes: &[Lane], title: &str, about: &str, letters: &Letters)
     lanes::lanes(lanes, &text)
 }
 
+/// R4's running average; none if no run has learned from memory.
+pub(super) fn average(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
+    let about = "running average in R4's scoring, half of the usual".to_owned();
+    let text = Text {
+        title,
+        about,
+        letters,
+    };
+    study::average(curves, &text)
+}
+
 /// How far values were off; none if no run has learned from memory.
 pub(super) fn loss(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
-    let about = "loss: how far values were off, squared (mean of a block's batches)".to_owned();
+    let about = "loss: how far values were off, squared, in the units of each network".to_owned();
     let text = Text {
         title,
         about,
@@ -119,7 +130,7 @@ pub(super) fn loss(curves: &[Curve], title: &str, letters: &Letters) -> Option<S
 
 /// The values of states; none if no run has learned from memory.
 pub(super) fn value(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
-    let about = "value: what the states in a batch were thought to be worth".to_owned();
+    let about = "value: points that the states in a batch were thought to be worth (discounted)".to_owned();
     let text = Text {
         title,
         about,
@@ -128,10 +139,15 @@ pub(super) fn value(curves: &[Curve], title: &str, letters: &Letters) -> Option<
     study::value(curves, &text)
 }
 
-/// Names the level scale.
+/// The level scale of most pictures.
 fn episodes(scene: &mut Scene, frame: &Frame) {
+    below(scene, frame, "episodes");
+}
+
+/// Names the level scale.
+fn below(scene: &mut Scene, frame: &Frame, name: &str) {
     let at = ((frame.left + frame.right) / 2.0, scene.height - 20.0);
-    scene.text(at, "episodes", Anchor::Middle, PLAIN);
+    scene.text(at, name, Anchor::Middle, PLAIN);
 }
 
 /// Up to the games of the longest run.

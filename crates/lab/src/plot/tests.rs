@@ -452,7 +452,7 @@ fn numbers_read_well() {
     assert_eq!(shares, ["0%", "<0.1%", "0.1%", "52.9%", ">99.9%", "100%"]);
 }
 
-/// A picture of the loss and one of the values, of those runs that learn from memory.
+/// Pictures of R4's average, the loss and the values over the updates, of those runs that learn from memory.
 #[test]
 fn what_was_learned_from_memory_is_drawn() {
     let letters = Letters::new().unwrap();
@@ -470,6 +470,7 @@ fn what_was_learned_from_memory_is_drawn() {
     };
     curves[1].studies = (1..=700).map(study).collect();
     for scene in [
+        picture::average(&curves, "t", &letters),
         picture::loss(&curves, "t", &letters),
         picture::value(&curves, "t", &letters),
     ] {
@@ -478,11 +479,12 @@ fn what_was_learned_from_memory_is_drawn() {
             svg.contains("from memory") && !svg.contains("by games"),
             "{svg}"
         );
-        assert!(svg.contains("episodes"));
+        // 700 blocks of 100 games and 500 updates.
+        assert!(svg.contains(">updates<") && svg.contains("350,000"), "{svg}");
     }
     let folder = tempfile::tempdir().unwrap();
     let files = super::draw(&curves, "t", folder.path()).unwrap();
-    assert_eq!(files.len(), 12);
+    assert_eq!(files.len(), 14);
     // A single block, and values that are all 0 or below.
     curves[1].studies = vec![super::StudyPoint {
         games: 7,
@@ -491,5 +493,5 @@ fn what_was_learned_from_memory_is_drawn() {
         updates: 0,
         average: 0.0,
     }];
-    assert_eq!(super::draw(&curves, "t", folder.path()).unwrap().len(), 12);
+    assert_eq!(super::draw(&curves, "t", folder.path()).unwrap().len(), 14);
 }

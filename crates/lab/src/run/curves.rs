@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use afterstate::tally::Tally;
 
-use super::{BLOCKS, ENDED, existing};
+use super::{BLOCKS, ENDED, existing, recipe_of};
 use crate::LabError;
 use crate::plot::{self, Curve, Point, StudyPoint};
 use crate::recipe::Recipe;
@@ -32,13 +32,14 @@ pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
         .clone();
     let mut points = Vec::new();
     let mut studies = Vec::new();
+    let unit = recipe_of(folder, &[])?.value_unit();
     for row in reader.records() {
         let row = row.map_err(|error| damaged(error.to_string()))?;
         let line = points.len() + 2;
         points.push(
             point(&header, &row).ok_or_else(|| damaged(format!("line {line} is not a block")))?,
         );
-        studies.extend(study(&header, &row));
+        studies.extend(study(&header, &row, unit));
     }
     let label = folder.file_name().map_or_else(
         || folder.display().to_string(),
@@ -52,8 +53,8 @@ pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
     })
 }
 
-/// What was learned from memory, in runs that do.
-fn study(header: &csv::StringRecord, row: &csv::StringRecord) -> Option<StudyPoint> {
+/// What was learned from memory, in runs that do, with a network whose values are in units of so many points.
+fn study(header: &csv::StringRecord, row: &csv::StringRecord, unit: f64) -> Option<StudyPoint> {
     let number = |name: &str| {
         let text = row.get(header.iter().position(|column| column == name)?)?;
         text.parse::<f64>().ok().filter(|number| number.is_finite())
@@ -61,7 +62,7 @@ fn study(header: &csv::StringRecord, row: &csv::StringRecord) -> Option<StudyPoi
     Some(StudyPoint {
         games: number("games")? as u64,
         loss: number("loss")?,
-        value: number("q")?,
+        value: number("q")? * unit,
         updates: number("updates")? as u64,
         average: number("average")?,
     })
@@ -105,7 +106,7 @@ pub fn title(recipe: &Recipe) -> String {
     format!("{}: {} on {}", recipe.name, recipe.game, recipe.board)
 }
 
-/// Draws the three pictures of a run into its `plots/`; nothing while no block is full.
+/// Draws the pictures of a run into its `plots/`; nothing while no block is full.
 ///
 /// # Errors
 /// When they cannot be drawn or written.
@@ -115,4 +116,28 @@ pub fn draw(folder: &Path, title: &str) -> Result<Vec<PathBuf>, LabError> {
         return Ok(Vec::new());
     }
     Ok(plot::draw(&[curve], title, &folder.join(PLOTS))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values of different networks can be drawn together.
+    #[test]
+    fn values_are_in_points() {
+        let record = |text: &str| csv::StringRecord::from(text.split(',').collect::<Vec<_>>());
+        let header = record("games,q,loss,updates,average");
+        let found = study(&header, &record("100,4.25,0.5,700,1234.5"), 256.0);
+        let expected = StudyPoint {
+            games: 100,
+            loss: 0.5,
+            value: 1088.0,
+            updates: 700,
+            average: 1234.5,
+        };
+        assert_eq!(found, Some(expected));
+        // Runs that do not learn from memory have no such columns, and a broken one has no such number.
+        assert_eq!(study(&record("games,mean"), &record("100,5"), 1.0), None);
+        assert_eq!(study(&header, &record("100,NaN,0.5,700,1"), 1.0), None);
+    }
 }

@@ -8,7 +8,17 @@ use thiserror::Error;
 /// What is wrong with a file, or with what should become one.
 #[derive(Debug, Error)]
 pub enum NativeError {
-    /// Not safetensors, truncated, or with an inconsistent header.
+    /// Another length than it says of itself.
+    #[error("it is cut short, damaged or no safetensors file: its {part} should have {expected} bytes, and there are {found}")]
+    Length {
+        /// Which part.
+        part: &'static str,
+        /// What the part before it says.
+        expected: u64,
+        /// What is there.
+        found: u64,
+    },
+    /// Not safetensors, or with an inconsistent header.
     #[error("not a readable safetensors file: {0}")]
     Safetensors(#[from] SafeTensorError),
     /// A safetensors file of somebody else's.

@@ -1,8 +1,8 @@
-//! What was learned from memory, over the games played: how far off the values were, and the values. A line for each run that has
-//! learned so.
+//! What was learned from memory, over the updates made: R4's running average, how far off the values were, and the values. A line
+//! for each run that has learned so. Updates are what these learners are compared by: good games are long, and have more of them.
 
 use super::together::{page, strokes};
-use super::{STEPS, Text, episodes};
+use super::{STEPS, Text, below};
 use crate::plot::chart::Upright;
 use crate::plot::legend::Entry;
 use crate::plot::scale::{Scale, Unit, step};
@@ -14,6 +14,11 @@ const POINTS: usize = 300;
 /// The least loss that has a place on a logarithmic scale.
 const LEAST: f64 = 1e-9;
 
+/// R4's running average.
+pub(super) fn average(curves: &[Curve], text: &Text) -> Option<Scene> {
+    from_zero(curves, text, |point| point.average)
+}
+
 /// The loss, which falls by factors.
 pub(super) fn loss(curves: &[Curve], text: &Text) -> Option<Scene> {
     let lines = lines(curves, |point| point.loss.max(LEAST))?;
@@ -23,7 +28,11 @@ pub(super) fn loss(curves: &[Curve], text: &Text) -> Option<Scene> {
 
 /// The values; what is below 0 lies on the scale's begin.
 pub(super) fn value(curves: &[Curve], text: &Text) -> Option<Scene> {
-    let lines = lines(curves, |point| point.value.max(0.0))?;
+    from_zero(curves, text, |point| point.value.max(0.0))
+}
+
+fn from_zero(curves: &[Curve], text: &Text, of: impl Fn(&StudyPoint) -> f64) -> Option<Scene> {
+    let lines = lines(curves, of)?;
     let highest = lines.iter().flat_map(Line::heights).fold(LEAST, f64::max);
     let step = step(highest, STEPS);
     let max = (highest / step - 1e-9).ceil() * step;
@@ -34,7 +43,7 @@ pub(super) fn value(curves: &[Curve], text: &Text) -> Option<Scene> {
 struct Line<'a> {
     label: &'a str,
     stroke: Stroke,
-    /// Games and what is drawn over them.
+    /// Updates and what is drawn over them.
     values: Vec<(f64, f64)>,
 }
 
@@ -60,8 +69,8 @@ fn lines(curves: &[Curve], of: impl Fn(&StudyPoint) -> f64) -> Option<Vec<Line<'
         let size = curve.studies.len().div_ceil(POINTS).max(1);
         let mean = |points: &[StudyPoint]| {
             let sum: f64 = points.iter().map(&of).sum();
-            let games = points.last().map_or(0, |point| point.games);
-            (games as f64, sum / points.len() as f64)
+            let updates = points.last().map_or(0, |point| point.updates);
+            (updates as f64, sum / points.len() as f64)
         };
         curve.studies.chunks(size).map(mean).collect::<Vec<_>>()
     };
@@ -75,8 +84,8 @@ fn lines(curves: &[Curve], of: impl Fn(&StudyPoint) -> f64) -> Option<Vec<Line<'
 }
 
 fn draw(lines: &[Line], text: &Text, scale: Scale) -> Scene {
-    let games = lines.iter().flat_map(|line| &line.values);
-    let max = games.map(|&(games, _)| games).fold(1.0, f64::max);
+    let updates = lines.iter().flat_map(|line| &line.values);
+    let max = updates.map(|&(updates, _)| updates).fold(1.0, f64::max);
     let y = Upright {
         scale,
         unit: Unit::Points,
@@ -88,7 +97,7 @@ fn draw(lines: &[Line], text: &Text, scale: Scale) -> Scene {
     for line in lines {
         frame.curve(&mut scene, &line.values, line.stroke);
     }
-    episodes(&mut scene, &frame);
+    below(&mut scene, &frame, "updates");
     scene
 }
 
