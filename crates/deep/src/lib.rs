@@ -16,4 +16,4 @@ pub use adam::{Adam, Decay};
 pub use network::{Dropout, Gradients, Learned, Lesson, Network, Place};
 pub use parameters::{Architecture, ArchitectureError, Initial, Parameter, Parameters};
 pub use player::{Fallback, Meaning, Of, Player, Worth};
-pub use pupil::{DeepPupil, Growth, Settings, Target};
+pub use pupil::{DeepPupil, Growth, Plays, Settings, Target};

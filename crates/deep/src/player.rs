@@ -98,7 +98,7 @@ impl Player {
         let Meaning { scale, .. } = self.meaning;
         match self.meaning.of {
             Of::Actions(_) => {
-                let values = self.actions(game, states, &self.network);
+                let values = self.actions(game, states);
                 let rows = values.chunks(self.network.architecture().outputs);
                 let worths = |(&state, values): (&G::State, &[f32])| {
                     let worth = |(direction, _, reward)| {
@@ -114,20 +114,15 @@ impl Player {
                 };
                 states.iter().zip(rows).map(worths).collect()
             }
-            Of::Afterstates => self.ahead(game, states, &self.network),
+            Of::Afterstates => self.ahead(game, states),
         }
     }
 
     /// Q of every slide that has an output, of each state by this network, in units of the scale.
-    pub(crate) fn actions<G: Game>(
-        &self,
-        game: &G,
-        states: &[G::State],
-        network: &Network,
-    ) -> Vec<f32> {
-        let mut values = network.outputs(&boards(game, states.iter().copied()));
+    pub(crate) fn actions<G: Game>(&self, game: &G, states: &[G::State]) -> Vec<f32> {
+        let mut values = self.network.outputs(&boards(game, states.iter().copied()));
         if self.meaning.known_rewards {
-            let rows = values.chunks_mut(network.architecture().outputs);
+            let rows = values.chunks_mut(self.network.architecture().outputs);
             for (&state, row) in states.iter().zip(rows) {
                 let slides = game.slides(state);
                 for (value, &action) in row.iter_mut().zip(&ACTIONS) {
@@ -139,17 +134,14 @@ impl Player {
         values
     }
 
-    /// The worths by values of afterstates, which this network gives.
-    pub(crate) fn ahead<G: Game>(
-        &self,
-        game: &G,
-        states: &[G::State],
-        network: &Network,
-    ) -> Vec<Vec<Worth>> {
+    /// The worths by values of afterstates.
+    pub(crate) fn ahead<G: Game>(&self, game: &G, states: &[G::State]) -> Vec<Vec<Worth>> {
         let Meaning { scale, .. } = self.meaning;
         let slides: Vec<_> = states.iter().map(|&state| game.slides(state)).collect();
         let legal = slides.iter().flat_map(|slides| slides.legal());
-        let values = network.outputs(&boards(game, legal.map(|(_, after, _)| after)));
+        let values = self
+            .network
+            .outputs(&boards(game, legal.map(|(_, after, _)| after)));
         let mut values = values.into_iter();
         let mut worth = |(direction, _, reward): (Direction, G::After, u32)| {
             let value = values.next().unwrap_or(f32::NAN);
@@ -167,7 +159,7 @@ impl Player {
     /// The slide that it makes in each state; none where a game is over.
     pub fn choose<G: Game>(&self, game: &G, states: &[G::State]) -> Vec<Option<Direction>> {
         if let Of::Actions(Fallback::Number) = self.meaning.of {
-            let values = self.actions(game, states, &self.network);
+            let values = self.actions(game, states);
             let rows = values.chunks(self.network.architecture().outputs);
             let next = |(&state, values): (&G::State, &[f32])| {
                 let slides = game.slides(state);

@@ -9,7 +9,7 @@ use afterstate::random::{Rng, game_rng};
 use afterstate::replay::{Learned, Pupil, Transition};
 
 use crate::adam::{Adam, Decay};
-use crate::network::{Dropout, Lesson, Network, Place};
+use crate::network::{Dropout, Lesson, Place};
 use crate::parameters::{Architecture, ArchitectureError, Initial, Parameters};
 use crate::player::{ACTIONS, Meaning, Of, Player, Worth};
 
@@ -20,6 +20,16 @@ pub enum Target {
     Copy(u64),
     /// By a share of the way after each update.
     Soft(f32),
+}
+
+/// Which of the two plays, and becomes the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Plays {
+    /// The network that learns: another one after each update, and not always a better one.
+    #[default]
+    Learner,
+    /// The copy that follows it, which is a mean of the last ones if it follows softly.
+    Follower,
 }
 
 /// All switches.
@@ -39,6 +49,8 @@ pub struct Settings {
     pub decay: Decay,
     /// How the copy follows.
     pub target: Target,
+    /// Which of them plays.
+    pub plays: Plays,
     /// Whether the network says which slide of s' is best, and the copy what it is worth.
     pub double: bool,
     /// The share that is left out when learning, and where.
@@ -62,6 +74,7 @@ impl Default for Settings {
             rate: 1e-4,
             decay: Decay::None,
             target: Target::Copy(10),
+            plays: Plays::Learner,
             double: false,
             dropout: (0.0, Place::Hidden),
             turn: false,
@@ -72,8 +85,8 @@ impl Default for Settings {
 /// All that changes when learning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
-    /// The numbers of the network.
-    pub parameters: Parameters,
+    /// The numbers of the network that learns.
+    pub learner: Parameters,
     /// Those of the copy.
     pub follower: Parameters,
     /// What moves the network.
@@ -87,8 +100,8 @@ pub struct DeepPupil {
     settings: Settings,
     seed: u64,
     growth: Growth,
-    player: Player,
-    copy: Network,
+    learner: Player,
+    follower: Player,
     /// The images that it learns by; the board as it is comes first.
     images: Vec<Image>,
 }
@@ -106,13 +119,14 @@ impl DeepPupil {
     ) -> Result<Self, ArchitectureError> {
         let mut rng = game_rng(seed ^ STREAMS, u64::MAX);
         let parameters = Parameters::random(architecture, settings.initial, &mut rng)?;
+        let learner = Player::new(architecture, &parameters, settings.meaning, threads)?;
         Ok(Self {
-            player: Player::new(architecture, &parameters, settings.meaning, threads)?,
-            copy: Network::new(architecture, &parameters)?.with_threads(threads),
+            follower: learner.clone(),
+            learner,
             growth: Growth {
                 adam: Adam::new(&parameters, settings.rate, settings.decay),
                 follower: parameters.clone(),
-                parameters,
+                learner: parameters,
                 iterations: 0,
             },
             images: images(architecture.board, settings.turn),
@@ -121,9 +135,17 @@ impl DeepPupil {
         })
     }
 
-    /// Its network, ready to play.
+    /// The network that plays.
     pub fn player(&self) -> &Player {
-        &self.player
+        match self.settings.plays {
+            Plays::Learner => &self.learner,
+            Plays::Follower => &self.follower,
+        }
+    }
+
+    /// Which of the two that is.
+    pub fn plays(&self) -> Plays {
+        self.settings.plays
     }
 
     /// All that has changed since it was new.
@@ -134,8 +156,8 @@ impl DeepPupil {
     /// Goes on from there.
     pub fn go_on(&mut self, growth: Growth) {
         self.growth = growth;
-        self.player.network.load(&self.growth.parameters);
-        self.copy.load(&self.growth.follower);
+        self.learner.network.load(&self.growth.learner);
+        self.follower.network.load(&self.growth.follower);
     }
 
     /// What the outputs should be for each of these transitions.
@@ -168,12 +190,12 @@ impl DeepPupil {
 
     /// What the best slide of each state is worth, by Q.
     fn rest_by_actions<G: Game>(&self, game: &G, states: &[G::State]) -> Vec<f32> {
-        let later = self.player.actions(game, states, &self.copy);
+        let later = self.follower.actions(game, states);
         let judged = match self.settings.double {
-            true => self.player.actions(game, states, &self.player.network),
+            true => self.learner.actions(game, states),
             false => later.clone(),
         };
-        let outputs = self.player.network.architecture().outputs;
+        let outputs = self.learner.network.architecture().outputs;
         let rows = later.chunks(outputs).zip(judged.chunks(outputs));
         let rest = |(&state, (later, judged)): (&G::State, (&[f32], &[f32]))| {
             let slides = game.slides(state);
@@ -189,9 +211,9 @@ impl DeepPupil {
 
     /// The same by V of afterstates.
     fn rest_by_afterstates<G: Game>(&self, game: &G, states: &[G::State]) -> Vec<f32> {
-        let later = self.player.ahead(game, states, &self.copy);
+        let later = self.follower.ahead(game, states);
         let judged = match self.settings.double {
-            true => self.player.ahead(game, states, &self.player.network),
+            true => self.learner.ahead(game, states),
             false => later.clone(),
         };
         let rest = |(later, judged): (&Vec<Worth>, &Vec<Worth>)| {
@@ -209,7 +231,7 @@ impl DeepPupil {
         batch: &'t [Transition<G::State>],
         rng: &mut Rng,
     ) -> Questions<'t, G::State> {
-        let outputs = self.player.network.architecture().outputs;
+        let outputs = self.learner.network.architecture().outputs;
         let mut asked = Questions {
             boards: Vec::new(),
             chosen: Vec::new(),
@@ -242,7 +264,7 @@ impl DeepPupil {
             true => 0.0,
             false => 1.0 / (1.0 - rate),
         };
-        let width = place.width(self.player.network.architecture());
+        let width = place.width(self.learner.network.architecture());
         (rate > 0.0).then(|| Dropout {
             place,
             factors: (0..count * width).map(factor).collect(),
@@ -313,12 +335,12 @@ impl<G: Game> Pupil<G> for DeepPupil {
         if let Target::Copy(every) = self.settings.target
             && self.growth.iterations.is_multiple_of(every.max(1))
         {
-            self.growth.follower.approach(&self.growth.parameters, 1.0);
-            self.copy.load(&self.growth.follower);
+            self.growth.follower.approach(&self.growth.learner, 1.0);
+            self.follower.network.load(&self.growth.follower);
         }
         self.growth.iterations += 1;
         chosen.clear();
-        let slides = self.player.choose(game, states).into_iter();
+        let slides = self.player().choose(game, states).into_iter();
         chosen.extend(slides.map(|slide| slide.unwrap_or(Direction::Up)));
     }
 
@@ -332,23 +354,23 @@ impl<G: Game> Pupil<G> for DeepPupil {
         if batch.is_empty() {
             return Learned::default();
         }
-        let learned = self.player.network.gradients(&Lesson {
+        let learned = self.learner.network.gradients(&Lesson {
             boards: &boards,
             chosen: &chosen,
             targets: &self.targets(game, &batch),
             dropout: self.dropped(batch.len(), &mut rng).as_ref(),
         });
         let Growth {
-            parameters,
+            learner,
             follower,
             adam,
             ..
         } = &mut self.growth;
-        adam.step(parameters, &learned.gradients);
-        self.player.network.load(parameters);
+        adam.step(learner, &learned.gradients);
+        self.learner.network.load(learner);
         if let Target::Soft(tau) = self.settings.target {
-            follower.approach(parameters, tau);
-            self.copy.load(follower);
+            follower.approach(learner, tau);
+            self.follower.network.load(follower);
         }
         Learned {
             loss: learned.loss,

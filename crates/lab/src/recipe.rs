@@ -28,7 +28,9 @@ use toml::Table;
 
 pub use check::parse_board;
 pub(crate) use check::{MOST_FILTERS, MOST_LAYERS, SCALES, WIDEST, check_name, kernel_of};
-pub use deep::{DeepRecipe, DropoutPlace, Follow, Illegal, InitialWeights, Optimiser, Rewards};
+pub use deep::{
+    DeepRecipe, DropoutPlace, Follow, Illegal, InitialWeights, Optimiser, Plays, Rewards,
+};
 pub use error::RecipeError;
 pub(crate) use error::shorten;
 use keys::Override;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -347,6 +348,13 @@ impl Tensors {
     /// A value of its metadata.
     pub fn meta(&mut self, key: &str) -> &mut Value {
         &mut self.header["__metadata__"][key]
+    }
+
+    /// Where in its data a tensor is.
+    pub fn range(&self, name: &str) -> Range<usize> {
+        let place = &self.header[name]["data_offsets"];
+        let byte = |n: usize| place[n].as_u64().expect("an offset") as usize;
+        byte(0)..byte(1)
     }
 
     pub fn write(&self, path: &Path) {

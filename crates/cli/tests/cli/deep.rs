@@ -150,6 +150,28 @@ mod built_in {
         lab.refuses("eval odd.safetensors --games 5", &["not a finite number"]);
     }
 
+    /// A model, and a checkpoint for who asks it for a model, have the network that played; the other one is beside it.
+    #[test]
+    fn the_model_is_the_network_that_plays() {
+        let lab = Lab::new();
+        for (plays, other) in [("follower", "learner"), ("learner", "follower")] {
+            train(&lab, plays, &format!("--set plays={plays} --set tau=0.1"));
+            let of = |file: &str| Tensors::read(&lab.path(&format!("{plays}/{file}.safetensors")));
+            let [model, checkpoint] = ["model", "checkpoint"].map(of);
+            let numbers =
+                |tensors: &Tensors, name: &str| tensors.data[tensors.range(name)].to_vec();
+            let playing = numbers(&checkpoint, "linear1.weight");
+            assert!(playing == numbers(&model, "linear1.weight"));
+            assert!(playing != numbers(&checkpoint, &format!("{other}.linear1.weight")));
+            assert!(
+                checkpoint
+                    .header
+                    .get(format!("{plays}.linear1.weight"))
+                    .is_none()
+            );
+        }
+    }
+
     /// By updates, where a training ends with them; nothing else of it can be changed.
     #[test]
     fn a_training_that_counts_updates_can_be_made_longer() {
@@ -209,11 +231,10 @@ mod built_in {
         damage(&updates, &["more than anyone has played"]);
         damage(
             &|tensors| {
-                let place = &tensors.header["follower.conv1.weight"]["data_offsets"];
-                let from = place[0].as_u64().expect("an offset") as usize;
+                let from = tensors.range("learner.conv1.weight").start;
                 tensors.data[from..from + 4].copy_from_slice(&f32::NAN.to_le_bytes());
             },
-            &["follower.conv1.weight", "not a finite number"],
+            &["learner.conv1.weight", "not a finite number"],
         );
         lab.write("run/checkpoint.safetensors", &sound);
         lab.run("train --resume run --episodes 80").succeeds();
@@ -223,13 +244,11 @@ mod built_in {
     #[test]
     fn a_deep_network_that_breaks_stops_the_training() {
         let lab = Lab::new();
-        train(&lab, "run", "");
+        train(&lab, "run", "--set plays=learner");
         let path = lab.path("run/checkpoint.safetensors");
         let mut tensors = Tensors::read(&path);
         for layer in ["conv1.weight", "linear1.weight", "linear2.weight"] {
-            let place = &tensors.header[layer]["data_offsets"];
-            let byte = |n: usize| place[n].as_u64().expect("an offset") as usize;
-            let range = byte(0)..byte(1);
+            let range = tensors.range(layer);
             for four in tensors.data[range].chunks_exact_mut(4) {
                 four.copy_from_slice(&1e30_f32.to_le_bytes());
             }

@@ -69,13 +69,14 @@ fn targets_are_those_of_the_settings() {
         };
         let mut pupil = DeepPupil::new(&small(), settings, 3, 1).unwrap();
         let other = Parameters::random(&small(), Initial::Torch, &mut game_rng(9, 9)).unwrap();
-        pupil.copy.load(&other);
+        pupil.follower.network.load(&other);
         let online = pupil
-            .player
+            .learner
             .network
             .outputs(&boards(&game, [transition.next].into_iter()));
         let later = pupil
-            .copy
+            .follower
+            .network
             .outputs(&boards(&game, [transition.next].into_iter()));
         let judged = if double { &online } else { &later };
         // Left and down change nothing.
@@ -118,7 +119,10 @@ fn targets_of_several_moves_and_of_afterstates() {
     let pupil = DeepPupil::new(&architecture, halves(Of::Afterstates), 3, 1).unwrap();
     let slides = game.slides(transition.next);
     let value = |(_, after, reward): (Direction, <Grid as Game>::After, u32)| {
-        let value = pupil.copy.outputs(&boards(&game, [after].into_iter()))[0];
+        let value = pupil
+            .follower
+            .network
+            .outputs(&boards(&game, [after].into_iter()))[0];
         reward as f32 / 2.0 + value
     };
     let best = slides.legal().map(value).reduce(f32::max).unwrap();
@@ -142,7 +146,7 @@ fn known_rewards_are_added_by_the_rules() {
     // 2 2 / 0 4: left and right merge for 4 points, up and down slide.
     let next = state([1, 1, 0, 2]);
     let slides = game.slides(next);
-    let q = learned.player.actions(&game, &[next], &learned.copy);
+    let q = learned.follower.actions(&game, &[next]);
     let best = ACTIONS.iter().zip(&q).filter_map(|(&action, value)| {
         let (_, reward) = slides.get(action)?;
         Some(value + reward as f32 / 2.0)
@@ -157,8 +161,8 @@ fn known_rewards_are_added_by_the_rules() {
     let found = known.targets(&game, &[&transition])[0];
     assert!((found - (8.0 / 2.0 + 0.125 * best)).abs() < 1e-6);
     let (without, with) = (
-        learned.player.worths(&game, &[next]).concat(),
-        known.player.worths(&game, &[next]).concat(),
+        learned.player().worths(&game, &[next]).concat(),
+        known.player().worths(&game, &[next]).concat(),
     );
     for (without, with) in without.iter().zip(&with) {
         let added = with.total - without.total;
@@ -244,7 +248,8 @@ fn a_forced_slide_without_an_output_is_no_end() {
     };
     let pupil = DeepPupil::new(&architecture, halves(ACTION), 3, 1).unwrap();
     let values = pupil
-        .copy
+        .follower
+        .network
         .outputs(&boards(&game, [transition.next].into_iter()));
     let best = values.into_iter().reduce(f32::max).unwrap();
     let found = pupil.targets(&game, &[&transition])[0];
@@ -277,20 +282,49 @@ fn the_target_network_follows() {
         let mut school = School::new(game, curriculum, 1);
         let mut before = Vec::new();
         for iteration in 0..7 {
-            before.push(pupil.growth.parameters.clone());
+            before.push(pupil.growth.learner.clone());
             let followed = pupil.growth.follower.clone();
             school.iterate(&mut pupil, |_| ());
-            assert_ne!(pupil.growth.parameters, before[iteration]);
+            assert_ne!(pupil.growth.learner, before[iteration]);
             match target {
                 Target::Copy(_) => assert_eq!(pupil.growth.follower, before[iteration / 3 * 3]),
                 Target::Soft(share) => {
                     let mut expected = followed;
-                    expected.approach(&pupil.growth.parameters, share);
+                    expected.approach(&pupil.growth.learner, share);
                     assert_eq!(pupil.growth.follower, expected);
                 }
             }
         }
     }
+}
+
+/// The one that plays is another one than the one that learns, and both learn the same.
+#[test]
+fn the_follower_may_play() {
+    let game = game();
+    let state = state([1, 0, 0, 0]);
+    let other = Parameters::random(&small(), Initial::Torch, &mut game_rng(9, 9)).unwrap();
+    let worths = |plays| {
+        let settings = Settings {
+            plays,
+            ..Settings::default()
+        };
+        let mut pupil = DeepPupil::new(&small(), settings, 3, 1).unwrap();
+        let same = pupil.player().worths(&game, &[state]).concat();
+        pupil.go_on(Growth {
+            follower: other.clone(),
+            ..pupil.growth().clone()
+        });
+        [same, pupil.player().worths(&game, &[state]).concat()]
+    };
+    let [before, after] = worths(Plays::Learner);
+    assert_eq!(before, after);
+    let [begun, followed] = worths(Plays::Follower);
+    assert_eq!(begun, before);
+    assert_ne!(followed, before);
+    let meaning = Settings::default().meaning;
+    let expected = Player::new(&small(), &other, meaning, 1).unwrap();
+    assert_eq!(followed, expected.worths(&game, &[state]).concat());
 }
 
 type Values = std::collections::HashMap<<Grid as Game>::State, f64>;
@@ -306,7 +340,7 @@ fn expected(
         return value;
     }
     let slides = game.slides(state);
-    let picked = pupil.player.choose(game, &[state])[0];
+    let picked = pupil.player().choose(game, &[state])[0];
     let slide = picked.and_then(|direction| slides.get(direction));
     let mut value = 0.0;
     if let Some((after, reward)) = slide {
@@ -324,24 +358,25 @@ fn expected(
 /// 2x2 has an exact solution, and the player's own expectation is exact, too: no luck in these tests.
 #[test]
 fn a_small_board_is_learned_to_its_optimum_by_actions() {
-    learn_a_small_board(ACTION, false, 4);
+    learn_a_small_board(ACTION, false, 0.995);
 }
 
 #[test]
 fn a_small_board_is_learned_to_its_optimum_by_actions_whose_rewards_are_known() {
-    learn_a_small_board(ACTION, true, 4);
+    learn_a_small_board(ACTION, true, 0.997);
 }
 
 #[test]
 fn a_small_board_is_learned_to_its_optimum_by_afterstates() {
-    learn_a_small_board(Of::Afterstates, false, 1);
+    learn_a_small_board(Of::Afterstates, false, 0.999);
 }
 
-fn learn_a_small_board(of: Of, known_rewards: bool, outputs: usize) {
+/// To at least such a share of the best score.
+fn learn_a_small_board(of: Of, known_rewards: bool, share: f64) {
     const BEST: f64 = 66.964_149_457_10;
     let game = game();
     let architecture = Architecture {
-        outputs,
+        outputs: if of == Of::Afterstates { 1 } else { 4 },
         filters: 64,
         hidden: vec![64],
         ..small()
@@ -354,6 +389,7 @@ fn learn_a_small_board(of: Of, known_rewards: bool, outputs: usize) {
         },
         discount: 1.0,
         target: Target::Soft(0.02),
+        plays: Plays::Follower,
         double: true,
         ..Settings::default()
     };
@@ -381,7 +417,7 @@ fn learn_a_small_board(of: Of, known_rewards: bool, outputs: usize) {
     }
     let after = score(&pupil);
     assert!(before < 0.8 * BEST, "{before}");
-    assert!(after > 0.995 * BEST && after < BEST + 1e-9, "{after}");
+    assert!(after > share * BEST && after < BEST + 1e-9, "{after}");
 }
 
 /// A share of the numbers is left out, the others are larger for it, and their mean stays.
@@ -412,8 +448,8 @@ fn dropout_leaves_out_its_share() {
 #[test]
 fn nan_is_seen() {
     let mut pupil = DeepPupil::new(&small(), Settings::default(), 1, 1).unwrap();
-    pupil.growth.parameters.0[0].values.fill(f32::NAN);
-    pupil.player.network.load(&pupil.growth.parameters);
+    pupil.growth.learner.0[0].values.fill(f32::NAN);
+    pupil.learner.network.load(&pupil.growth.learner);
     let curriculum = Curriculum {
         games: 8,
         memory: 100,

@@ -480,7 +480,10 @@ fn what_was_learned_from_memory_is_drawn() {
             "{svg}"
         );
         // 700 blocks of 100 games and 500 updates.
-        assert!(svg.contains(">updates<") && svg.contains("350,000"), "{svg}");
+        assert!(
+            svg.contains(">updates<") && svg.contains("350,000"),
+            "{svg}"
+        );
     }
     let folder = tempfile::tempdir().unwrap();
     let files = super::draw(&curves, "t", folder.path()).unwrap();

@@ -29,6 +29,8 @@ pub struct DeepRecipe {
     pub follow_iterations: u64,
     /// With "soft", it goes such a share of the way after each update.
     pub tau: f64,
+    /// Which network plays, and becomes the model.
+    pub plays: Plays,
     /// Double Q-learning: the network says which slide is best, the target network what it is worth.
     pub double: bool,
     /// The share of numbers that is left out when learning.
@@ -94,6 +96,17 @@ pub enum Follow {
     Soft,
 }
 
+/// Which network plays, and becomes the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Plays {
+    /// The one that learns.
+    #[default]
+    Learner,
+    /// The target network, which follows it.
+    Follower,
+}
+
 /// Where numbers are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -120,6 +133,7 @@ impl Default for DeepRecipe {
             follow: Follow::default(),
             follow_iterations: 10,
             tau: 0.01,
+            plays: Plays::default(),
             double: false,
             dropout: 0.0,
             dropout_place: DropoutPlace::default(),

@@ -147,6 +147,7 @@ fn learning_from_memory_goes_on_as_if_it_had_not_stopped() {
 #[test]
 fn deep_learning_goes_on_as_if_it_had_not_stopped() {
     check_going_on(&deep(&["deep.follow=soft", "deep.double=true"]));
+    check_going_on(&deep(&["deep.follow=soft", "deep.plays=follower"]));
     check_going_on(&deep(&["deep.follow_iterations=7", "network.outputs=3"]));
     check_going_on(&deep(&["value=afterstate", "deep.turn=true"]));
 }

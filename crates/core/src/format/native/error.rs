@@ -9,7 +9,9 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum NativeError {
     /// Another length than it says of itself.
-    #[error("it is cut short, damaged or no safetensors file: its {part} should have {expected} bytes, and there are {found}")]
+    #[error(
+        "it is cut short, damaged or no safetensors file: its {part} should have {expected} bytes, and there are {found}"
+    )]
     Length {
         /// Which part.
         part: &'static str,

@@ -1,7 +1,7 @@
 //! A deep network with its game.
 //!
-//! A model has the network as PyTorch would name and shape it. A checkpoint has that, and by the same names behind `follower.`, `first.` and
-//! `second.` the target network and the two means of Adam; its metadata `deep` has what is left.
+//! A model has the network that plays as PyTorch would name and shape it. A checkpoint has that, and by the same names behind `follower.` (the target
+//! network) or `learner.` the one that does not play, and behind `first.` and `second.` the two means of Adam; its metadata `deep` has what is left.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ use afterstate::replay::{Curriculum, Pupil};
 use afterstate::tally::Outcome;
 use afterstate_deep::{
     Architecture, ArchitectureError, Decay, DeepPupil, Fallback, Growth, Initial, Meaning, Of,
-    Parameter, Parameters, Place, Player, Settings, Target,
+    Parameter, Parameters, Place, Player, Plays, Settings, Target,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ use crate::LabError;
 use crate::deep::DeepPlayer;
 use crate::disk::Part;
 use crate::recipe::{
-    DropoutPlace, Follow, Illegal, InitialWeights, Optimiser, Recipe, Relu, Rewards, ValueOf,
+    self, DropoutPlace, Follow, Illegal, InitialWeights, Optimiser, Recipe, Relu, Rewards, ValueOf,
 };
 use crate::recorder::{Recorder, Sink};
 use crate::registry::{OnBoard, on_board, rules};
@@ -61,6 +61,10 @@ pub(crate) fn training(player: &DeepPlayer, recipe: &Recipe) -> Result<Box<dyn S
         target: match deep.follow {
             Follow::Copy => Target::Copy(deep.follow_iterations),
             Follow::Soft => Target::Soft(deep.tau as f32),
+        },
+        plays: match deep.plays {
+            recipe::Plays::Learner => Plays::Learner,
+            recipe::Plays::Follower => Plays::Follower,
         },
         double: deep.double,
         dropout: (
@@ -287,7 +291,7 @@ impl<G: Game> Playing for DeepRig<G> {
     }
 
     fn bytes(&self) -> u64 {
-        4 * self.pupil().growth().parameters.count() as u64
+        4 * self.pupil().growth().learner.count() as u64
     }
 
     fn refresh(&self) {}
@@ -307,14 +311,18 @@ impl<G: Game> Playing for DeepRig<G> {
         let pupil = self.pupil();
         let architecture = pupil.player().architecture();
         let growth = pupil.growth();
-        let mut arrays = growth.parameters.to_torch(architecture);
+        let [plays, other] = match pupil.plays() {
+            Plays::Learner => [&growth.learner, &growth.follower],
+            Plays::Follower => [&growth.follower, &growth.learner],
+        };
+        let mut arrays = plays.to_torch(architecture);
         let mut metadata = metadata.clone();
         if keep == Keep::Everything {
             let Growth { adam, .. } = growth;
             let parts = [
-                (FOLLOWER, growth.follower.clone()),
-                (FIRST, like(&growth.parameters, &adam.first)),
-                (SECOND, like(&growth.parameters, &adam.second)),
+                (other_of(pupil.plays()), other.clone()),
+                (FIRST, like(other, &adam.first)),
+                (SECOND, like(other, &adam.second)),
             ];
             for (prefix, numbers) in parts {
                 arrays.extend(
@@ -349,8 +357,8 @@ impl<G: Game> Playing for DeepRig<G> {
         };
         let read = |prefix| read(prefix).map_err(NativeError::from);
         let mut growth = pupil.growth().clone();
-        growth.parameters = read("")?;
-        growth.follower = growth.parameters.clone();
+        growth.learner = read("")?;
+        growth.follower = growth.learner.clone();
         if keep == Keep::Everything {
             let text = saved.metadata().get(DEEP).map_or("", String::as_str);
             let damaged = |found: String| NativeError::Metadata { key: DEEP, found };
@@ -360,7 +368,11 @@ impl<G: Game> Playing for DeepRig<G> {
             if kept.steps > most || kept.iterations > most {
                 return Err(damaged(format!("a number above {most}")));
             }
-            growth.follower = read(FOLLOWER)?;
+            let other = match pupil.plays() {
+                Plays::Learner => &mut growth.follower,
+                Plays::Follower => &mut growth.learner,
+            };
+            *other = read(other_of(pupil.plays()))?;
             growth.adam.first = values(read(FIRST)?);
             growth.adam.second = values(read(SECOND)?);
             growth.adam.steps = kept.steps;
@@ -371,7 +383,14 @@ impl<G: Game> Playing for DeepRig<G> {
     }
 }
 
-const FOLLOWER: &str = "follower.";
+/// The network that does not play.
+fn other_of(plays: Plays) -> &'static str {
+    match plays {
+        Plays::Learner => "follower.",
+        Plays::Follower => "learner.",
+    }
+}
+
 const FIRST: &str = "first.";
 const SECOND: &str = "second.";
 
