@@ -1,6 +1,6 @@
 //! Deep learning from memory: R4's deep Q-learning with every trick a switch, and values of afterstates.
 //!
-//! Q(s, a) moves towards r + discount max Q'(s', a'), where Q' is that of a copy of the network that follows it slowly. The network may leave out r, which
+//! Q(s, a) moves towards r + discount max Q'(s', a'), where Q' is that of a follower, the target network, which is a copy that comes after it slowly. The network may leave out r, which
 //! the rules know, and V of an afterstate always does: r' + V' in place of Q'. What is stored and learned is the slide that was made, never the one that was wanted and
 //! illegal.
 
@@ -13,7 +13,7 @@ use crate::network::{Dropout, Lesson, Place};
 use crate::parameters::{Architecture, ArchitectureError, Initial, Parameters};
 use crate::player::{ACTIONS, Meaning, Of, Player, Worth};
 
-/// How the copy follows the network.
+/// How the follower follows the network that learns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// It is made anew after so many iterations.
@@ -28,7 +28,7 @@ pub enum Plays {
     /// The network that learns: another one after each update, and not always a better one.
     #[default]
     Learner,
-    /// The copy that follows it, which is a mean of the last ones if it follows softly.
+    /// The follower, which is a mean of the last ones if it follows softly.
     Follower,
 }
 
@@ -47,11 +47,11 @@ pub struct Settings {
     pub rate: f32,
     /// Its decay of weights.
     pub decay: Decay,
-    /// How the copy follows.
+    /// How the follower follows.
     pub target: Target,
     /// Which of them plays.
     pub plays: Plays,
-    /// Whether the network says which slide of s' is best, and the copy what it is worth.
+    /// Whether the network says which slide of s' is best, and the follower what it is worth.
     pub double: bool,
     /// The share that is left out when learning, and where.
     pub dropout: (f32, Place),
@@ -87,12 +87,22 @@ impl Default for Settings {
 pub struct Growth {
     /// The numbers of the network that learns.
     pub learner: Parameters,
-    /// Those of the copy.
+    /// Those of the follower.
     pub follower: Parameters,
     /// What moves the network.
     pub adam: Adam,
     /// Iterations so far.
     pub iterations: u64,
+}
+
+impl Growth {
+    /// The numbers of the network that plays, and those of the other one.
+    pub fn in_order(&self, plays: Plays) -> [&Parameters; 2] {
+        match plays {
+            Plays::Learner => [&self.learner, &self.follower],
+            Plays::Follower => [&self.follower, &self.learner],
+        }
+    }
 }
 
 /// A network that learns.

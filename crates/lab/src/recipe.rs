@@ -397,7 +397,7 @@ impl Recipe {
     }
 
     /// The points that a value of 1 stands for.
-    pub(crate) fn value_unit(&self) -> f64 {
+    pub fn value_unit(&self) -> f64 {
         match self.network.kind {
             Kind::Tuples => 1.0,
             Kind::Deep => self.deep.reward_scale,

@@ -175,11 +175,8 @@ impl Run {
         session
             .read(&saved, Keep::Everything)
             .map_err(LabError::model("read", &path))?;
-        // Opening a log would make one, and hide that it is gone.
-        existing(folder, BLOCKS)?;
-        if recipe.scores {
-            existing(folder, SCORES)?;
-        }
+        Log::check(&folder.join(BLOCKS), progress.blocks_bytes)?;
+        Log::check(&folder.join(SCORES), progress.scores_bytes)?;
         let run = Self::open_logs(folder, recipe, lock)?;
         run.cut_logs(&progress)?;
         // An override, such as more episodes, holds for the next time as well.

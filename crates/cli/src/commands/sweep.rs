@@ -96,8 +96,9 @@ fn stopped(args: &SweepArgs, sweep: &Sweep, tasks: &[Task]) -> String {
         0 => String::new(),
         jobs => format!(" --jobs {jobs}"),
     };
+    let json = if args.json { " --json" } else { "" };
     format!(
-        "stopped and saved: {} of {} runs are done. Go on with:  afterstate sweep {}{out}{jobs}",
+        "stopped and saved: {} of {} runs are done. Go on with:  afterstate sweep {}{out}{jobs}{json}",
         done.count(),
         tasks.len(),
         shown(&args.file)

@@ -40,13 +40,16 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     }
     let (counts, all, done) = length(&trainer);
     let progress = Progress::of(counts, all, done);
-    let value = match trainer.recipe().learner.value {
+    let recipe = trainer.recipe();
+    let unit = recipe.value_unit();
+    let value = match recipe.learner.value {
         ValueOf::Action => "Q",
         ValueOf::Afterstate | ValueOf::State => "V",
     };
     let ending = trainer.train(&Watcher {
         progress: &progress,
         value,
+        unit,
     });
     progress.finish();
     let so_far = so_far(&trainer);
@@ -159,27 +162,32 @@ fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
     ))
 }
 
-/// As R4's authors saw it, with the usual mean beside their average; `value` is the letter of what was learned.
-fn study(studied: &Studied, tally: &Tally, value: &str) -> String {
-    let (all, block) = (&studied.all, &studied.block);
-    let a_second = |count: u64| count as f64 / tally.seconds.max(1e-9);
-    format!(
-        "\tupdates = {}\t{:.0}/s, {:.0} iterations/s\n\tloss = {:.4}\t{value} = {:.2}\treward = {:.2}\n\taverage = {:.1} in R4's scoring, \
-         half of the usual\tmean = {:.1}\n",
-        all.updates,
-        a_second(block.updates),
-        a_second(block.iterations),
-        block.mean_loss(),
-        block.mean_value(),
-        block.mean_reward(),
-        studied.average.unwrap_or(0.0),
-        tally.mean(),
-    )
-}
-
 struct Watcher<'a> {
     progress: &'a Progress,
+    /// The letter of what is learned, and how many points its 1 stands for.
     value: &'static str,
+    unit: f64,
+}
+
+impl Watcher<'_> {
+    /// As R4's authors saw it, with the value in points and the usual mean beside their average.
+    fn study(&self, studied: &Studied, tally: &Tally) -> String {
+        let (all, block) = (&studied.all, &studied.block);
+        let a_second = |count: u64| count as f64 / tally.seconds.max(1e-9);
+        format!(
+            "\tupdates = {}\t{:.0}/s, {:.0} iterations/s\n\tloss = {:.4}\t{} = {:.1}\treward = {:.2}\n\taverage = {:.1} in R4's \
+             scoring, half of the usual\tmean = {:.1}\n",
+            all.updates,
+            a_second(block.updates),
+            a_second(block.iterations),
+            block.mean_loss(),
+            self.value,
+            block.mean_value() * self.unit,
+            block.mean_reward(),
+            studied.average.unwrap_or(0.0),
+            tally.mean(),
+        )
+    }
 }
 
 impl Observer for Watcher<'_> {
@@ -192,7 +200,7 @@ impl Observer for Watcher<'_> {
     }
 
     fn block(&self, games: u64, tally: &Tally, studied: Option<&Studied>) {
-        let studied = studied.map_or_else(String::new, |studied| study(studied, tally, self.value));
+        let studied = studied.map_or_else(String::new, |studied| self.study(studied, tally));
         self.progress
             .print(format!("{}{studied}\n", tally.block(games)));
     }

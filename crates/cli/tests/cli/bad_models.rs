@@ -87,6 +87,8 @@ fn truncated_files() {
         lab.write("short", &whole[..length]);
         lab.refuses("eval short --games 5", &["short", "not a usable model"]);
     }
+    lab.write("short", &whole[..whole.len() - 4]);
+    lab.refuses("eval short --games 5", &["cut short", "its numbers should"]);
     lab.write("long", [&whole[..], b"more"].concat());
     lab.refuses("eval long --games 5", &["long", "not a usable model"]);
 
@@ -292,7 +294,10 @@ fn checkpoints_whose_progress_is_garbage() {
     );
     // One that is gone is not made anew behind our back.
     fs::remove_file(lab.path("run/blocks.csv")).expect("a log");
-    lab.refuses("train --resume run --episodes 40", &["run", "blocks.csv"]);
+    lab.refuses(
+        "train --resume run --episodes 40",
+        &["blocks.csv", "it is gone", "restore it"],
+    );
     assert!(!lab.exists("run/blocks.csv"));
     lab.write("run/blocks.csv", blocks);
     lab.run("train --resume run --episodes 40").succeeds();

@@ -62,11 +62,7 @@ pub fn small_tdl() -> Bytes {
 /// The tables of a model, in the order of the tuples.
 fn tables(lab: &Lab, model: &str) -> Vec<Vec<u8>> {
     let tensors = Tensors::read(&lab.path(model));
-    let table = |pattern: &&str| {
-        let place = &tensors.header[*pattern]["data_offsets"];
-        let place = |n: usize| place[n].as_u64().expect("a place") as usize;
-        tensors.data[place(0)..place(1)].to_vec()
-    };
+    let table = |pattern: &&str| tensors.data[tensors.range(pattern)].to_vec();
     PATTERNS.iter().map(table).collect()
 }
 

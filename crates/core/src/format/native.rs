@@ -232,21 +232,16 @@ impl Header {
     /// When it is not safetensors, or not ours.
     pub fn read(file: &mut impl Read, size: u64) -> Result<Self, NativeError> {
         let mut length = [0; 8];
-        let is = |part, expected, found| NativeError::Length {
-            part,
-            expected,
-            found,
-        };
         let room = size
             .checked_sub(8)
-            .ok_or_else(|| is("first number", 8, size))?;
+            .ok_or_else(|| NativeError::length("first number", 8, size))?;
         file.read_exact(&mut length)?;
         let length = u64::from_le_bytes(length);
         if length > LONGEST_HEADER {
             return Err(SafeTensorError::HeaderTooLarge.into());
         }
         if length > room {
-            return Err(is("header", length, room));
+            return Err(NativeError::length("header", length, room));
         }
         let mut text = vec![0; length as usize];
         file.read_exact(&mut text)?;
@@ -263,11 +258,7 @@ impl Header {
         let tensors = safetensors::tensor::Metadata::new(None, tensors)?;
         let expected = tensors.data_len() as u64;
         if expected != data {
-            return Err(NativeError::Length {
-                part: "numbers",
-                expected,
-                found: data,
-            });
+            return Err(NativeError::length("numbers", expected, data));
         }
         let metadata = entries.metadata.unwrap_or_default();
         if !metadata.contains_key("afterstate") {

@@ -1,3 +1,5 @@
+mod small_board;
+
 use super::*;
 use crate::player::boards;
 use afterstate::game::{Grid, Luck, Shape, Threes, Twos};
@@ -298,7 +300,7 @@ fn the_target_network_follows() {
     }
 }
 
-/// The one that plays is another one than the one that learns, and both learn the same.
+/// Then the one that plays is another one than the one that learns.
 #[test]
 fn the_follower_may_play() {
     let game = game();
@@ -325,99 +327,6 @@ fn the_follower_may_play() {
     let meaning = Settings::default().meaning;
     let expected = Player::new(&small(), &other, meaning, 1).unwrap();
     assert_eq!(followed, expected.worths(&game, &[state]).concat());
-}
-
-type Values = std::collections::HashMap<<Grid as Game>::State, f64>;
-
-/// The expected score of a player from a state on, exactly.
-fn expected(
-    pupil: &DeepPupil,
-    game: &Grid,
-    state: <Grid as Game>::State,
-    known: &mut Values,
-) -> f64 {
-    if let Some(&value) = known.get(&state) {
-        return value;
-    }
-    let slides = game.slides(state);
-    let picked = pupil.player().choose(game, &[state])[0];
-    let slide = picked.and_then(|direction| slides.get(direction));
-    let mut value = 0.0;
-    if let Some((after, reward)) = slide {
-        value += f64::from(reward);
-        let mut nexts = Vec::new();
-        game.for_each_spawn(after, |next, _, p| nexts.push((next, p)));
-        for (next, p) in nexts {
-            value += p * expected(pupil, game, next, known);
-        }
-    }
-    known.insert(state, value);
-    value
-}
-
-/// 2x2 has an exact solution, and the player's own expectation is exact, too: no luck in these tests.
-#[test]
-fn a_small_board_is_learned_to_its_optimum_by_actions() {
-    learn_a_small_board(ACTION, false, 0.995);
-}
-
-#[test]
-fn a_small_board_is_learned_to_its_optimum_by_actions_whose_rewards_are_known() {
-    learn_a_small_board(ACTION, true, 0.997);
-}
-
-#[test]
-fn a_small_board_is_learned_to_its_optimum_by_afterstates() {
-    learn_a_small_board(Of::Afterstates, false, 0.999);
-}
-
-/// To at least such a share of the best score.
-fn learn_a_small_board(of: Of, known_rewards: bool, share: f64) {
-    const BEST: f64 = 66.964_149_457_10;
-    let game = game();
-    let architecture = Architecture {
-        outputs: if of == Of::Afterstates { 1 } else { 4 },
-        filters: 64,
-        hidden: vec![64],
-        ..small()
-    };
-    let settings = Settings {
-        meaning: Meaning {
-            of,
-            known_rewards,
-            scale: 16.0,
-        },
-        discount: 1.0,
-        target: Target::Soft(0.02),
-        plays: Plays::Follower,
-        double: true,
-        ..Settings::default()
-    };
-    let mut pupil = DeepPupil::new(&architecture, settings, 1, 1).unwrap();
-    let curriculum = Curriculum {
-        games: 32,
-        memory: 20_000,
-        batches: 2,
-        batch: 64,
-        epsilon: 0.5,
-        epsilon_iterations: 6000,
-        ..Curriculum::default()
-    };
-    let mut school = School::new(game, curriculum, 1);
-    let score = |pupil: &DeepPupil| {
-        let (mut known, mut score) = (Values::new(), 0.0);
-        game.for_each_start(|state, p| score += p * expected(pupil, &game, state, &mut known));
-        score
-    };
-    let before = score(&pupil);
-    for iteration in 0..6000 {
-        // Smaller steps at the end.
-        pupil.growth.adam.rate = 2e-3 * 0.01_f32.powf(iteration as f32 / 6000.0);
-        assert!(school.iterate(&mut pupil, |_| ()).is_finite());
-    }
-    let after = score(&pupil);
-    assert!(before < 0.8 * BEST, "{before}");
-    assert!(after > share * BEST && after < BEST + 1e-9, "{after}");
 }
 
 /// A share of the numbers is left out, the others are larger for it, and their mean stays.

@@ -131,7 +131,7 @@ pub(super) fn loss(curves: &[Curve], title: &str, letters: &Letters) -> Option<S
 /// The values of states; none if no run has learned from memory.
 pub(super) fn value(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
     let about =
-        "value: points that the states in a batch were thought to be worth (discounted)".to_owned();
+        "value: points that the network expected to follow, in the boards of a batch".to_owned();
     let text = Text {
         title,
         about,

@@ -12,6 +12,7 @@ use super::{Curve, Gap, PlotError, Point, chart, draw, legend, picture, svg};
 
 mod gaps;
 mod lanes;
+mod studies;
 
 /// A run that learns: block after block its games end with larger tiles.
 fn curve(label: &str, blocks: u64, size: u64) -> Curve {
@@ -450,51 +451,4 @@ fn numbers_read_well() {
     assert_eq!(chart::thousands(999.0), "999");
     let shares = [0.0, 0.0004, 0.0005, 0.529, 0.9996, 1.0].map(chart::percent);
     assert_eq!(shares, ["0%", "<0.1%", "0.1%", "52.9%", ">99.9%", "100%"]);
-}
-
-/// Pictures of R4's average, the loss and the values over the updates, of those runs that learn from memory.
-#[test]
-fn what_was_learned_from_memory_is_drawn() {
-    let letters = Letters::new().unwrap();
-    let mut curves = vec![
-        measured("by games", &[(100, 0.5)]),
-        measured("from memory", &[(100, 0.5)]),
-    ];
-    assert!(picture::loss(&curves, "t", &letters).is_none());
-    let study = |n: u64| super::StudyPoint {
-        games: 100 * n,
-        loss: 10.0 / n as f64,
-        value: n as f64 - 3.0,
-        updates: 500 * n,
-        average: 9.0 * n as f64,
-    };
-    curves[1].studies = (1..=700).map(study).collect();
-    for scene in [
-        picture::average(&curves, "t", &letters),
-        picture::loss(&curves, "t", &letters),
-        picture::value(&curves, "t", &letters),
-    ] {
-        let svg = super::svg::render(&scene.unwrap());
-        assert!(
-            svg.contains("from memory") && !svg.contains("by games"),
-            "{svg}"
-        );
-        // 700 blocks of 100 games and 500 updates.
-        assert!(
-            svg.contains(">updates<") && svg.contains("350,000"),
-            "{svg}"
-        );
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let files = super::draw(&curves, "t", folder.path()).unwrap();
-    assert_eq!(files.len(), 14);
-    // A single block, and values that are all 0 or below.
-    curves[1].studies = vec![super::StudyPoint {
-        games: 7,
-        loss: 0.0,
-        value: -2.0,
-        updates: 0,
-        average: 0.0,
-    }];
-    assert_eq!(super::draw(&curves, "t", folder.path()).unwrap().len(), 14);
 }

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
 use super::error::{RecipeError, shorten};
-use super::{Kind, Recipe, Rule, Target, Ties, Update, ValueOf};
+use super::{Follow, Kind, Plays, Recipe, Rule, Target, Ties, Update, ValueOf};
 use crate::model::word;
 
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
@@ -109,6 +109,10 @@ impl Recipe {
         if deep.turn && self.learner.value == ValueOf::Action && network.outputs == 3 {
             let expected = "false, or `network.outputs` = 4: down would become another slide,";
             return with_deep("deep.turn", "true".into(), expected);
+        }
+        if deep.plays == Plays::Follower && deep.follow == Follow::Copy {
+            let expected = "\"learner\", or `deep.follow` = \"soft\": a copy may be old,";
+            return with_deep("deep.plays", "\"follower\"".into(), expected);
         }
         let (mut rows, mut cols) = parse_board(&self.board)?;
         for kernel in &network.convolutions {

@@ -279,6 +279,8 @@ fn what_learns_from_memory_has_ranges() {
             "follow_iterations=0",
             "`deep.follow_iterations` is 0",
         ),
+        ("dqn", "follow=copy", "`deep.plays` is \"follower\""),
+        ("dqn-r4", "plays=follower", "`deep.follow` = \"soft\""),
         ("dqn", "outputs=5", "`network.outputs` is 5"),
         ("dqn", "filters=0", "`network.filters` is 0"),
         ("dqn", "filters=1025", "`network.filters` is 1025"),

@@ -15,7 +15,7 @@ const PLOTS: &str = "plots";
 /// The learning curve of a run, from its `blocks.csv`, without gaps.
 ///
 /// # Errors
-/// When the file is missing or damaged.
+/// When the file or the recipe is missing or damaged.
 pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
     let path = existing(folder, BLOCKS)?;
     let damaged = |found: String| LabError::Inconsistent {
@@ -125,6 +125,24 @@ mod tests {
     /// Values of different networks can be drawn together.
     #[test]
     fn values_are_in_points() {
+        for (recipe, unit) in [
+            ("dqn", 256.0),
+            ("deep-best", 1024.0),
+            ("ntuple-replay", 1.0),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let text = Recipe::load(recipe, &[]).unwrap().to_toml();
+            fs::write(folder.path().join(crate::run::RECIPE), text).unwrap();
+            let blocks = "games,block_games,mean,max,moves,seconds,updates,loss,q,reward,average\n\
+                          100,100,9,9,9,9,700,0.5,4.25,1,1234.5\n";
+            fs::write(folder.path().join(BLOCKS), blocks).unwrap();
+            let curve = curve_of(folder.path()).unwrap();
+            assert_eq!(curve.studies[0].value, 4.25 * unit, "{recipe}");
+        }
+    }
+
+    #[test]
+    fn what_was_learned_from_memory_is_read() {
         let record = |text: &str| csv::StringRecord::from(text.split(',').collect::<Vec<_>>());
         let header = record("games,q,loss,updates,average");
         let found = study(&header, &record("100,4.25,0.5,700,1234.5"), 256.0);

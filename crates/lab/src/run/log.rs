@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::LabError;
 
@@ -12,6 +12,14 @@ pub(super) struct Log {
 }
 
 impl Log {
+    /// Refuses one that is gone though there was something in it: opening would make a new one, and hide that.
+    pub(super) fn check(path: &Path, length: u64) -> Result<(), LabError> {
+        if length == 0 || path.exists() {
+            return Ok(());
+        }
+        Err(inconsistent(path, "it is gone", length))
+    }
+
     /// Opens it, or makes a new one.
     pub(super) fn open(path: PathBuf) -> Result<Self, LabError> {
         let file = OpenOptions::new().create(true).append(true).open(&path);
@@ -48,18 +56,23 @@ impl Log {
     pub(super) fn cut(&self, length: u64) -> Result<(), LabError> {
         let found = self.length()?;
         if found < length {
-            let found = format!(
-                "it has {found} bytes where the checkpoint counted {length}; restore it, or begin a new run"
-            );
-            return Err(LabError::Inconsistent {
-                path: self.path.clone(),
-                found,
-            });
+            let found = format!("it has {found} bytes");
+            return Err(inconsistent(&self.path, &found, length));
         }
         self.written(self.file.set_len(length))
     }
 
     fn written<T>(&self, result: io::Result<T>) -> Result<T, LabError> {
         result.map_err(LabError::file("write", &self.path))
+    }
+}
+
+/// A log that is not what the checkpoint has counted.
+fn inconsistent(path: &Path, found: &str, counted: u64) -> LabError {
+    LabError::Inconsistent {
+        path: path.to_owned(),
+        found: format!(
+            "{found} where the checkpoint counted {counted} bytes; restore it, or begin a new run"
+        ),
     }
 }

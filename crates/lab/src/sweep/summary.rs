@@ -36,7 +36,7 @@ pub struct Summary {
     pub variants: Vec<Row>,
     /// The learning curve of each variant that has one.
     #[serde(skip)]
-    curves: Vec<Curve>,
+    pub(super) curves: Vec<Curve>,
 }
 
 /// What is compared.
@@ -277,24 +277,36 @@ fn together(label: &str, curves: &[Curve]) -> Option<Curve> {
         let games = point.games;
         Some(Point { games, tally })
     });
-    let studies = first.studies.iter().filter_map(|point| {
-        let same = |curve: &Curve| {
-            let mut studies = curve.studies.iter();
-            studies.find(|study| study.games == point.games).copied()
-        };
-        let all: Option<Vec<StudyPoint>> = curves.iter().map(same).collect();
-        all.map(|all| mean_study(&all))
-    });
     let curve = Curve {
         label: label.to_owned(),
         points: points.collect(),
         gaps: Vec::new(),
-        studies: studies.collect(),
+        studies: studies_together(curves),
     };
     (!curve.points.is_empty()).then_some(curve)
 }
 
-fn mean_study(studies: &[StudyPoint]) -> StudyPoint {
+/// What the runs had learned after the same number of updates, as far as all of them went: at each block of the first, the means of
+/// the last blocks that the others had finished by then.
+fn studies_together(curves: &[Curve]) -> Vec<StudyPoint> {
+    let ends = curves.iter().map(|curve| curve.studies.last());
+    let end = ends.map(|last| last.map_or(0, |study| study.updates)).min();
+    let Some((first, end)) = curves.first().zip(end) else {
+        return Vec::new();
+    };
+    let points = first.studies.iter().filter(|point| point.updates <= end);
+    let together = |point: &StudyPoint| {
+        let by_then = |curve: &Curve| {
+            let mut latest = curve.studies.iter().rev();
+            latest.find(|study| study.updates <= point.updates).copied()
+        };
+        let all: Option<Vec<StudyPoint>> = curves.iter().map(by_then).collect();
+        all.map(|all| mean_study(&all, point.updates))
+    };
+    points.filter_map(together).collect()
+}
+
+fn mean_study(studies: &[StudyPoint], updates: u64) -> StudyPoint {
     let mean = |of: fn(&StudyPoint) -> f64| {
         studies.iter().map(of).sum::<f64>() / studies.len().max(1) as f64
     };
@@ -302,7 +314,7 @@ fn mean_study(studies: &[StudyPoint]) -> StudyPoint {
         games: mean(|study| study.games as f64) as u64,
         loss: mean(|study| study.loss),
         value: mean(|study| study.value),
-        updates: mean(|study| study.updates as f64) as u64,
+        updates,
         average: mean(|study| study.average),
     }
 }

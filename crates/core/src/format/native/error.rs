@@ -15,7 +15,7 @@ pub enum NativeError {
     Length {
         /// Which part.
         part: &'static str,
-        /// What the part before it says.
+        /// What it should have.
         expected: u64,
         /// What is there.
         found: u64,
@@ -70,4 +70,15 @@ pub enum NativeError {
     /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl NativeError {
+    /// A part of a file that should have so many bytes, and has others.
+    pub(super) fn length(part: &'static str, expected: u64, found: u64) -> Self {
+        Self::Length {
+            part,
+            expected,
+            found,
+        }
+    }
 }

@@ -311,18 +311,15 @@ impl<G: Game> Playing for DeepRig<G> {
         let pupil = self.pupil();
         let architecture = pupil.player().architecture();
         let growth = pupil.growth();
-        let [plays, other] = match pupil.plays() {
-            Plays::Learner => [&growth.learner, &growth.follower],
-            Plays::Follower => [&growth.follower, &growth.learner],
-        };
-        let mut arrays = plays.to_torch(architecture);
+        let [playing, other] = growth.in_order(pupil.plays());
+        let mut arrays = playing.to_torch(architecture);
         let mut metadata = metadata.clone();
         if keep == Keep::Everything {
             let Growth { adam, .. } = growth;
             let parts = [
-                (other_of(pupil.plays()), other.clone()),
-                (FIRST, like(other, &adam.first)),
-                (SECOND, like(other, &adam.second)),
+                (prefix_of_the_other(pupil.plays()), other.clone()),
+                (FIRST, like(&growth.learner, &adam.first)),
+                (SECOND, like(&growth.learner, &adam.second)),
             ];
             for (prefix, numbers) in parts {
                 arrays.extend(
@@ -357,8 +354,8 @@ impl<G: Game> Playing for DeepRig<G> {
         };
         let read = |prefix| read(prefix).map_err(NativeError::from);
         let mut growth = pupil.growth().clone();
-        growth.learner = read("")?;
-        growth.follower = growth.learner.clone();
+        let playing = read("")?;
+        let mut other = playing.clone();
         if keep == Keep::Everything {
             let text = saved.metadata().get(DEEP).map_or("", String::as_str);
             let damaged = |found: String| NativeError::Metadata { key: DEEP, found };
@@ -368,23 +365,23 @@ impl<G: Game> Playing for DeepRig<G> {
             if kept.steps > most || kept.iterations > most {
                 return Err(damaged(format!("a number above {most}")));
             }
-            let other = match pupil.plays() {
-                Plays::Learner => &mut growth.follower,
-                Plays::Follower => &mut growth.learner,
-            };
-            *other = read(other_of(pupil.plays()))?;
+            other = read(prefix_of_the_other(pupil.plays()))?;
             growth.adam.first = values(read(FIRST)?);
             growth.adam.second = values(read(SECOND)?);
             growth.adam.steps = kept.steps;
             growth.iterations = kept.iterations;
         }
+        (growth.learner, growth.follower) = match pupil.plays() {
+            Plays::Learner => (playing, other),
+            Plays::Follower => (other, playing),
+        };
         pupil.go_on(growth);
         Ok(())
     }
 }
 
-/// The network that does not play.
-fn other_of(plays: Plays) -> &'static str {
+/// What stands before the names of the network that does not play.
+fn prefix_of_the_other(plays: Plays) -> &'static str {
     match plays {
         Plays::Learner => "follower.",
         Plays::Follower => "learner.",

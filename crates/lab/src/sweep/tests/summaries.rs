@@ -147,6 +147,10 @@ set = ["rate=0.01"]
         summary.text()
     );
     summary.save(&out).unwrap();
+    // Seeds have other numbers of games in as many updates, and the picture ends with the table's average all the same.
+    let study = summary.curves[0].studies.last().unwrap();
+    assert_eq!(study.updates, 1000);
+    assert!((study.average - expected).abs() < 1e-9, "{study:?}");
 
     // A training in which no game ends has no score.
     let short = home
