@@ -127,10 +127,10 @@ fn draw(scene: &mut Scene, frame: &Frame, lane: &Lane, middle: f32) {
     }
     let height = middle - UP;
     if let Some(ends) = lane.interval {
-        let ends = ends.map(across);
         let stroke = Stroke::solid(colour, 4.5);
-        scene.line(ends.map(|end| (end, height)).to_vec(), stroke);
-        for end in ends {
+        scene.line(ends.map(|end| (across(end), height)).to_vec(), stroke);
+        // One that goes on below 0, where the scale begins, has no end to be marked.
+        for end in ends.into_iter().filter(|&end| end >= 0.0).map(across) {
             let mark = vec![(end, height - MARK), (end, height + MARK)];
             scene.line(mark, stroke);
         }

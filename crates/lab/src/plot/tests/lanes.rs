@@ -73,6 +73,21 @@ fn numbers_are_where_the_scale_says() {
     assert!(through, "no line at the first mean");
 }
 
+/// Half of an interval below 0 has no place, and no end either.
+#[test]
+fn an_interval_that_is_cut_has_one_mark() {
+    let marks = |interval| {
+        let scene = scene(&[lane("a", &[1.0, 2.0], Some(interval))], "t");
+        let upright = |shape: &&Shape| match shape {
+            Shape::Line { points, stroke } => stroke.width == 4.5 && points[0].0 == points[1].0,
+            _ => false,
+        };
+        scene.shapes.iter().filter(upright).count()
+    };
+    assert_eq!(marks([0.5, 2.5]), 2);
+    assert_eq!(marks([-0.5, 2.5]), 1);
+}
+
 #[test]
 fn scales_begin_near_their_values() {
     let spanning = |values: &[f64]| Scale::spanning(values.iter().copied(), 6);
