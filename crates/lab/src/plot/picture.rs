@@ -41,14 +41,20 @@ struct Text<'a> {
     letters: &'a Letters,
 }
 
+impl<'a> Text<'a> {
+    fn new(title: &'a str, about: impl Into<String>, letters: &'a Letters) -> Self {
+        Self {
+            title,
+            about: about.into(),
+            letters,
+        }
+    }
+}
+
 /// The mean score over the games played.
 pub(super) fn score(runs: &[Run], title: &str, letters: &Letters) -> Scene {
     let about = format!("score (mean of {})", point_size(runs));
-    let text = Text {
-        title,
-        about,
-        letters,
-    };
+    let text = Text::new(title, about, letters);
     match runs {
         [run] => alone::score(run, &text),
         _ => together::score(runs, &text),
@@ -59,11 +65,7 @@ pub(super) fn score(runs: &[Run], title: &str, letters: &Letters) -> Scene {
 pub(super) fn win_rate(runs: &[Run], title: &str, letters: &Letters) -> Scene {
     let size = point_size(runs);
     let about = format!("win rate: games that reached the tile (share of {size})");
-    let text = Text {
-        title,
-        about,
-        letters,
-    };
+    let text = Text::new(title, about, letters);
     match runs {
         [run] => alone::win_rate(run, &text),
         _ => together::win_rate(runs, &text),
@@ -74,11 +76,7 @@ pub(super) fn win_rate(runs: &[Run], title: &str, letters: &Letters) -> Scene {
 pub(super) fn termination_rate(runs: &[Run], title: &str, letters: &Letters) -> Scene {
     let size = point_size(runs);
     let about = format!("termination rate: games by their largest tile (share of {size})");
-    let text = Text {
-        title,
-        about,
-        letters,
-    };
+    let text = Text::new(title, about, letters);
     match runs {
         [run] => alone::termination_rate(run, &text),
         _ => together::termination_rate(runs, &text),
@@ -87,56 +85,35 @@ pub(super) fn termination_rate(runs: &[Run], title: &str, letters: &Letters) -> 
 
 /// What the expected score lacks of the best; none if no run was measured.
 pub(super) fn gap(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
-    let about = "optimality gap: what the expected score lacks of the best, in percent".to_owned();
-    let text = Text {
-        title,
-        about,
-        letters,
-    };
+    let about = "optimality gap: what the expected score lacks of the best, in percent";
+    let text = Text::new(title, about, letters);
     gap::gap(curves, &text)
 }
 
 /// A row for each of several things that are compared.
 pub(super) fn lanes(lanes: &[Lane], title: &str, about: &str, letters: &Letters) -> Scene {
-    let text = Text {
-        title,
-        about: about.to_owned(),
-        letters,
-    };
+    let text = Text::new(title, about, letters);
     lanes::lanes(lanes, &text)
 }
 
 /// R4's running average; none if no run has learned from memory.
 pub(super) fn average(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
-    let about = "running average in R4's scoring, half of the usual".to_owned();
-    let text = Text {
-        title,
-        about,
-        letters,
-    };
+    let about = "running average in R4's scoring, half of the usual";
+    let text = Text::new(title, about, letters);
     study::average(curves, &text)
 }
 
 /// How far values were off; none if no run has learned from memory.
 pub(super) fn loss(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
-    let about = "loss: how far values were off, squared, in the units of each network".to_owned();
-    let text = Text {
-        title,
-        about,
-        letters,
-    };
+    let about = "loss: how far values were off, squared, in the units of each network";
+    let text = Text::new(title, about, letters);
     study::loss(curves, &text)
 }
 
 /// The values of states; none if no run has learned from memory.
 pub(super) fn value(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
-    let about =
-        "value: points that the network expected to follow, in the boards of a batch".to_owned();
-    let text = Text {
-        title,
-        about,
-        letters,
-    };
+    let about = "value: points that the network expected to follow, in the boards of a batch";
+    let text = Text::new(title, about, letters);
     study::value(curves, &text)
 }
 
