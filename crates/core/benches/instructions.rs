@@ -12,7 +12,7 @@ mod common;
 
 use std::hint::black_box;
 
-use afterstate::game::Classic;
+use afterstate::game::Fast2048;
 use afterstate::ntuple::{Coherent, Expecting, Indices, Plain, Tables, Weight};
 use afterstate::play::{Afterstates, States, Step};
 use afterstate::tally::Outcome;
@@ -21,19 +21,19 @@ use gungraun::{library_benchmark, library_benchmark_group, main};
 
 /// A trained network with positions from its games, and room for indices.
 struct Ready<N> {
-    game: Classic,
+    game: Fast2048,
     network: N,
-    steps: Vec<Step<Classic>>,
+    steps: Vec<Step<Fast2048>>,
     states: Vec<State>,
     afters: Vec<After>,
     at: Indices,
 }
 
 impl<N> Ready<N> {
-    fn new(network: N, steps: impl Fn(&N) -> Vec<Step<Classic>>) -> Self {
+    fn new(network: N, steps: impl Fn(&N) -> Vec<Step<Fast2048>>) -> Self {
         let steps = steps(&network);
         Self {
-            game: Classic::new(),
+            game: Fast2048::new(),
             network,
             states: common::states(&steps),
             afters: common::afters(&steps),

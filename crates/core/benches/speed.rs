@@ -10,7 +10,7 @@ mod common;
 use std::hint::black_box;
 use std::time::Duration;
 
-use afterstate::game::Classic;
+use afterstate::game::Fast2048;
 use afterstate::ntuple::{Indices, Tables, Weight};
 use afterstate::play::{Afterstates, States, Viewpoint};
 use common::EveryNewTile;
@@ -25,7 +25,7 @@ fn group<'c>(c: &'c mut Criterion, name: &str, elements: u64) -> BenchmarkGroup<
 }
 
 fn afterstates(c: &mut Criterion) {
-    let (game, network) = (Classic::new(), common::td());
+    let (game, network) = (Fast2048::new(), common::td());
     let steps = common::steps::<Afterstates<_>>(&network);
     let (states, afters) = (common::states(&steps), common::afters(&steps));
     let mut at = Indices::default();
@@ -73,7 +73,7 @@ fn update<W: Weight>(c: &mut Criterion, rule: &str, network: &Tables<W>, afters:
 }
 
 fn of_states(c: &mut Criterion) {
-    let (game, network) = (Classic::new(), common::of_states());
+    let (game, network) = (Fast2048::new(), common::of_states());
     let plain = common::every_new_tile(&network);
     let states = common::states(&common::steps::<States<_>>(&network));
     let fast = common::choose::<States<_>>;
@@ -97,8 +97,8 @@ fn of_states(c: &mut Criterion) {
 
 /// Whole games with learning. Two ways to add up the same numbers may part at a tie, so that each has
 /// games of its own; an element is a move.
-fn learning_of_states<V: Viewpoint<Classic>>(c: &mut Criterion, name: &str, network: &V::Network) {
-    let game = Classic::new();
+fn learning_of_states<V: Viewpoint<Fast2048>>(c: &mut Criterion, name: &str, network: &V::Network) {
+    let game = Fast2048::new();
     let outcome = common::playing::<_, V>(&game, network);
     assert_eq!(common::learning::<V>(&game, network), outcome);
     group(c, "episode of V(state)", outcome.moves).bench_function(name, |b| {

@@ -1,39 +1,39 @@
 //! What a game is: states, four slides to afterstates, and the tiles that chance may add.
 //!
 //! A turn has two halves. The player slides a [`Game::State`] into a [`Game::After`]; then chance
-//! places a tile and makes it a state again. They are two types, and a
-//! [`Viewpoint`](crate::play::Viewpoint) says which of them a player's network is about.
+//! places a tile and makes it a state again. They are two types, so that a value function of afterstates cannot be asked for
+//! the value of a state.
 //!
 //! To add a game: implement [`Rules`] in a file of its own under `rules/`, which makes it a game on boards of any
 //! size by [`Grid`]; let it pass `conformance`, name it in the registry of the lab, and give it a page in `docs/games/`. A
-//! [`Game`] of its own is only for speed: [`Classic`] and its like are equal to the grid in every result.
+//! [`Game`] of its own is only for speed: [`Fast2048`] and its like are equal to the grid in every result.
 
 mod board;
-mod classic;
+mod fast2048;
 #[cfg(test)]
 mod conformance;
-mod fibonacci;
+mod fast_fibonacci;
 mod grid;
-mod luck;
+mod chance;
 mod row;
 mod rules;
-mod small;
-mod threes;
+mod symmetry;
+mod packed_grid;
+mod fast_threes;
 
 use std::fmt;
 use std::hash::Hash;
 
 pub use board::Board;
-pub(crate) use board::{HALF_TURN, images};
-pub use classic::Classic;
-pub use fibonacci::{FibonacciBoard, FourFibonacci};
+pub(crate) use board::{HALF_TURN, symmetric_boards};
+pub use fast2048::Fast2048;
+pub use fast_fibonacci::{FibonacciBoard, FastFibonacci};
 pub use grid::{Grid, GridBoard};
-pub use luck::{Arrival, Luck};
-pub use rules::{Fibonacci, Rules, TWOS_TILES, Threes, Twos};
-pub use small::{Small, SmallBoard};
-pub use threes::{FourThrees, ThreesBoard};
+pub use chance::{Spawn, ChanceState};
+pub use rules::{Fibonacci, Rules, POWERS_OF_TWO_SPAWNS, Threes, PowersOfTwo};
+pub use packed_grid::{PackedGrid, PackedBoard};
+pub use fast_threes::{FastThrees, ThreesBoard};
 
-use crate::ntuple::{Indices, Plan};
 use crate::random::{Rng, scale};
 
 /// The four slides, in the order of episode records: up, right, down, left.
@@ -137,72 +137,113 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Something a network can value: cells that hold tile indices (0 empty, 1 the first tile, ...).
-pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync {
+/// A board: cells that hold tile indices (0 empty, 1 the first tile, ...), and whatever else the rest of a
+/// game depends on. [`State`] and [`After`] say whose turn it is.
+pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
+    /// Whether [`Position::packed`] is to be used in place of [`Position::cell`].
+    const PACKED: bool = false;
+
+    /// A number that no other position of the same game has, not even a symmetric one.
+    type Key: Copy + Eq + Ord + Hash + fmt::Debug + Send + Sync;
+
     /// The tile index in cell `i`, counted by rows.
     fn cell(self, i: usize) -> u8;
 
-    /// The tile to come, as it is shown: see [`Luck::hint`].
+    /// The 4x4 board in one number, four bits a cell, cell 0 lowest, every tile beyond 15 shown as 15; only
+    /// where [`Position::PACKED`] says so.
+    #[inline(always)]
+    fn packed(self) -> u64 {
+        0
+    }
+
+    /// The next tile as the game shows it: see [`ChanceState::hint`].
     #[inline(always)]
     fn hint(self) -> u8 {
         0
     }
 
-    /// Finds the index of each lookup of `plan`, in their order, for each of four positions. A tile beyond what a table knows looks like the largest it
-    /// knows.
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices);
+    /// The key, for tables of positions.
+    fn key(self) -> Self::Key;
+
+    /// The one of all symmetric positions with the smallest key. A position and its symmetric ones have the same value.
+    fn canonical(self) -> Self;
 }
 
 /// A position before a slide: the player is to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State<B>(pub B);
 
-/// A position after a slide and before the new tile.
+/// An afterstate: a position after a slide and before the new tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct After<B>(pub B);
 
-impl<B: Position> Position for State<B> {
-    #[inline(always)]
-    fn cell(self, i: usize) -> u8 {
-        self.0.cell(i)
-    }
-    #[inline(always)]
-    fn hint(self) -> u8 {
-        self.0.hint()
-    }
-    #[inline(always)]
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
-        B::indices(four.map(|position| position.0), plan, found);
-    }
+macro_rules! position_of_turn {
+    ($($turn:ident),*) => {$(
+        impl<B: Position> $turn<B> {
+            /// The tile index in cell `i`, counted by rows.
+            #[inline(always)]
+            pub fn cell(self, i: usize) -> u8 {
+                self.0.cell(i)
+            }
+
+            /// The key of the board: see [`Position::key`].
+            #[inline(always)]
+            pub fn key(self) -> B::Key {
+                self.0.key()
+            }
+
+            /// The canonical one of all symmetric positions: see [`Position::canonical`].
+            #[inline(always)]
+            pub fn canonical(self) -> Self {
+                Self(self.0.canonical())
+            }
+        }
+    )*};
 }
 
-impl<B: Position> Position for After<B> {
+position_of_turn!(State, After);
+
+/// A legal slide of a state. Only [`Slides`] makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slide<B> {
+    direction: Direction,
+    after: After<B>,
+    reward: u32,
+}
+
+impl<B: Copy> Slide<B> {
+    /// Its direction.
     #[inline(always)]
-    fn cell(self, i: usize) -> u8 {
-        self.0.cell(i)
+    pub fn direction(&self) -> Direction {
+        self.direction
     }
+
+    /// The afterstate it leads to.
     #[inline(always)]
-    fn hint(self) -> u8 {
-        self.0.hint()
+    pub fn after(&self) -> After<B> {
+        self.after
     }
+
+    /// What it earns.
     #[inline(always)]
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
-        B::indices(four.map(|position| position.0), plan, found);
+    pub fn reward(&self) -> u32 {
+        self.reward
     }
 }
 
 /// The four slides of a state, legal or not, by [`Direction`].
 #[derive(Clone, Copy, Debug)]
-pub struct Slides<A> {
-    after: [A; 4],
+pub struct Slides<B> {
+    after: [After<B>; 4],
     reward: [u32; 4],
     legal: [bool; 4],
 }
 
-impl<A: Copy> Slides<A> {
-    /// From each direction's afterstate, its reward, and whether the slide is legal. Of an illegal slide the other two do not count.
+impl<B: Copy> Slides<B> {
+    /// From each direction's afterstate, its reward, and whether the slide is legal. The first two are ignored
+    /// for an illegal slide.
     #[inline(always)]
-    pub fn of(slide: impl Fn(Direction) -> (A, u32, bool)) -> Self {
+    pub fn of(slide: impl Fn(Direction) -> (After<B>, u32, bool)) -> Self {
         let [up, right, down, left] = [
             slide(Direction::Up),
             slide(Direction::Right),
@@ -218,31 +259,41 @@ impl<A: Copy> Slides<A> {
 
     /// From each direction's afterstate and reward, or `None` where the slide changes nothing;
     /// `unused` only fills the places of illegal slides.
-    pub fn new(unused: A, slide: impl Fn(Direction) -> Option<(A, u32)>) -> Self {
+    pub fn new(unused: B, slide: impl Fn(Direction) -> Option<(After<B>, u32)>) -> Self {
         Self::of(|direction| match slide(direction) {
             Some((after, reward)) => (after, reward, true),
-            None => (unused, 0, false),
+            None => (After(unused), 0, false),
         })
     }
 
-    /// All four afterstates by direction, where an illegal slide leads to any position at all.
+    /// All four afterstates by direction; that of an illegal slide may be any position.
     #[inline(always)]
-    pub fn afters(&self) -> [A; 4] {
+    pub fn afterstates(&self) -> [After<B>; 4] {
         self.after
     }
 
-    /// The afterstate and the reward of one direction, or `None` if that slide is illegal.
-    pub fn get(&self, direction: Direction) -> Option<(A, u32)> {
+    /// The slide in a direction, or `None` if it is illegal.
+    #[inline(always)]
+    pub fn get(&self, direction: Direction) -> Option<Slide<B>> {
         let i = direction as usize;
-        self.legal[i].then(|| (self.after[i], self.reward[i]))
+        self.legal[i].then(|| Slide {
+            direction,
+            after: self.after[i],
+            reward: self.reward[i],
+        })
+    }
+
+    /// Whether any slide is legal; if none is, the game is over.
+    #[inline(always)]
+    pub fn any(&self) -> bool {
+        self.legal.contains(&true)
     }
 
     /// The legal slides, in the order of directions.
-    pub fn legal(&self) -> impl Iterator<Item = (Direction, A, u32)> + '_ {
-        Direction::ALL.into_iter().filter_map(|direction| {
-            self.get(direction)
-                .map(|(after, reward)| (direction, after, reward))
-        })
+    #[inline(always)]
+    pub fn legal(&self) -> impl Iterator<Item = Slide<B>> + Clone + '_ {
+        let slides = Direction::ALL.into_iter();
+        slides.filter_map(|direction| self.get(direction))
     }
 }
 
@@ -263,9 +314,10 @@ pub fn each_cell(mask: u32) -> impl Iterator<Item = usize> + Clone {
 /// bits below it. Every move waits for this, so it takes one way through for every mask, without jumps:
 /// first the byte, then the bit from a table. A search in five steps, each waiting for the one before it, took
 /// a few percent of a game.
-/// At least one bit is set.
+/// At least one bit is set: after a legal slide some cell is free.
 #[inline(always)]
 fn random_bit(mask: u32, random: u32) -> usize {
+    debug_assert_ne!(mask, 0, "no cell is free for a new tile");
     const EACH_BYTE: u32 = 0x0101_0101;
     let twos = mask - (mask >> 1 & 0x5555_5555);
     let fours = (twos & 0x3333_3333) + (twos >> 2 & 0x3333_3333);
@@ -301,10 +353,8 @@ static NTH_BIT: [[u8; 8]; 256] = {
 
 /// A game on a board. A game is a small value that is copied freely; it holds no position.
 pub trait Game: Copy + Send + Sync + 'static {
-    /// A position in which the player is to move.
-    type State: Position;
-    /// A position in which chance is to place a tile.
-    type After: Position;
+    /// Its board. A [`State`] of it is for the player to move, an [`After`] for chance to place a tile.
+    type Board: Position;
 
     /// The rows and columns.
     fn shape(&self) -> Shape;
@@ -312,42 +362,41 @@ pub trait Game: Copy + Send + Sync + 'static {
     /// What is the same on every board.
     fn rules(&self) -> &dyn Rules;
 
-    /// The board without tiles, before the first of them.
-    fn blank(&self) -> Self::After;
+    /// The board without tiles, to which setup adds the initial tiles.
+    fn empty(&self) -> After<Self::Board>;
 
-    /// A state as if no slide had led to it, into which one more of the first tiles comes.
-    fn unslid(&self, state: Self::State) -> Self::After;
+    /// Views a state as an afterstate, so that setup can spawn another initial tile.
+    fn as_afterstate(&self, state: State<Self::Board>) -> After<Self::Board>;
 
     /// What each of the four slides leads to.
-    fn slides(&self, state: Self::State) -> Slides<Self::After>;
+    fn slides(&self, state: State<Self::Board>) -> Slides<Self::Board>;
 
     /// The cells that a new tile may enter, a bit each, all with the same chance. At least one after a legal slide.
-    fn entries(&self, after: Self::After) -> u32;
+    fn spawn_cells(&self, after: After<Self::Board>) -> u32;
 
-    /// What may enter any of them, with the chances of each, which sum to 1.
-    fn for_each_arrival(&self, after: Self::After, visit: impl FnMut(Arrival, f64));
+    /// Every tile that may spawn there, with its probability; these sum to 1.
+    fn for_each_new_tile(&self, after: After<Self::Board>, visit: impl FnMut(Spawn, f64));
 
-    /// The state that a new tile makes of an afterstate.
-    fn place(&self, after: Self::After, cell: usize, arrival: Arrival) -> Self::State;
+    /// The state that a spawn in a cell makes of an afterstate.
+    fn place(&self, after: After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board>;
 
-    /// The state with these tile indices, by rows, and this luck; `None` if there are too few, too many, or one
-    /// that the game does not have.
-    fn state(&self, tiles: &[u8], luck: Luck) -> Option<Self::State>;
+    /// The state with these tile indices, by rows, and this chance state; `None` if no game has it.
+    fn state(&self, tiles: &[u8], chance_state: ChanceState) -> Option<State<Self::Board>>;
 
-    /// What chance remembers.
-    fn luck(&self, _: Self::State) -> Luck {
-        Luck::NONE
+    /// The chance state of a state.
+    fn chance_state(&self, _: State<Self::Board>) -> ChanceState {
+        ChanceState::NONE
     }
 
-    /// What a new tile adds to the score.
+    /// What the spawn of a tile adds to the score.
     #[inline(always)]
-    fn brings(&self, tile: u8) -> u32 {
-        self.rules().brings(tile)
+    fn spawn_reward(&self, tile: u8) -> u32 {
+        self.rules().spawn_reward(tile)
     }
 
-    /// The face value of a tile index: 11 is 2048 in the game of that name.
-    fn face(&self, tile: u8) -> u64 {
-        self.rules().face(tile)
+    /// The value of a tile index as players see it: 11 is 2048 in the game of that name.
+    fn tile_value(&self, tile: u8) -> u64 {
+        self.rules().tile_value(tile)
     }
 
     /// The largest tile index that play on this board can reach.
@@ -357,24 +406,24 @@ pub trait Game: Copy + Send + Sync + 'static {
 
     /// The first position.
     #[inline(always)]
-    fn start(&self, rng: &mut Rng) -> Self::State {
-        let mut state = self.spawn(self.blank(), rng);
-        for _ in 1..self.rules().first_tiles(self.shape()) {
-            state = self.spawn(self.unslid(state), rng);
+    fn start(&self, rng: &mut Rng) -> State<Self::Board> {
+        let mut state = self.spawn(self.empty(), rng);
+        for _ in 1..self.rules().initial_tiles(self.shape()) {
+            state = self.spawn(self.as_afterstate(state), rng);
         }
         state
     }
 
     /// A random new tile and its cell, from one number of 64 bits.
     #[inline(always)]
-    fn draw(&self, after: Self::After, rng: &mut Rng) -> (usize, Arrival) {
+    fn draw_spawn(&self, after: After<Self::Board>, rng: &mut Rng) -> (usize, Spawn) {
         let bits = rng.bits();
-        let cell = random_bit(self.entries(after), bits as u32);
+        let cell = random_bit(self.spawn_cells(after), bits as u32);
         let mut chance = (bits >> 32) as f64 / 4_294_967_296.0;
-        let mut drawn = Arrival::default();
-        self.for_each_arrival(after, |arrival, p| {
+        let mut drawn = Spawn::default();
+        self.for_each_new_tile(after, |spawn, p| {
             if chance >= 0.0 {
-                drawn = arrival;
+                drawn = spawn;
             }
             chance -= p;
         });
@@ -383,20 +432,20 @@ pub trait Game: Copy + Send + Sync + 'static {
 
     /// The state that a random new tile makes.
     #[inline(always)]
-    fn spawn(&self, after: Self::After, rng: &mut Rng) -> Self::State {
-        let (cell, arrival) = self.draw(after, rng);
-        self.place(after, cell, arrival)
+    fn spawn(&self, after: After<Self::Board>, rng: &mut Rng) -> State<Self::Board> {
+        let (cell, spawn) = self.draw_spawn(after, rng);
+        self.place(after, cell, spawn)
     }
 
     /// Every state that a game may start with, with its chance; the same state may come several times. Only where the
     /// first tiles are few are these so few that one would want to see them all.
-    fn for_each_start(&self, mut visit: impl FnMut(Self::State, f64)) {
+    fn for_each_start(&self, mut visit: impl FnMut(State<Self::Board>, f64)) {
         let mut starts = vec![];
-        self.for_each_spawn(self.blank(), |state, _, p| starts.push((state, p)));
-        for _ in 1..self.rules().first_tiles(self.shape()) {
+        self.for_each_spawn(self.empty(), |state, _, p| starts.push((state, p)));
+        for _ in 1..self.rules().initial_tiles(self.shape()) {
             let mut more = Vec::new();
             for (state, chance) in starts {
-                let after = self.unslid(state);
+                let after = self.as_afterstate(state);
                 self.for_each_spawn(after, |next, _, p| more.push((next, chance * p)));
             }
             starts = more;
@@ -406,28 +455,28 @@ pub trait Game: Copy + Send + Sync + 'static {
         }
     }
 
-    /// Every state that chance can make of an afterstate, with what its new tile brings and its chance.
+    /// Every state that a spawn can make of an afterstate, with the spawn's reward and its probability.
     #[inline(always)]
-    fn for_each_spawn(&self, after: Self::After, mut visit: impl FnMut(Self::State, u32, f64)) {
-        let entries = self.entries(after);
+    fn for_each_spawn(&self, after: After<Self::Board>, mut visit: impl FnMut(State<Self::Board>, u32, f64)) {
+        let entries = self.spawn_cells(after);
         let cells = f64::from(entries.count_ones());
         for cell in each_cell(entries) {
-            self.for_each_arrival(after, |arrival, chance| {
-                let brought = self.brings(arrival.tile);
-                visit(self.place(after, cell, arrival), brought, chance / cells);
+            self.for_each_new_tile(after, |spawn, chance| {
+                let spawn_reward = self.spawn_reward(spawn.tile);
+                visit(self.place(after, cell, spawn), spawn_reward, chance / cells);
             });
         }
     }
 
     /// The score that a game starts with.
     #[inline(always)]
-    fn score_of_start(&self, state: Self::State) -> u64 {
+    fn initial_score(&self, state: State<Self::Board>) -> u64 {
         let tiles = (0..self.shape().cells()).map(|i| state.cell(i));
-        tiles.map(|tile| u64::from(self.brings(tile))).sum()
+        tiles.map(|tile| u64::from(self.spawn_reward(tile))).sum()
     }
 
     /// The largest tile index of a state.
-    fn largest(&self, state: Self::State) -> u8 {
+    fn max_tile(&self, state: State<Self::Board>) -> u8 {
         (0..self.shape().cells())
             .map(|i| state.cell(i))
             .max()

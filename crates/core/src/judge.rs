@@ -12,7 +12,7 @@ use thiserror::Error;
 pub use frequency::{Frequency, Test};
 
 use crate::format::episode::{Action, Episode, Move};
-use crate::game::{Arrival, Direction, Game, Position, each_cell};
+use crate::game::{After, Direction, Game, Spawn, State, each_cell};
 use crate::tally::{Outcome, Tally};
 
 /// What an episode was caught at.
@@ -127,7 +127,7 @@ pub struct Judge<G: Game> {
     drawn: Drawn,
 }
 
-/// What chance has brought.
+/// What chance has spawn_reward.
 #[derive(Clone, Debug)]
 struct Drawn {
     cells: Frequency,
@@ -232,19 +232,19 @@ struct Replay<G: Game> {
 }
 
 impl<G: Game> Replay<G> {
-    /// What the game comes to, whether it is over, and what chance has brought until then; or the number of the action that is wrong.
+    /// The outcome so far, whether the game is over, and the spawns until then; or the number of the action that is wrong.
     fn run(mut self, moves: &[Move]) -> Result<(Outcome, bool, Drawn), (usize, Reason)> {
         let game = self.game;
-        let first = game.rules().first_tiles(game.shape());
+        let first = game.rules().initial_tiles(game.shape());
         let mut state = None;
-        let mut after = Some(game.blank());
+        let mut after = Some(game.empty());
         for (number, one) in moves.iter().enumerate() {
             let fault = |reason| (number, reason);
             match (after.take(), state.take()) {
                 (Some(position), _) => {
                     let placed = self.place(position, one).map_err(fault)?;
                     if number + 1 < first {
-                        after = Some(game.unslid(placed));
+                        after = Some(game.as_afterstate(placed));
                     } else {
                         state = Some(placed);
                     }
@@ -261,38 +261,38 @@ impl<G: Game> Replay<G> {
         let tiles = |cell: &dyn Fn(usize) -> u8| (0..game.shape().cells()).map(cell).max();
         let (largest, over) = match (state, after) {
             (Some(state), _) => {
-                let over = game.slides(state).legal().next().is_none();
+                let over = !game.slides(state).any();
                 (tiles(&|i| state.cell(i)), over)
             }
             (None, Some(after)) => (tiles(&|i| after.cell(i)), false),
             (None, None) => (None, false),
         };
-        self.outcome.largest = game.face(largest.unwrap_or(0));
+        self.outcome.largest = game.tile_value(largest.unwrap_or(0));
         Ok((self.outcome, over, self.drawn))
     }
 
-    fn slide(&mut self, state: G::State, one: &Move) -> Result<G::After, Reason> {
+    fn slide(&mut self, state: State<G::Board>, one: &Move) -> Result<After<G::Board>, Reason> {
         let Action::Slide(direction) = one.action else {
             return Err(Reason::SlideDue);
         };
         let slide = self.game.slides(state).get(direction);
-        let (after, reward) = slide.ok_or(Reason::Illegal(direction))?;
-        let expected = u64::from(reward);
+        let slide = slide.ok_or(Reason::Illegal(direction))?;
+        let expected = u64::from(slide.reward());
         if one.reward != expected {
             let found = one.reward;
             return Err(Reason::Reward { found, expected });
         }
         self.outcome.score += expected;
         self.outcome.moves += 1;
-        Ok(after)
+        Ok(slide.after())
     }
 
-    fn place(&mut self, after: G::After, one: &Move) -> Result<G::State, Reason> {
+    fn place(&mut self, after: After<G::Board>, one: &Move) -> Result<State<G::Board>, Reason> {
         let Action::Place { cell, tile, hint } = one.action else {
             return Err(Reason::TileDue);
         };
         let game = self.game;
-        let (entries, at) = (game.entries(after), usize::from(cell));
+        let (entries, at) = (game.spawn_cells(after), usize::from(cell));
         if at >= game.shape().cells() {
             return Err(Reason::NoCell(cell));
         }
@@ -306,9 +306,9 @@ impl<G: Game> Replay<G> {
                 expected,
             });
         }
-        let luck = self.arrival(after, tile, hint)?;
+        let spawn = self.spawn(after, tile, hint)?;
         // Not every program counts what a new tile brings; who does must count right.
-        let expected = u64::from(game.brings(tile));
+        let expected = u64::from(game.spawn_reward(tile));
         if one.reward != 0 && one.reward != expected {
             let found = one.reward;
             return Err(Reason::Reward { found, expected });
@@ -317,19 +317,19 @@ impl<G: Game> Replay<G> {
         let chance = 1.0 / f64::from(entries.count_ones());
         let chances = each_cell(entries).map(|cell| (cell, chance));
         self.drawn.cells.see(at, chances);
-        Ok(game.place(after, at, luck))
+        Ok(game.place(after, at, spawn))
     }
 
     /// The new tile as the rules know it.
-    fn arrival(&mut self, after: G::After, tile: u8, hint: u8) -> Result<Arrival, Reason> {
+    fn spawn(&mut self, after: After<G::Board>, tile: u8, hint: u8) -> Result<Spawn, Reason> {
         let (mut tiles, mut hints) = ([0.0; TILES], [0.0; HINTS]);
         let mut found = None;
-        self.game.for_each_arrival(after, |arrival, p| {
-            tiles[usize::from(arrival.tile)] += p;
-            if arrival.tile == tile {
-                hints[usize::from(arrival.luck.hint)] += p;
-                if arrival.luck.hint == hint {
-                    found = Some(arrival);
+        self.game.for_each_new_tile(after, |spawn, p| {
+            tiles[usize::from(spawn.tile)] += p;
+            if spawn.tile == tile {
+                hints[usize::from(spawn.chance_state.hint)] += p;
+                if spawn.chance_state.hint == hint {
+                    found = Some(spawn);
                 }
             }
         });
@@ -347,7 +347,7 @@ impl<G: Game> Replay<G> {
                 expected,
             });
         }
-        let arrival = found.ok_or_else(|| Reason::Hint {
+        let spawn = found.ok_or_else(|| Reason::Hint {
             found: hint,
             expected: possible(&hints),
         })?;
@@ -363,7 +363,7 @@ impl<G: Game> Replay<G> {
         self.drawn
             .hints
             .see(hint.into(), each(&hints, chance).into_iter());
-        Ok(arrival)
+        Ok(spawn)
     }
 }
 

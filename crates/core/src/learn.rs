@@ -1,50 +1,52 @@
-//! Update rules: how a finished step, or a finished game, changes the network.
+//! Learners: how a finished step, or a finished game, changes a network.
 //!
-//! Each rule works on any [`Viewpoint`](crate::play::Viewpoint): it sees the positions x_0, x_1, ...
-//! that a game visits, and g_t, what the game earned between x_t and x_{t+1} (or its end).
+//! Each learner works on any [`Trainable`](crate::value::Trainable) network by any
+//! [`UpdateRule`](crate::ntuple::UpdateRule): it sees the positions x_0, x_1, ... that a game visits, and g_t, what the game
+//! earned between x_t and x_{t+1} (or its end).
 
 mod backward;
 mod forward;
 pub mod schedule;
 
 pub use backward::Backward;
-pub use forward::Forward;
+pub use forward::{Forward, ReadAgain, Trusted};
 
 use crate::Value;
-use crate::ntuple::Updated;
+use crate::value::Updated;
 
-/// How a backward rule credits a position.
+/// The settings of temporal-difference learning. The discount belongs to the network, because choosing moves needs it, too.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Credit {
+pub struct TdParams {
     /// The learning rate, divided by the number of lookups inside the network.
-    pub rate: Value,
-    /// How much of a target is the return that followed, and how much the value met next.
+    pub learning_rate: Value,
+    /// How much of a target is the return that followed, and how much the value of the next position.
     pub lambda: Value,
-    /// The published target of R1 and R2, which counts each reward twice.
+    /// The target as published in two reports of the DLP lab, 2021, which counts each reward twice.
     pub reward_twice: bool,
 }
 
-impl Default for Credit {
+impl Default for TdParams {
     fn default() -> Self {
         Self {
-            rate: 0.1,
+            learning_rate: 0.1,
             lambda: 0.0,
             reward_twice: false,
         }
     }
 }
 
-/// The sum of |delta| over all updates: the alarm for broken weights. A NaN or an infinite weight
+/// The sum of |delta| over all updates: the alarm for diverging weights. A NaN or an infinite weight
 /// makes the next delta that meets it, and so this sum, not finite.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Surprise(f64);
+pub struct TdErrorStats(f64);
 
-impl Surprise {
-    fn note(&mut self, updated: Updated) {
+impl TdErrorStats {
+    #[inline(always)]
+    fn add(&mut self, updated: Updated) {
         self.0 += f64::from(updated.delta.abs());
     }
 
-    /// Whether every update so far was a number.
+    /// Whether every error so far was a number.
     pub fn is_finite(&self) -> bool {
         self.0.is_finite()
     }

@@ -2,41 +2,44 @@
 //!
 //! The whole system is one line of stations, each a module here:
 //!
-//! `State -> slides -> 4 afterstates -> tuple indices -> sum of weights = V -> argmax(r + V) = Step
-//! -> Learner adjusts -> Tally -> spawn -> State`
+//! `State -> slides -> Decision -> ValueFunction -> ActionValues -> Policy -> Step -> Learner -> spawn -> State`
 //!
 //! This crate is pure: it opens no files, reads no clock, starts no threads and prints nothing.
 //!
 //! ```
-//! use afterstate::game::{Classic, Game};
-//! use afterstate::learn::{Backward, Credit};
-//! use afterstate::ntuple::{Plain, Tables, TupleSet};
-//! use afterstate::play::{Afterstates, Greedy, Ties, play};
+//! use afterstate::episode::play;
+//! use afterstate::game::{Fast2048, Game};
+//! use afterstate::learn::{Backward, TdParams};
+//! use afterstate::ntuple::{AfterstateNetwork, NetworkOptions, Td, TupleSet};
+//! use afterstate::policy::{Greedy, Ties};
 //! use afterstate::random::game_rng;
 //!
-//! let game = Classic::new();
-//! let tuples = TupleSet::parse("8x4", game.shape(), true).unwrap();
-//! let network = Tables::<Plain>::new(&tuples, 0.0).unwrap();
+//! let game = Fast2048::new();
+//! let tuples = TupleSet::parse("8x4", game.shape(), true)?;
+//! let network = AfterstateNetwork::new(&tuples, &NetworkOptions::default())?;
 //!
-//! let mut player = Greedy::<_, Afterstates<Plain>>::new(&network, Ties::Order);
-//! let mut learner = Backward::<_, Afterstates<Plain>>::new(&network, Credit::default());
-//! let mut score = |number| play(&game, &mut player, &mut learner, &mut game_rng(1, number)).score;
+//! let mut policy = Greedy::new(&game, &network, Ties::Order);
+//! let mut learner = Backward::<_, _, Td>::new(&network, TdParams::default());
+//! let mut score = |number| play(&game, &mut policy, &mut learner, &mut game_rng(1, number)).score;
 //! let first: u64 = (0..100).map(&mut score).sum();
 //! let later: u64 = (100..1000).map(&mut score).sum();
 //! assert!(later / 9 > first, "it learns: {first} points in the first hundred games");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod episode;
 pub mod format;
 pub mod game;
 pub mod judge;
 pub mod learn;
 pub mod machine;
 pub mod ntuple;
-pub mod play;
+pub mod policy;
 pub mod random;
 pub mod replay;
 pub mod solve;
 pub mod tally;
+pub mod value;
 
-/// What a position is worth, and every step of learning towards it.
+/// Values of positions, and every step of learning towards them.
 pub type Value = f32;

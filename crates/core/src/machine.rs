@@ -6,21 +6,22 @@
 #![allow(unsafe_code)]
 
 mod allocator;
-mod both;
+mod f32x2;
 mod indices;
 mod lanes;
 mod memory;
-mod number;
+mod atomic_f32;
 
 use std::fmt;
 use std::sync::LazyLock;
 
 pub use allocator::keep_freed_memory;
-pub(crate) use both::Both;
-pub use indices::{Found, Indices, Spot};
+pub use f32x2::AtomicF32x2;
+pub(crate) use f32x2::F32x2;
+pub use indices::{WeightView, Indices, WeightRef};
 pub(crate) use indices::{Gather, Gathers, Member, Shift};
-pub(crate) use memory::{Slab, Zeroed};
-pub use number::Number;
+pub(crate) use memory::{WeightMemory, Zeroed};
+pub use atomic_f32::AtomicF32;
 
 /// Which instructions to use. A value of this type is proof that the processor has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,109 +1,119 @@
-//! Learning from memory: many games side by side, a move in each, then some batches drawn from what was seen.
+//! Learning from a replay buffer: many environments side by side, one move in each, then some batches drawn from what was seen.
 //!
-//! `states -> a Pupil chooses -> Transitions -> Memory -> batches -> the Pupil learns`
+//! `decisions -> a ReplayAgent chooses -> Transitions -> ReplayBuffer -> batches -> the ReplayAgent learns`
 //!
-//! Every iteration has a random stream of its own, given by the seed and the iteration's number, so that what a [`School`] needs
-//! to go on is its games, its memory and that number: see [`Notes`].
+//! Every iteration has a random stream of its own, given by the seed and the iteration's number. A [`ReplayTrainer`] can
+//! therefore be resumed from its games, its buffer and that number: see [`ReplaySnapshot`].
 
-mod memory;
-mod notes;
-mod tables;
+mod buffer;
+mod format1;
+mod ntuple;
+mod snapshot;
 
-pub use memory::{Memory, Overwrite};
-pub use notes::{Noted, Notes, NotesError};
-pub use tables::TablePupil;
+pub use buffer::{Overwrite, ReplayBuffer};
+pub use format1::Format1Replay;
+pub use ntuple::NTupleReplayAgent;
+pub use snapshot::{EnvSnapshot, PositionArrays, ReplaySnapshot, SnapshotError, TransitionArrays};
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
 use crate::Value;
-use crate::game::{Direction, Game, Slides};
+use crate::episode::Episode;
+use crate::game::{Direction, Game, Slide, State};
 use crate::random::{Rng, game_rng};
 use crate::tally::Outcome;
+use crate::value::Decision;
 
-/// One move and what came of it, as memory keeps it.
+/// One move and its consequences, as the buffer keeps them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Transition<S> {
+pub struct Transition<B> {
     /// The state before it.
-    pub state: S,
+    pub state: State<B>,
     /// The slide.
     pub direction: Direction,
-    /// What the slide earned, and the new tile brought.
+    /// The reward of the slide and of the spawn after it.
     pub reward: u32,
-    /// What the moves behind it earned, as far as they belong to it: discounted by how much later each was.
-    pub later: f32,
-    /// The moves, this one among them.
+    /// The rewards of the following moves that belong to it, discounted by how much later each was.
+    pub later_rewards: f32,
+    /// How many moves it spans, this one included.
     pub steps: u32,
     /// The state after them.
-    pub next: S,
+    pub next: State<B>,
     /// Whether the game is over there.
-    pub over: bool,
+    pub done: bool,
 }
 
-/// Who learns from transitions.
-pub trait Pupil<G: Game> {
-    /// Writes a legal slide for each of these states, all of which have one.
-    fn choose(&mut self, game: &G, states: &[G::State], rng: &mut Rng, chosen: &mut Vec<Direction>);
+/// Chooses moves and learns from transitions.
+pub trait ReplayAgent<G: Game> {
+    /// Writes a slide for each of these decisions, in place of what `chosen` held.
+    fn choose(
+        &mut self,
+        game: &G,
+        decisions: &[Decision<G>],
+        rng: &mut Rng,
+        chosen: &mut Vec<Slide<G::Board>>,
+    );
 
-    /// Learns from some transitions.
-    fn learn(&mut self, game: &G, batch: &[Transition<G::State>]) -> Learned;
+    /// Learns from a batch of transitions.
+    fn learn(&mut self, game: &G, batch: &[Transition<G::Board>]) -> BatchStats;
 
     /// Changes the learning rate from now on.
-    fn set_rate(&mut self, _: Value) {}
+    fn set_learning_rate(&mut self, _: Value) {}
 }
 
-/// What a batch came to, as means over its transitions.
+/// The results of a batch, as means over its transitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Learned {
-    /// The square of how far the pupil was off.
+pub struct BatchStats {
+    /// The squared error.
     pub loss: f64,
-    /// What it thought of the states.
+    /// The value of the states, before the update.
     pub value: f64,
 }
 
-/// How a school is run.
+/// The settings of a [`ReplayTrainer`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Curriculum {
-    /// Games side by side.
-    pub games: usize,
-    /// Transitions in memory.
-    pub memory: usize,
-    /// Which of them go when it is full.
+pub struct ReplayConfig {
+    /// Environments side by side.
+    pub num_envs: usize,
+    /// Transitions in the buffer.
+    pub buffer_size: usize,
+    /// Which of them are replaced when it is full.
     pub overwrite: Overwrite,
     /// Moves that a transition spans, at least 1; fewer at the end of a game.
-    pub steps: u32,
-    /// What a reward one move later counts in a transition.
+    pub n_step: u32,
+    /// What the reward of one move later is multiplied by inside a transition.
     pub discount: f32,
-    /// Batches an iteration.
-    pub batches: usize,
+    /// Batches learned in an iteration.
+    pub updates_per_step: usize,
     /// Transitions in a batch.
-    pub batch: usize,
-    /// The share of moves made at random at first.
+    pub batch_size: usize,
+    /// The probability of a random move at first.
     pub epsilon: f64,
-    /// It falls along a line and is 0 after so many iterations; with 0 it never falls.
+    /// The iterations in which it falls to 0 linearly; with 0 it stays.
     pub epsilon_iterations: u64,
 }
 
-/// As R4 has it.
-impl Default for Curriculum {
+/// As in the "2048 experiment report".
+impl Default for ReplayConfig {
     fn default() -> Self {
         Self {
-            games: 32,
-            memory: 5000,
+            num_envs: 32,
+            buffer_size: 5000,
             overwrite: Overwrite::Oldest,
-            steps: 1,
+            n_step: 1,
             discount: 1.0,
-            batches: 5,
-            batch: 32,
+            updates_per_step: 5,
+            batch_size: 32,
             epsilon: 0.0,
             epsilon_iterations: 0,
         }
     }
 }
 
-impl Curriculum {
-    /// The share of random moves in an iteration.
+impl ReplayConfig {
+    /// The probability of a random move in an iteration.
     pub fn epsilon_at(&self, iteration: u64) -> f64 {
         if self.epsilon_iterations == 0 {
             return self.epsilon;
@@ -113,10 +123,10 @@ impl Curriculum {
     }
 }
 
-/// What was learned in some iterations, as sums.
+/// The results of some iterations, as sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Study {
-    /// Iterations: a move in every game.
+pub struct TrainingStats {
+    /// Iterations: a move in every environment.
     pub iterations: u64,
     /// Batches learned.
     pub updates: u64,
@@ -126,11 +136,11 @@ pub struct Study {
     pub value: f64,
     /// Moves made.
     pub moves: u64,
-    /// What these earned.
+    /// The sum of their rewards.
     pub reward: u64,
 }
 
-impl Study {
+impl TrainingStats {
     /// Adds another one.
     pub fn merge(&mut self, other: &Self) {
         self.iterations += other.iterations;
@@ -141,7 +151,7 @@ impl Study {
         self.reward += other.reward;
     }
 
-    /// Whether all of it are numbers.
+    /// Whether all sums are finite.
     pub fn is_finite(&self) -> bool {
         self.loss.is_finite() && self.value.is_finite()
     }
@@ -162,170 +172,153 @@ impl Study {
     }
 }
 
-/// A game that is being played.
-#[derive(Clone, Debug, PartialEq)]
-struct Seat<S> {
-    state: S,
-    outcome: Outcome,
-    /// Its last moves, oldest first, that do not span enough yet to be remembered.
-    young: VecDeque<Transition<S>>,
+/// A game in progress, with its last moves that do not span enough yet to be stored, oldest first.
+#[derive(Clone, Debug)]
+struct Env<G: Game> {
+    episode: Episode<G>,
+    pending: VecDeque<Transition<G::Board>>,
 }
 
-impl<S: Copy> Seat<S> {
-    /// A move was made: those that it completes are handed over.
-    fn grow(
-        &mut self,
-        made: Transition<S>,
-        curriculum: &Curriculum,
-        mut complete: impl FnMut(Transition<S>),
-    ) {
-        for young in &mut self.young {
-            young.later += curriculum.discount.powi(young.steps as i32) * made.reward as f32;
-            young.steps += 1;
-            young.next = made.next;
-            young.over = made.over;
+impl<G: Game> Env<G> {
+    fn start(game: &G, rng: &mut Rng) -> Self {
+        Self {
+            episode: Episode::start(game, rng),
+            pending: VecDeque::new(),
         }
-        self.young.push_back(made);
-        let spans = |young: &Transition<S>| made.over || young.steps >= curriculum.steps;
-        while self.young.front().is_some_and(spans) {
-            self.young.pop_front().into_iter().for_each(&mut complete);
+    }
+
+    /// Adds a move, and hands over the transitions that it completes.
+    fn push(
+        &mut self,
+        made: Transition<G::Board>,
+        config: &ReplayConfig,
+        mut complete: impl FnMut(Transition<G::Board>),
+    ) {
+        for pending in &mut self.pending {
+            let discount = config.discount.powi(pending.steps as i32);
+            pending.later_rewards += discount * made.reward as f32;
+            pending.steps += 1;
+            pending.next = made.next;
+            pending.done = made.done;
+        }
+        self.pending.push_back(made);
+        let spans = |pending: &Transition<G::Board>| made.done || pending.steps >= config.n_step;
+        while self.pending.front().is_some_and(spans) {
+            let completed = self.pending.pop_front();
+            completed.into_iter().for_each(&mut complete);
         }
     }
 }
 
-/// Games side by side and a memory of their moves.
-pub struct School<G: Game> {
+/// Environments side by side and a buffer of their transitions.
+pub struct ReplayTrainer<G: Game> {
     game: G,
-    curriculum: Curriculum,
+    config: ReplayConfig,
     seed: u64,
     iterations: u64,
-    seats: Vec<Seat<G::State>>,
-    memory: Memory<Transition<G::State>>,
-    /// Room for what is used in every iteration.
-    states: Vec<G::State>,
-    chosen: Vec<Direction>,
-    batch: Vec<Transition<G::State>>,
+    envs: Vec<Env<G>>,
+    buffer: ReplayBuffer<Transition<G::Board>>,
+    /// Reused in every iteration.
+    decisions: Vec<Decision<G>>,
+    chosen: Vec<Slide<G::Board>>,
+    batch: Vec<Transition<G::Board>>,
 }
 
 /// Keeps the streams of iterations apart from those of games with the same seed.
 const STREAMS: u64 = 0x5245_504C_4159_0000;
 
-impl<G: Game> School<G> {
-    /// A school before its first day.
-    pub fn new(game: G, curriculum: Curriculum, seed: u64) -> Self {
+impl<G: Game> ReplayTrainer<G> {
+    /// A trainer before its first iteration.
+    pub fn new(game: G, config: ReplayConfig, seed: u64) -> Self {
         let mut rng = game_rng(seed ^ STREAMS, u64::MAX);
         Self {
-            seats: (0..curriculum.games)
-                .map(|_| seat(&game, &mut rng))
+            envs: (0..config.num_envs)
+                .map(|_| Env::start(&game, &mut rng))
                 .collect(),
-            memory: Memory::new(curriculum.memory, curriculum.overwrite),
+            buffer: ReplayBuffer::new(config.buffer_size, config.overwrite),
             game,
-            curriculum,
+            config,
             seed,
             iterations: 0,
-            states: Vec::new(),
+            decisions: Vec::new(),
             chosen: Vec::new(),
             batch: Vec::new(),
         }
     }
 
-    /// A move in every game, and some batches. Tells of games that end.
+    /// A move in every environment, and some batches. Reports games that end.
     pub fn iterate(
         &mut self,
-        pupil: &mut (impl Pupil<G> + ?Sized),
+        agent: &mut (impl ReplayAgent<G> + ?Sized),
         finished: impl FnMut(Outcome),
-    ) -> Study {
+    ) -> TrainingStats {
         let mut rng = game_rng(self.seed ^ STREAMS, self.iterations);
-        let mut study = Study {
+        let mut stats = TrainingStats {
             iterations: 1,
-            moves: self.seats.len() as u64,
-            ..Study::default()
+            moves: self.envs.len() as u64,
+            ..TrainingStats::default()
         };
-        study.reward = self.play(pupil, finished, &mut rng);
-        if self.memory.len() >= self.curriculum.batch {
-            for _ in 0..self.curriculum.batches {
-                self.memory
-                    .draw(self.curriculum.batch, &mut rng, &mut self.batch);
-                let learned = pupil.learn(&self.game, &self.batch);
-                study.updates += 1;
-                study.loss += learned.loss;
-                study.value += learned.value;
+        stats.reward = self.play(agent, finished, &mut rng);
+        if self.buffer.len() >= self.config.batch_size {
+            for _ in 0..self.config.updates_per_step {
+                self.buffer
+                    .sample(self.config.batch_size, &mut rng, &mut self.batch);
+                let batch = agent.learn(&self.game, &self.batch);
+                stats.updates += 1;
+                stats.loss += batch.loss;
+                stats.value += batch.value;
             }
         }
         self.iterations += 1;
-        study
+        stats
     }
 
-    /// Returns what all moves earned.
+    /// Returns the rewards of all moves.
     fn play(
         &mut self,
-        pupil: &mut (impl Pupil<G> + ?Sized),
+        agent: &mut (impl ReplayAgent<G> + ?Sized),
         mut finished: impl FnMut(Outcome),
         rng: &mut Rng,
     ) -> u64 {
         let game = self.game;
-        let epsilon = self.curriculum.epsilon_at(self.iterations);
-        self.states.clear();
-        self.states.extend(self.seats.iter().map(|seat| seat.state));
-        pupil.choose(&game, &self.states, rng, &mut self.chosen);
+        let epsilon = self.config.epsilon_at(self.iterations);
+        self.decisions.clear();
+        let decisions = self.envs.iter().filter_map(|env| env.episode.decision());
+        self.decisions.extend(decisions);
+        agent.choose(&game, &self.decisions, rng, &mut self.chosen);
+        let choices = self.decisions.iter().zip(&self.chosen);
         let mut earned = 0;
-        for (seat, &chosen) in self.seats.iter_mut().zip(&self.chosen) {
-            let slides = game.slides(seat.state);
+        for (env, (decision, &chosen)) in self.envs.iter_mut().zip(choices) {
             let explores = epsilon > 0.0 && rng.unit() < epsilon;
-            let direction = if explores { any(&slides, rng) } else { chosen };
-            let slide = slides.get(direction);
-            let (after, reward) = slide.expect("a pupil chooses legal slides");
-            let (cell, arrival) = game.draw(after, rng);
-            let next = game.place(after, cell, arrival);
-            let reward = reward + game.brings(arrival.tile);
-            let over = game.slides(next).legal().next().is_none();
+            let slide = if explores { any(decision, rng) } else { chosen };
+            let reward = env.episode.advance(&game, slide, rng);
+            let outcome = env.episode.finished(&game);
             let transition = Transition {
-                state: seat.state,
-                direction,
+                state: decision.state(),
+                direction: slide.direction(),
                 reward,
-                later: 0.0,
+                later_rewards: 0.0,
                 steps: 1,
-                next,
-                over,
+                next: env.episode.state(),
+                done: outcome.is_some(),
             };
-            let memory = &mut self.memory;
-            seat.grow(transition, &self.curriculum, |whole| {
-                memory.push(whole, rng);
-            });
+            let buffer = &mut self.buffer;
+            env.push(transition, &self.config, |whole| buffer.push(whole, rng));
             earned += u64::from(reward);
-            seat.state = next;
-            seat.outcome.moves += 1;
-            seat.outcome.score += u64::from(reward);
-            if over {
-                seat.outcome.largest = game.face(game.largest(next));
-                finished(seat.outcome);
-                *seat = self::seat(&game, rng);
+            if let Some(outcome) = outcome {
+                finished(outcome);
+                *env = Env::start(&game, rng);
             }
         }
         earned
     }
 }
 
-/// A new game.
-fn seat<G: Game>(game: &G, rng: &mut Rng) -> Seat<G::State> {
-    let state = game.start(rng);
-    let outcome = Outcome {
-        score: game.score_of_start(state),
-        ..Outcome::default()
-    };
-    Seat {
-        state,
-        outcome,
-        young: VecDeque::new(),
-    }
-}
-
-/// Any legal slide; there is one.
-fn any<A: Copy>(slides: &Slides<A>, rng: &mut Rng) -> Direction {
-    let count = slides.legal().count() as u32;
-    let mut legal = slides.legal().map(|(direction, ..)| direction);
-    let pick = rng.below(count.max(1)) as usize;
-    legal.nth(pick).unwrap_or(Direction::Up)
+/// Any legal slide.
+fn any<G: Game>(decision: &Decision<G>, rng: &mut Rng) -> Slide<G::Board> {
+    let legal = || decision.slides().legal();
+    let pick = rng.below(legal().count() as u32) as usize;
+    legal().nth(pick).expect("a decision has a legal slide")
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ mod recursive;
 pub use code::{Code, Packed};
 pub use recursive::Recursive;
 
-use crate::game::{Direction, Game};
+use crate::game::{After, Direction, Game, State};
 
 /// What is made as large as possible.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,9 +33,9 @@ pub enum Goal {
 
 impl Goal {
     /// What a state is worth whatever follows, if that is known.
-    pub fn settled<G: Game>(self, game: &G, state: G::State) -> Option<f64> {
+    pub fn settled<G: Game>(self, game: &G, state: State<G::Board>) -> Option<f64> {
         match self {
-            Self::Reach(tile) if game.largest(state) >= tile => Some(1.0),
+            Self::Reach(tile) if game.max_tile(state) >= tile => Some(1.0),
             _ => None,
         }
     }
@@ -51,9 +51,9 @@ impl Goal {
 
     /// What a new tile is worth that brings so much and leads to a state of this value.
     #[inline(always)]
-    pub fn brought(self, brought: u32, state: f64) -> f64 {
+    pub fn spawned(self, spawn_reward: u32, state: f64) -> f64 {
         match self {
-            Self::Score { discount } => f64::from(brought) + discount * state,
+            Self::Score { discount } => f64::from(spawn_reward) + discount * state,
             Self::Reach(_) => state,
         }
     }
@@ -127,10 +127,10 @@ pub enum Ending {
 
 impl Ending {
     /// Whether it is over though slides may be legal.
-    pub fn is_over<G: Game>(self, game: &G, state: G::State) -> bool {
+    pub fn is_over<G: Game>(self, game: &G, state: State<G::Board>) -> bool {
         match self {
             Self::Stuck => false,
-            Self::Tile(tile) => game.largest(state) >= tile,
+            Self::Tile(tile) => game.max_tile(state) >= tile,
         }
     }
 }
@@ -153,7 +153,7 @@ pub struct Solver<G> {
     ending: Ending,
 }
 
-impl<G: Game<State: Packed, After: Packed>> Solver<G> {
+impl<G: Game<Board: Packed>> Solver<G> {
     /// A solver of a game, if a number has room for its positions.
     pub fn new(game: G, ending: Ending) -> Option<Self> {
         let code = Code::new(&game)?;
@@ -184,36 +184,36 @@ impl<G: Game<State: Packed, After: Packed>> Solver<G> {
     pub fn starts(&self) -> Vec<(u64, u64, f64)> {
         let mut starts = Vec::new();
         self.game.for_each_start(|state, chance| {
-            let score = self.game.score_of_start(state);
-            starts.push((self.code.of(state), score, chance));
+            let score = self.game.initial_score(state);
+            starts.push((self.code.of(state.0), score, chance));
         });
         starts
     }
 
     /// How many different states have this code.
-    pub fn count_images(&self, state: u64) -> usize {
-        self.code
-            .count_images(self.code.position::<G::State>(state))
+    pub fn count_symmetric(&self, state: u64) -> usize {
+        let State(board) = self.code.state::<G::Board>(state);
+        self.code.count_symmetric(board)
     }
 
     /// The legal slides of a state: the codes of their afterstates, and what they earn.
     #[inline]
-    pub fn slides(&self, state: G::State) -> impl Iterator<Item = (u64, u32)> {
+    pub fn slides(&self, state: State<G::Board>) -> impl Iterator<Item = (u64, u32)> {
         let over = self.ending.is_over(&self.game, state);
         let slides = (!over).then(|| self.game.slides(state));
         let found = slides.into_iter().flat_map(|slides| {
             let after = Direction::ALL.map(|direction| slides.get(direction));
             after.into_iter().flatten()
         });
-        found.map(|(after, reward)| (self.code.of(after), reward))
+        found.map(|slide| (self.code.of(slide.after().0), slide.reward()))
     }
 
     /// The states that new tiles make of an afterstate, with what these bring and their chances.
     #[inline]
     pub fn for_each_spawn(&self, after: u64, mut visit: impl FnMut(u64, u32, f64)) {
-        let after: G::After = self.code.position(after);
-        self.game.for_each_spawn(after, |state, brought, chance| {
-            visit(self.code.of(state), brought, chance);
+        let after: After<G::Board> = self.code.afterstate(after);
+        self.game.for_each_spawn(after, |state, spawn_reward, chance| {
+            visit(self.code.of(state.0), spawn_reward, chance);
         });
     }
 
@@ -221,7 +221,7 @@ impl<G: Game<State: Packed, After: Packed>> Solver<G> {
     pub fn afters(&self, states: &[u64]) -> Vec<u64> {
         let mut afters = Vec::with_capacity(3 * states.len());
         for &state in states {
-            let slides = self.slides(self.code.position(state));
+            let slides = self.slides(self.code.state(state));
             afters.extend(slides.map(|(after, _)| after));
         }
         sorted(afters)
@@ -253,8 +253,8 @@ impl<G: Game<State: Packed, After: Packed>> Solver<G> {
     pub fn after_value(&self, aim: Aim, after: u64, value: impl Fn(u64) -> f64) -> f64 {
         let Aim { goal, chance } = aim;
         let mut all = chance.nothing();
-        self.for_each_spawn(after, |state, brought, p| {
-            all = chance.and(all, goal.brought(brought, value(state)), p);
+        self.for_each_spawn(after, |state, spawn_reward, p| {
+            all = chance.and(all, goal.spawned(spawn_reward, value(state)), p);
         });
         all
     }
@@ -262,7 +262,7 @@ impl<G: Game<State: Packed, After: Packed>> Solver<G> {
     /// The value of a state, given those of its afterstates.
     #[inline]
     pub fn state_value(&self, goal: Goal, state: u64, after: impl Fn(u64) -> f64) -> f64 {
-        let state: G::State = self.code.position(state);
+        let state: State<G::Board> = self.code.state(state);
         goal.settled(&self.game, state).unwrap_or_else(|| {
             let slides = self.slides(state);
             let totals = slides.map(|(next, reward)| goal.total(reward, after(next)));

@@ -6,19 +6,39 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What one finished game came to.
+/// Where a game started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// With the initial tiles of its rules.
+    #[default]
+    Initial,
+    /// In a given state, as restarts and the carousel do: its score is not that of a whole game.
+    Given,
+}
+
+impl Start {
+    fn is_initial(&self) -> bool {
+        *self == Self::Initial
+    }
+}
+
+/// The result of one finished game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The sum of all rewards.
     pub score: u64,
     /// The number of moves made.
     pub moves: u64,
-    /// The largest tile on the last board, as its face value (2048, not 11).
+    /// The largest tile on the last board, by its value (2048, not 11).
     pub largest: u64,
+    /// Where it started.
+    #[serde(default, skip_serializing_if = "Start::is_initial")]
+    pub start: Start,
 }
 
 impl Outcome {
-    /// Whether it can be that of a game, as one from a file may not be: so many points nobody has made.
+    /// Whether it can be the result of a game; an outcome read from a file may hold any numbers.
     pub fn in_range(&self) -> bool {
         self.score.max(self.moves).max(self.largest) <= u64::from(u32::MAX)
     }
@@ -27,7 +47,7 @@ impl Outcome {
 /// The sum of any number of outcomes. Tallies can be merged, saved and printed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Games counted.
+    /// Games counted: those that started with the initial tiles.
     pub games: u64,
     /// The sum of their scores.
     pub score: u64,
@@ -37,17 +57,28 @@ pub struct Tally {
     pub moves: u64,
     /// The time they took, in seconds of the wall clock.
     pub seconds: f64,
-    /// How many games ended with this largest tile, by its face value.
+    /// How many games ended with this largest tile, by its value.
     pub ended: BTreeMap<u64, u64>,
+    /// Games that started in a given state. Of these only the moves are counted: their scores are not those of whole games.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub given_starts: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Tally {
     /// Counts one game.
     pub fn add(&mut self, outcome: &Outcome) {
+        self.moves += outcome.moves;
+        if outcome.start == Start::Given {
+            self.given_starts += 1;
+            return;
+        }
         self.games += 1;
         self.score += outcome.score;
         self.max = self.max.max(outcome.score);
-        self.moves += outcome.moves;
         *self.ended.entry(outcome.largest).or_default() += 1;
     }
 
@@ -58,6 +89,7 @@ impl Tally {
         self.max = self.max.max(other.max);
         self.moves += other.moves;
         self.seconds += other.seconds;
+        self.given_starts += other.given_starts;
         for (&tile, &count) in &other.ended {
             *self.ended.entry(tile).or_default() += count;
         }
@@ -149,6 +181,7 @@ mod tests {
                 score,
                 moves: 100,
                 largest,
+                start: Start::Initial,
             });
         }
         tally
@@ -163,6 +196,19 @@ mod tests {
             "4000\tmean = 7000\tmax = 12000\tops = 400000\n\
              \t256\t100%\t(25%)\n\t512\t75%\t(50%)\n\t1024\t25%\t(25%)\n"
         );
+    }
+
+    #[test]
+    fn games_from_given_states_are_counted_apart() {
+        let mut t = tally(&[(256, 3000)]);
+        t.add(&Outcome {
+            score: 90_000,
+            moves: 50,
+            largest: 4096,
+            start: Start::Given,
+        });
+        assert_eq!((t.games, t.given_starts, t.moves), (1, 1, 150));
+        assert_eq!((t.mean(), t.max, t.reach(4096)), (3000.0, 3000, 0.0));
     }
 
     #[test]

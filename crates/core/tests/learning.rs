@@ -1,161 +1,201 @@
 //! Learners against hand-computed updates, against the exact optimum of a small board, and against
 //! their own frozen results.
 
+use afterstate::Value;
+use afterstate::episode::{Learner, NoLearner, Step, play};
 use afterstate::game::{
-    After, Board, Classic, Direction, Game, Grid, Shape, State, TWOS_TILES, Twos,
+    After, Board, Direction, Fast2048, FastFibonacci, FastThrees, Fibonacci, Game, Grid,
+    POWERS_OF_TWO_SPAWNS, PowersOfTwo, Rules, Shape, State, Threes,
 };
-use afterstate::learn::{Backward, Credit, Forward};
-use afterstate::ntuple::{Coherent, Expecting, Network, Plain, Tables, TupleSet};
-use afterstate::play::{Afterstates, Greedy, Learner, States, Step, Ties, Viewpoint, Watch, play};
+use afterstate::learn::{Backward, Forward, TdParams};
+use afterstate::ntuple::{
+    AfterstateNetwork, NetworkOptions, StateNetwork, Tc, Td, TupleSet, WeightCell, WeightPart,
+    WeightTables,
+};
+use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::game_rng;
+use afterstate::value::{AfterstateValue, Trainable};
 
 /// One tuple of one cell and no symmetry: V is the weight of cell 0's tile. V(1) = 10, V(2) = 20.
 fn one_cell() -> TupleSet {
     TupleSet::parse("0", Shape::FOUR, false).unwrap()
 }
 
-fn fill<N: Network>(network: N) -> N {
-    network.tables().import(0, 0, 1, &[10.0, 20.0]);
+const OPTIONS: fn() -> NetworkOptions = || NetworkOptions {
+    coherence: true,
+    ..NetworkOptions::default()
+};
+
+fn afterstate_network(discount: Value) -> AfterstateNetwork {
+    let options = NetworkOptions {
+        discount,
+        ..OPTIONS()
+    };
+    let network = AfterstateNetwork::new(&one_cell(), &options).unwrap();
+    let tables = network.tables();
+    tables.import(0, WeightPart::Weight, 1, &[10.0, 20.0]);
+    network
+}
+
+fn state_network(discount: Value) -> StateNetwork {
+    let options = NetworkOptions {
+        discount,
+        ..OPTIONS()
+    };
+    let network = StateNetwork::new(&one_cell(), &options, &POWERS_OF_TWO_SPAWNS).unwrap();
+    let tables = network.tables();
+    tables.import(0, WeightPart::Weight, 1, &[10.0, 20.0]);
     network
 }
 
 /// Two moves: the first earns 4 and shows tile 1, the second earns 8 and shows tile 2, both before
 /// and after the slide.
-fn two_moves(learner: &mut impl Learner<Classic>) {
+fn two_moves(learner: &mut impl Learner<Fast2048, AfterstateValue>) {
+    two_moves_with(learner, |value| AfterstateValue(value));
+}
+
+fn two_moves_with<E>(learner: &mut impl Learner<Fast2048, E>, estimate: impl Fn(Value) -> E) {
     for (tile, reward, value) in [(1, 4, 10.0), (2, 8, 20.0)] {
         let board = Board::from_packed(tile);
-        let (state, after) = (State(board), After(board));
-        learner.step(&Step {
-            state,
+        let step = Step {
+            state: State(board),
             direction: Direction::Left,
-            after,
+            after: After(board),
             reward,
-            brought: 0,
-            value,
-        });
+            spawn_reward: 0,
+        };
+        learner.step(&step, estimate(value));
     }
     learner.finish(State(Board::EMPTY), 0);
 }
 
-fn values(network: &impl Network) -> (f32, f32) {
-    (
-        network.value(Board::from_packed(1)),
-        network.value(Board::from_packed(2)),
-    )
+/// The weights of the tiles 1 and 2.
+fn values<C: WeightCell>(tables: &WeightTables<C>) -> (Value, Value) {
+    let mut weights = [0.0; 2];
+    tables.export(0, WeightPart::Weight, 1, &mut weights);
+    (weights[0], weights[1])
 }
 
-fn afterstates(credit: Credit) -> (f32, f32) {
-    let network = fill(Tables::<Plain>::new(&one_cell(), 0.0).unwrap());
-    two_moves(&mut Backward::<Classic, Afterstates<Plain>>::new(
-        &network, credit,
-    ));
-    values(&network)
+fn afterstates(discount: Value, params: TdParams) -> (Value, Value) {
+    let network = afterstate_network(discount);
+    two_moves(&mut Backward::<Fast2048, _, Td>::new(&network, params));
+    values(network.tables())
 }
 
-fn states(credit: Credit) -> (f32, f32) {
-    let network = fill(Expecting::<Plain>::new(&one_cell(), 0.0, &TWOS_TILES).unwrap());
-    two_moves(&mut Backward::<Classic, States<Plain>>::new(
-        &network, credit,
-    ));
-    values(&network)
+fn states(discount: Value, params: TdParams) -> (Value, Value) {
+    let network = state_network(discount);
+    two_moves(&mut Backward::<Fast2048, _, Td>::new(&network, params));
+    values(network.tables())
 }
 
-const HALF: Credit = Credit {
-    rate: 0.5,
+const HALF: TdParams = TdParams {
+    learning_rate: 0.5,
     lambda: 0.0,
     reward_twice: false,
 };
 
+fn lambda(lambda: Value) -> TdParams {
+    TdParams { lambda, ..HALF }
+}
+
 #[test]
 fn td0_backward_on_afterstates() {
     // The last target is 0: 20 -> 10. Then 8 + 10 = 18: 10 -> 14.
-    assert_eq!(afterstates(HALF), (14.0, 10.0));
+    assert_eq!(afterstates(1.0, HALF), (14.0, 10.0));
+    // With a discount of 0.5: 8 + 0.5 * 10 = 13: 10 -> 11.5.
+    assert_eq!(afterstates(0.5, HALF), (11.5, 10.0));
 }
 
 #[test]
 fn td_lambda_backward_on_afterstates() {
     // 20 -> 10 as before. z = 8 + 0.5 * 0 + 0.5 * 10 = 13: 10 -> 11.5.
-    assert_eq!(
-        afterstates(Credit {
-            lambda: 0.5,
-            ..HALF
-        }),
-        (11.5, 10.0)
-    );
+    assert_eq!(afterstates(1.0, lambda(0.5)), (11.5, 10.0));
     // Lambda 1 is the return alone: z = 8: 10 -> 9.
-    assert_eq!(
-        afterstates(Credit {
-            lambda: 1.0,
-            ..HALF
-        }),
-        (9.0, 10.0)
-    );
+    assert_eq!(afterstates(1.0, lambda(1.0)), (9.0, 10.0));
+    // With a discount of 0.5: z = 8 + 0.5 * (0.5 * 0 + 0.5 * 10) = 10.5: 10 -> 10.25.
+    assert_eq!(afterstates(0.5, lambda(0.5)), (10.25, 10.0));
 }
 
 #[test]
 fn td0_forward_on_afterstates() {
     // At the second move: 8 + 20 = 28: 10 -> 19. At the end: 20 -> 10.
-    let network = fill(Tables::<Plain>::new(&one_cell(), 0.0).unwrap());
-    two_moves(&mut Forward::<Classic, Afterstates<Plain>>::new(
-        &network, 0.5,
-    ));
-    assert_eq!(values(&network), (19.0, 10.0));
+    let network = afterstate_network(1.0);
+    two_moves(&mut Forward::<Fast2048, _, Td>::new(&network, 0.5));
+    assert_eq!(values(network.tables()), (19.0, 10.0));
+    // With a discount of 0.5: 8 + 0.5 * 20 = 18: 10 -> 14.
+    let network = afterstate_network(0.5);
+    two_moves(&mut Forward::<Fast2048, _, Td>::new(&network, 0.5));
+    assert_eq!(values(network.tables()), (14.0, 10.0));
+}
+
+/// A learner that was made with its policy takes the policy's word; any other reads again.
+#[test]
+fn only_a_learner_of_the_same_network_trusts_the_policy() {
+    let lie = |_| AfterstateValue(100.0);
+    let network = afterstate_network(1.0);
+    let game = Fast2048::new();
+    let (_, mut trusting) = Forward::<_, _, Td, _>::with_policy(&game, &network, Ties::Order, 0.5);
+    // At the second move: 8 + 100 = 108: 10 -> 59.
+    two_moves_with(&mut trusting, lie);
+    assert_eq!(values(network.tables()), (59.0, 10.0));
+
+    let network = afterstate_network(1.0);
+    two_moves_with(&mut Forward::<Fast2048, _, Td>::new(&network, 0.5), lie);
+    assert_eq!(values(network.tables()), (19.0, 10.0));
 }
 
 #[test]
 fn td0_backward_on_states() {
     // The last target is its own reward 8: 20 -> 14. Then 4 + 14 = 18: 10 -> 14.
-    assert_eq!(states(HALF), (14.0, 14.0));
+    assert_eq!(states(1.0, HALF), (14.0, 14.0));
+    // With a discount of 0.5: 4 + 0.5 * 14 = 11: 10 -> 10.5.
+    assert_eq!(states(0.5, HALF), (10.5, 14.0));
 }
 
 #[test]
 fn td_lambda_backward_on_states() {
     // 20 -> 14. z = 0.5 * 8 + 0.5 * 14 = 11, target 4 + 11 = 15: 10 -> 12.5.
-    assert_eq!(
-        states(Credit {
-            lambda: 0.5,
-            ..HALF
-        }),
-        (12.5, 14.0)
-    );
+    assert_eq!(states(1.0, lambda(0.5)), (12.5, 14.0));
 }
 
 #[test]
 fn the_reward_counted_twice() {
     // 20 -> 14 as before, but z = 8 + 14 = 22. Then 4 + 22 = 26: 10 -> 18.
-    assert_eq!(
-        states(Credit {
-            reward_twice: true,
-            ..HALF
-        }),
-        (18.0, 14.0)
-    );
+    let twice = TdParams {
+        reward_twice: true,
+        ..HALF
+    };
+    assert_eq!(states(1.0, twice), (18.0, 14.0));
 }
 
 #[test]
 fn td0_forward_on_states() {
     // At the second move: 4 + V(2) = 24: 10 -> 17. At the end: 8: 20 -> 14.
-    let network = fill(Expecting::<Plain>::new(&one_cell(), 0.0, &TWOS_TILES).unwrap());
-    two_moves(&mut Forward::<Classic, States<Plain>>::new(&network, 0.5));
-    assert_eq!(values(&network), (17.0, 14.0));
+    let network = state_network(1.0);
+    two_moves(&mut Forward::<Fast2048, _, Td>::new(&network, 0.5));
+    assert_eq!(values(network.tables()), (17.0, 14.0));
 }
 
 #[test]
-fn tc_keeps_its_sums_beside_the_weight() {
-    let network = fill(Tables::<Coherent>::new(&one_cell(), 0.0).unwrap());
-    let credit = Credit { rate: 1.0, ..HALF };
-    let mut learner = Backward::<Classic, Afterstates<Coherent>>::new(&network, credit);
+fn tc_keeps_its_sums() {
+    let network = afterstate_network(1.0);
+    let params = TdParams {
+        learning_rate: 1.0,
+        ..HALF
+    };
+    let mut learner = Backward::<Fast2048, _, Tc>::new(&network, params);
     // Both weights untouched: full steps. 20 -> 0, then 8 + 0: 10 -> 8.
     two_moves(&mut learner);
-    assert_eq!(values(&network), (8.0, 0.0));
+    assert_eq!(values(network.tables()), (8.0, 0.0));
     // Again: errors 0 and 0. The sums stay, and they are E = -20, A = 20 and E = -2, A = 2.
     two_moves(&mut learner);
     let sums = |part| {
         let mut sums = [0.0; 2];
-        network.export(0, part, 1, &mut sums);
+        network.tables().export(0, part, 1, &mut sums);
         sums
     };
-    assert_eq!((sums(1), sums(2)), ([-2.0, -20.0], [2.0, 20.0]));
+    assert_eq!(sums(WeightPart::ErrorSum), [-2.0, -20.0]);
+    assert_eq!(sums(WeightPart::AbsoluteSum), [2.0, 20.0]);
 }
 
 /// The best expected score of 2x2 2048 is 66.964. With one tuple over the whole board a learner can
@@ -163,24 +203,18 @@ fn tc_keeps_its_sums_beside_the_weight() {
 #[test]
 fn a_full_tuple_learns_to_play_2x2_at_the_optimum() {
     const OPTIMUM: f64 = 66.964_149_457_10;
-    let game = Grid::new(Shape::new(2, 2).unwrap(), &Twos);
+    let game = Grid::new(Shape::new(2, 2).unwrap(), &PowersOfTwo);
     let tuples = TupleSet::parse("0123", game.shape(), true).unwrap();
 
-    let network = Tables::<Coherent>::new(&tuples, 0.0).unwrap();
-    let credit = Credit {
-        rate: 1.0,
-        ..Credit::default()
-    };
-    let learner = Backward::<Grid, Afterstates<Coherent>>::new(&network, credit);
-    let mean = trained_mean::<Afterstates<Coherent>>(&game, &network, learner);
+    let network = AfterstateNetwork::new(&tuples, &OPTIONS()).unwrap();
+    let mean = trained_mean(&game, &network);
     assert!(
         (mean - OPTIMUM).abs() < 0.6,
         "afterstates reach {mean}, the optimum is {OPTIMUM}"
     );
 
-    let network = Expecting::<Coherent>::new(&tuples, 0.0, &TWOS_TILES).unwrap();
-    let learner = Backward::<Grid, States<Coherent>>::new(&network, credit);
-    let mean = trained_mean::<States<Coherent>>(&game, &network, learner);
+    let network = StateNetwork::new(&tuples, &OPTIONS(), &POWERS_OF_TWO_SPAWNS).unwrap();
+    let mean = trained_mean(&game, &network);
     assert!(
         (mean - OPTIMUM).abs() < 0.6,
         "states reach {mean}, the optimum is {OPTIMUM}"
@@ -188,77 +222,189 @@ fn a_full_tuple_learns_to_play_2x2_at_the_optimum() {
 }
 
 /// The mean of 100,000 games after 50,000 of training; its standard error is about 0.09.
-fn trained_mean<V: Viewpoint<Grid>>(
-    game: &Grid,
-    network: &V::Network,
-    mut learner: impl Learner<Grid>,
-) -> f64 {
-    let mut policy = Greedy::<Grid, V>::new(network, Ties::Random);
+fn trained_mean<N: Trainable<Grid>>(game: &Grid, network: &N) -> f64 {
+    let params = TdParams {
+        learning_rate: 1.0,
+        ..TdParams::default()
+    };
+    let mut learner = Backward::<Grid, N, Tc>::new(network, params);
+    let mut policy = Greedy::new(game, network, Ties::Random);
     for n in 0..50_000 {
         play(game, &mut policy, &mut learner, &mut game_rng(1, n));
     }
-    let score = |n| play(game, &mut policy, &mut Watch, &mut game_rng(2, n)).score;
+    let score = |n| play(game, &mut policy, &mut NoLearner, &mut game_rng(2, n)).score;
     (0..100_000).map(score).sum::<u64>() as f64 / 100_000.0
 }
 
-/// Seed 1, 100 games: one hash of all weights for each way to learn. A change of one is a change of
+/// FNV-1a.
+struct Hash(u64);
+
+impl Hash {
+    fn new() -> Self {
+        Self(0xCBF2_9CE4_8422_2325)
+    }
+
+    fn add(&mut self, numbers: &[Value]) {
+        for number in numbers {
+            self.0 = (self.0 ^ u64::from(number.to_bits())).wrapping_mul(0x0000_0100_0000_01B3);
+        }
+    }
+
+    fn add_tables<C: WeightCell>(&mut self, tables: &WeightTables<C>, part: WeightPart) {
+        for (table, (_, weights)) in tables.tuples().tables().enumerate() {
+            let mut numbers = vec![0.0; weights];
+            tables.export(table, part, 0, &mut numbers);
+            self.add(&numbers);
+        }
+    }
+}
+
+fn hash<C: WeightCell>(tables: &WeightTables<C>, parts: &[WeightPart]) -> u64 {
+    let mut hash = Hash::new();
+    parts.iter().for_each(|&part| hash.add_tables(tables, part));
+    hash.0
+}
+
+const SUMS: [WeightPart; 2] = [WeightPart::ErrorSum, WeightPart::AbsoluteSum];
+
+fn hundred_games<G: Game, P: Policy<G>>(
+    game: &G,
+    policy: &mut P,
+    learner: &mut impl Learner<G, P::Estimate>,
+) {
+    for n in 0..100 {
+        play(game, policy, learner, &mut game_rng(1, n));
+    }
+}
+
+fn backward<G: Game, N: Trainable<G>, R: afterstate::ntuple::UpdateRule>(
+    game: &G,
+    network: &N,
+    params: TdParams,
+) {
+    let mut learner = Backward::<G, N, R>::new(network, params);
+    hundred_games(game, &mut Greedy::new(game, network, Ties::Order), &mut learner);
+}
+
+fn tuples_8x4() -> TupleSet {
+    TupleSet::parse("8x4", Shape::FOUR, true).unwrap()
+}
+
+/// Seed 1, 100 games: one hash of all numbers for each way to learn. A change of one is a change of
 /// results, and its commit says why.
 #[test]
 fn results_are_frozen() {
-    let tuples = TupleSet::parse("8x4", Shape::FOUR, true).unwrap();
-    let credit = Credit::default();
+    let game = Fast2048::new();
+    let afterstates = || AfterstateNetwork::new(&tuples_8x4(), &OPTIONS()).unwrap();
+    let states = || StateNetwork::new(&tuples_8x4(), &OPTIONS(), &POWERS_OF_TWO_SPAWNS).unwrap();
+    let params = TdParams::default();
 
-    let network = Tables::<Plain>::new(&tuples, 0.0).unwrap();
-    let learner = Backward::<Classic, Afterstates<Plain>>::new(&network, credit);
-    let hash = hash_after::<Afterstates<Plain>>(&network, learner);
-    assert_eq!(hash, 0x6891_4516_7285_5dbd, "TD(0) is now {hash:#018x}");
+    let network = afterstates();
+    backward::<_, _, Td>(&game, &network, params);
+    let found = hash(network.tables(), &[WeightPart::Weight]);
+    assert_eq!(found, 0x6891_4516_7285_5dbd, "TD(0) is now {found:#018x}");
 
-    let network = Tables::<Coherent>::new(&tuples, 0.0).unwrap();
-    let lambda = Credit {
-        rate: 1.0,
+    let network = afterstates();
+    let lambda = TdParams {
+        learning_rate: 1.0,
         lambda: 0.5,
-        ..credit
+        ..params
     };
-    let learner = Backward::<Classic, Afterstates<Coherent>>::new(&network, lambda);
-    let hash = hash_after::<Afterstates<Coherent>>(&network, learner);
-    assert_eq!(hash, 0xcbd3_caab_76e8_e305, "TC(0.5) is now {hash:#018x}");
+    backward::<_, _, Tc>(&game, &network, lambda);
+    let found = hash(network.tables(), &[WeightPart::Weight]);
+    assert_eq!(found, 0xcbd3_caab_76e8_e305, "TC(0.5) is now {found:#018x}");
+    let found = hash(network.tables(), &SUMS);
+    assert_eq!(found, FROZEN_SUMS, "the sums of TC(0.5) are now {found:#018x}");
 
-    let network = Expecting::<Plain>::new(&tuples, 0.0, &TWOS_TILES).unwrap();
-    let twice = Credit {
+    let network = states();
+    let twice = TdParams {
         reward_twice: true,
-        ..credit
+        ..params
     };
-    let learner = Backward::<Classic, States<Plain>>::new(&network, twice);
-    let hash = hash_after::<States<Plain>>(&network, learner);
-    assert_eq!(hash, 0xbfa2_1aac_ce2d_88c5, "R1 is now {hash:#018x}");
+    backward::<_, _, Td>(&game, &network, twice);
+    let found = hash(network.tables(), &[WeightPart::Weight]);
+    assert_eq!(found, 0xbfa2_1aac_ce2d_88c5, "reward twice is now {found:#018x}");
+    let found = hash(network.tables(), &[WeightPart::ExpectedChange]);
+    assert_eq!(found, FROZEN_CHANGES, "expected changes are now {found:#018x}");
 
-    let network = Expecting::<Plain>::new(&tuples, 0.0, &TWOS_TILES).unwrap();
-    let learner = Forward::<Classic, States<Plain>>::new(&network, 0.1);
-    let hash = hash_after::<States<Plain>>(&network, learner);
-    assert_eq!(hash, 0x9041_c024_02d6_fae5, "R0 is now {hash:#018x}");
+    let network = states();
+    let mut learner = Forward::<_, _, Td>::new(&network, 0.1);
+    hundred_games(&game, &mut Greedy::new(&game, &network, Ties::Order), &mut learner);
+    let found = hash(network.tables(), &[WeightPart::Weight]);
+    assert_eq!(found, 0x9041_c024_02d6_fae5, "V(state) forward is now {found:#018x}");
+
+    let network = afterstates();
+    let (mut policy, mut learner) = Forward::<_, _, Td, _>::with_policy(&game, &network, Ties::Order, 0.1);
+    hundred_games(&game, &mut policy, &mut learner);
+    let found = hash(network.tables(), &[WeightPart::Weight]);
+    assert_eq!(found, FROZEN_FORWARD, "V(afterstate) forward is now {found:#018x}");
 }
 
-fn hash_after<V: Viewpoint<Classic>>(
-    network: &V::Network,
-    mut learner: impl Learner<Classic>,
-) -> u64 {
-    let mut policy = Greedy::<Classic, V>::new(network, Ties::Order);
-    for n in 0..100 {
-        play(
-            &Classic::new(),
-            &mut policy,
-            &mut learner,
-            &mut game_rng(1, n),
-        );
-    }
-    let mut hash = 0xCBF2_9CE4_8422_2325_u64;
-    let tables = network.tables();
-    for (tuple, pattern) in tables.tuples().patterns().iter().enumerate() {
-        let mut weights = vec![0.0; pattern.weights()];
-        tables.export(tuple, 0, 0, &mut weights);
-        for weight in weights {
-            hash = (hash ^ u64::from(weight.to_bits())).wrapping_mul(0x0000_0100_0000_01B3);
+/// The same with tables by hint, and with tiles of five bits.
+#[test]
+fn results_of_other_games_are_frozen() {
+    let game = FastThrees::new(Threes::Hint);
+    let tuples = tuples_8x4().with_hints(true);
+    let network = AfterstateNetwork::new(&tuples, &OPTIONS()).unwrap();
+    backward::<_, _, Td>(&game, &network, TdParams::default());
+    let found = hash(network.tables(), &[WeightPart::Weight]);
+    assert_eq!(found, FROZEN_HINT, "threes-hint is now {found:#018x}");
+
+    let rules = Fibonacci::OneTwo;
+    let game = FastFibonacci::new(rules);
+    let tuples = tuples_8x4().with_tile_bits(rules.tile_bits(game.shape()));
+    let network = AfterstateNetwork::new(&tuples, &OPTIONS()).unwrap();
+    backward::<_, _, Tc>(&game, &network, TdParams::default());
+    let found = hash(network.tables(), &[WeightPart::Weight]);
+    assert_eq!(found, FROZEN_FIBONACCI, "2584 is now {found:#018x}");
+}
+
+/// Several threads lose an update now and then; what they learn together is as good as what one learns.
+#[test]
+fn threads_learn_as_well_as_one() {
+    let game = Fast2048::new();
+    let mean = |threads: u64| {
+        let network = AfterstateNetwork::new(&tuples_8x4(), &OPTIONS()).unwrap();
+        let params = TdParams {
+            learning_rate: 1.0,
+            lambda: 0.5,
+            ..TdParams::default()
+        };
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let network = &network;
+                scope.spawn(move || {
+                    let mut learner = Backward::<_, _, Tc>::new(network, params);
+                    let mut policy = Greedy::new(&game, network, Ties::Order);
+                    for n in (thread..6000).step_by(threads as usize) {
+                        play(&game, &mut policy, &mut learner, &mut game_rng(1, n));
+                    }
+                    assert!(Learner::<_, AfterstateValue>::td_errors(&learner).is_finite());
+                });
+            }
+        });
+        let tables = network.tables();
+        let sums = |part, table, count| {
+            let mut sums = vec![0.0; count];
+            tables.export(table, part, 0, &mut sums);
+            sums
+        };
+        for (table, (_, count)) in tables.tuples().tables().enumerate() {
+            let errors = sums(WeightPart::ErrorSum, table, count);
+            let sizes = sums(WeightPart::AbsoluteSum, table, count);
+            assert!(errors.iter().zip(&sizes).all(|(e, a)| e.abs() <= *a));
         }
-    }
-    hash
+        let mut policy = Greedy::new(&game, &network, Ties::Order);
+        let score = |n| play(&game, &mut policy, &mut NoLearner, &mut game_rng(2, n)).score;
+        (0..1000).map(score).sum::<u64>() as f64 / 1000.0
+    };
+    let (one, four) = (mean(1), mean(4));
+    // The standard error of each mean is about 2%.
+    assert!(four > 0.85 * one, "one thread reaches {one}, four {four}");
 }
+
+const FROZEN_SUMS: u64 = 0;
+const FROZEN_CHANGES: u64 = 0;
+const FROZEN_FORWARD: u64 = 0;
+const FROZEN_HINT: u64 = 0;
+const FROZEN_FIBONACCI: u64 = 0;

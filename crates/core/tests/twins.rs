@@ -2,23 +2,23 @@
 //! that slides a cell at a time, down to the last bit of every weight.
 
 use afterstate::game::{
-    Classic, Fibonacci, FourFibonacci, FourThrees, Game, Grid, Luck, Position, Rules, Shape,
-    Slides, TWOS_TILES, Threes, Twos,
+    Fast2048, Fibonacci, FastFibonacci, FastThrees, Game, Grid, ChanceState, Position, Rules, Shape,
+    Slides, POWERS_OF_TWO_SPAWNS, Threes, PowersOfTwo,
 };
-use afterstate::learn::{Backward, Credit, Forward};
+use afterstate::learn::{Backward, TdParams, Forward};
 use afterstate::machine::Cpu;
 use afterstate::ntuple::{Coherent, Expecting, Network, Plain, Tables, TupleSet, Weight};
 use afterstate::play::{
-    Afterstates, Greedy, Learner, Policy, Random, States, Ties, Viewpoint, Watch, play,
+    Afterstates, Greedy, Learner, Policy, Random, States, Ties, Viewpoint, NoLearner, play,
 };
 use afterstate::random::game_rng;
 use afterstate::tally::Outcome;
 use proptest::prelude::*;
 
-const SPAWNS: &[(u8, f64)] = &TWOS_TILES;
+const SPAWNS: &[(u8, f64)] = &POWERS_OF_TWO_SPAWNS;
 
 fn grid() -> Grid {
-    Grid::new(Shape::FOUR, &Twos)
+    Grid::new(Shape::FOUR, &PowersOfTwo)
 }
 
 fn tuples() -> TupleSet {
@@ -58,8 +58,8 @@ macro_rules! same_training {
         let slowly = games::<Grid, $viewpoint>(&grid(), &slow, &mut learner, $ties);
         for cpu in Cpu::all() {
             let fast = $network(cpu);
-            let mut learner = $learner::<Classic, $viewpoint>::new(&fast, $credit);
-            let played = games::<Classic, $viewpoint>(&Classic::new(), &fast, &mut learner, $ties);
+            let mut learner = $learner::<Fast2048, $viewpoint>::new(&fast, $credit);
+            let played = games::<Fast2048, $viewpoint>(&Fast2048::new(), &fast, &mut learner, $ties);
             assert_eq!(played, slowly, "{cpu}");
             assert_eq!(bits(fast.tables()), bits(slow.tables()), "{cpu}");
         }
@@ -72,10 +72,10 @@ macro_rules! same_training {
 
 #[test]
 fn the_same_training_on_afterstates() {
-    let credit = Credit {
+    let credit = TdParams {
         lambda: 0.5,
         rate: 1.0,
-        ..Credit::default()
+        ..TdParams::default()
     };
     let zeros = |cpu| Tables::on(cpu, &tuples(), 0.0).unwrap();
     same_training!(Afterstates<Coherent>, Backward, credit, Ties::Order, zeros);
@@ -85,9 +85,9 @@ fn the_same_training_on_afterstates() {
 
 #[test]
 fn the_same_training_on_states() {
-    let credit = Credit {
+    let credit = TdParams {
         reward_twice: true,
-        ..Credit::default()
+        ..TdParams::default()
     };
     let zeros = |cpu| Expecting::on(cpu, &tuples(), 0.0, SPAWNS).unwrap();
     same_training!(States<Plain>, Backward, credit, Ties::Random, zeros);
@@ -99,7 +99,7 @@ fn the_same_training_on_states() {
 /// the end each of them.
 #[test]
 fn a_choice_is_one_of_the_choices() {
-    let game = Grid::new(Shape::new(3, 3).unwrap(), &Twos);
+    let game = Grid::new(Shape::new(3, 3).unwrap(), &PowersOfTwo);
     let tuples = TupleSet::parse("012 345", game.shape(), true).unwrap();
     let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
     network.import(0, 0, 0x111, &[7.0, 3.0, 7.0]);
@@ -135,12 +135,12 @@ fn a_choice_is_one_of_the_choices() {
 fn the_same_random_games() {
     let outcomes = |n| {
         let fast = play(
-            &Classic::new(),
+            &Fast2048::new(),
             &mut Random,
-            &mut Watch,
+            &mut NoLearner,
             &mut game_rng(9, n),
         );
-        let slow = play(&grid(), &mut Random, &mut Watch, &mut game_rng(9, n));
+        let slow = play(&grid(), &mut Random, &mut NoLearner, &mut game_rng(9, n));
         assert_eq!(fast, slow);
         fast
     };
@@ -159,8 +159,8 @@ fn the_same_positions<G: Game>(fast: G, rules: &'static dyn Rules) {
         loop {
             let (one, other) = (fast.slides(left), slow.slides(right));
             assert_eq!(shown(&one), shown(&other));
-            let (count, luck) = (one.legal().count(), fast.luck(left));
-            assert_eq!(luck, slow.luck(right));
+            let (count, chance_state) = (one.legal().count(), fast.chance_state(left));
+            assert_eq!(chance_state, slow.chance_state(right));
             if count == 0 {
                 break;
             }
@@ -168,8 +168,8 @@ fn the_same_positions<G: Game>(fast: G, rules: &'static dyn Rules) {
                 assert_eq!(fast.entries(one), slow.entries(other));
                 assert_eq!(one.hint(), other.hint());
                 let (mut first, mut second) = (Vec::new(), Vec::new());
-                fast.for_each_arrival(one, |arrival, p| first.push((arrival, p)));
-                slow.for_each_arrival(other, |arrival, p| second.push((arrival, p)));
+                fast.for_each_new_tile(one, |spawn, p| first.push((spawn, p)));
+                slow.for_each_new_tile(other, |spawn, p| second.push((spawn, p)));
                 assert_eq!(first, second);
             }
             let pick = a.below(count as u32) as usize;
@@ -178,19 +178,19 @@ fn the_same_positions<G: Game>(fast: G, rules: &'static dyn Rules) {
             right = slow.spawn(other.legal().nth(pick).unwrap().1, &mut b);
         }
         let (mut a, mut b) = rngs();
-        let outcome = play(&fast, &mut Random, &mut Watch, &mut a);
-        assert_eq!(outcome, play(&slow, &mut Random, &mut Watch, &mut b));
+        let outcome = play(&fast, &mut Random, &mut NoLearner, &mut a);
+        assert_eq!(outcome, play(&slow, &mut Random, &mut NoLearner, &mut b));
     }
 }
 
 #[test]
 fn the_same_games_of_threes_and_2584() {
-    the_same_positions(FourThrees::new(Threes::Course), &Threes::Course);
-    the_same_positions(FourThrees::new(Threes::Hint), &Threes::Hint);
-    the_same_positions(FourThrees::new(Threes::Original), &Threes::Original);
-    the_same_positions(FourFibonacci::new(Fibonacci::OneTwo), &Fibonacci::OneTwo);
+    the_same_positions(FastThrees::new(Threes::Course), &Threes::Course);
+    the_same_positions(FastThrees::new(Threes::Hint), &Threes::Hint);
+    the_same_positions(FastThrees::new(Threes::Original), &Threes::Original);
+    the_same_positions(FastFibonacci::new(Fibonacci::OneTwo), &Fibonacci::OneTwo);
     the_same_positions(
-        FourFibonacci::new(Fibonacci::OneThree),
+        FastFibonacci::new(Fibonacci::OneThree),
         &Fibonacci::OneThree,
     );
 }
@@ -201,9 +201,9 @@ fn the_same_training_by_hint() {
     let tuples = tuples().with_hints(true);
     let network = |cpu| Tables::<Coherent>::on(cpu, &tuples, 0.0).unwrap();
     let slow = network(Cpu::PLAIN);
-    let credit = Credit {
+    let credit = TdParams {
         rate: 1.0,
-        ..Credit::default()
+        ..TdParams::default()
     };
     type View = Afterstates<Coherent>;
     let mut learner = Backward::<Grid, View>::new(&slow, credit);
@@ -211,9 +211,9 @@ fn the_same_training_by_hint() {
     let slowly = games::<Grid, View>(&grid, &slow, &mut learner, Ties::Order);
     for cpu in Cpu::all() {
         let fast = network(cpu);
-        let mut learner = Backward::<FourThrees, View>::new(&fast, credit);
-        let game = FourThrees::new(Threes::Hint);
-        let played = games::<FourThrees, View>(&game, &fast, &mut learner, Ties::Order);
+        let mut learner = Backward::<FastThrees, View>::new(&fast, credit);
+        let game = FastThrees::new(Threes::Hint);
+        let played = games::<FastThrees, View>(&game, &fast, &mut learner, Ties::Order);
         assert_eq!(played, slowly, "{cpu}");
         assert_eq!(bits(&fast), bits(&slow), "{cpu}");
     }
@@ -235,16 +235,16 @@ fn the_same_training_with_five_bits() {
     let grid = Grid::new(Shape::FOUR, &Fibonacci::OneTwo);
     let mut learner = Forward::<Grid, View>::new(&slow, 0.1);
     let slowly = games::<Grid, View>(&grid, &slow, &mut learner, Ties::Order);
-    let four = FourFibonacci::new(Fibonacci::OneTwo);
-    let mut learner = Forward::<FourFibonacci, View>::new(&fast, 0.1);
-    let played = games::<FourFibonacci, View>(&four, &fast, &mut learner, Ties::Order);
+    let four = FastFibonacci::new(Fibonacci::OneTwo);
+    let mut learner = Forward::<FastFibonacci, View>::new(&fast, 0.1);
+    let played = games::<FastFibonacci, View>(&four, &fast, &mut learner, Ties::Order);
     assert_eq!(played, slowly);
     assert_eq!(bits(&fast), bits(&slow));
     // Tiles beyond 15 have weights of their own.
     let board = |tile| {
         let mut tiles = [0; 16];
         tiles[0] = tile;
-        four.state(&tiles, Luck::NONE).unwrap()
+        four.state(&tiles, ChanceState::NONE).unwrap()
     };
     fast.import(0, 0, 17, &[1000.0]);
     assert_ne!(fast.value(board(17)), fast.value(board(16)));
@@ -268,20 +268,20 @@ proptest! {
         for tile in tiles.iter_mut().skip(keep.min(3)) {
             *tile = tile.saturating_sub(3).min(14);
         }
-        let slow = grid().state(&tiles, Luck::NONE);
-        let fast = Classic::new().state(&tiles, Luck::NONE);
+        let slow = grid().state(&tiles, ChanceState::NONE);
+        let fast = Fast2048::new().state(&tiles, ChanceState::NONE);
         prop_assert_eq!(fast.is_some(), slow.is_some());
         if let (Some(fast), Some(slow)) = (fast, slow) {
-            prop_assert_eq!(shown(&Classic::new().slides(fast)), shown(&grid().slides(slow)));
+            prop_assert_eq!(shown(&Fast2048::new().slides(fast)), shown(&grid().slides(slow)));
         }
     }
 }
 
 #[test]
 fn two_32768_tiles_make_65536_and_two_of_those_131072() {
-    let game = Classic::new();
+    let game = Fast2048::new();
     let merged = |tiles: [u8; 16]| {
-        let slides = game.slides(game.state(&tiles, Luck::NONE).unwrap());
+        let slides = game.slides(game.state(&tiles, ChanceState::NONE).unwrap());
         let (_, after, reward) = slides.legal().last().unwrap();
         (after.cell(0), reward)
     };
@@ -290,9 +290,9 @@ fn two_32768_tiles_make_65536_and_two_of_those_131072() {
     assert_eq!(merged(tiles), (16, 65_536));
     (tiles[0], tiles[3]) = (16, 16);
     assert_eq!(merged(tiles), (17, 131_072));
-    // Both at once, and the networks see each as the largest tile they know.
+    // F32x2 at once, and the networks see each as the largest tile they know.
     (tiles[0], tiles[1], tiles[2], tiles[3]) = (16, 16, 15, 15);
-    let slides = game.slides(game.state(&tiles, Luck::NONE).unwrap());
+    let slides = game.slides(game.state(&tiles, ChanceState::NONE).unwrap());
     let (_, after, reward) = slides.legal().last().unwrap();
     assert_eq!(
         ((after.cell(0), after.cell(1)), reward),

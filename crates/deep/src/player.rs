@@ -34,7 +34,7 @@ pub enum Fallback {
 
 /// How a network's outputs are to be understood.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Meaning {
+pub struct OutputSpec {
     /// What they are.
     pub of: Of,
     /// Whether the reward of a slide is left out of its Q and added by the rules, which know it. Of an afterstate it never is a part.
@@ -46,7 +46,7 @@ pub struct Meaning {
 /// A network and what its outputs mean.
 #[derive(Clone)]
 pub struct Player {
-    pub(crate) meaning: Meaning,
+    pub(crate) meaning: OutputSpec,
     pub(crate) network: Network,
 }
 
@@ -69,7 +69,7 @@ impl Player {
     pub fn new(
         architecture: &Architecture,
         parameters: &Parameters,
-        meaning: Meaning,
+        meaning: OutputSpec,
         threads: usize,
     ) -> Result<Self, ArchitectureError> {
         let network = Network::new(architecture, parameters)?.with_threads(threads);
@@ -95,7 +95,7 @@ impl Player {
 
     /// The worth of every legal slide of each state, by the order of directions.
     pub fn worths<G: Game>(&self, game: &G, states: &[G::State]) -> Vec<Vec<Worth>> {
-        let Meaning { scale, .. } = self.meaning;
+        let OutputSpec { scale, .. } = self.meaning;
         match self.meaning.of {
             Of::Actions(_) => {
                 let values = self.actions(game, states);
@@ -136,7 +136,7 @@ impl Player {
 
     /// The worths by values of afterstates.
     pub(crate) fn ahead<G: Game>(&self, game: &G, states: &[G::State]) -> Vec<Vec<Worth>> {
-        let Meaning { scale, .. } = self.meaning;
+        let OutputSpec { scale, .. } = self.meaning;
         let slides: Vec<_> = states.iter().map(|&state| game.slides(state)).collect();
         let legal = slides.iter().flat_map(|slides| slides.legal());
         let values = self

@@ -6,12 +6,12 @@
 
 use afterstate::game::{Direction, Game, Position, Shape};
 use afterstate::random::{Rng, game_rng};
-use afterstate::replay::{Learned, Pupil, Transition};
+use afterstate::replay::{Learned, ReplayAgent, Transition};
 
 use crate::adam::{Adam, Decay};
 use crate::network::{Dropout, Lesson, Place};
 use crate::parameters::{Architecture, ArchitectureError, Initial, Parameters};
-use crate::player::{ACTIONS, Meaning, Of, Player, Worth};
+use crate::player::{ACTIONS, OutputSpec, Of, Player, Worth};
 
 /// How the follower follows the network that learns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +38,7 @@ pub struct Settings {
     /// What the network begins with.
     pub initial: Initial,
     /// What the outputs are.
-    pub meaning: Meaning,
+    pub meaning: OutputSpec,
     /// What is earned a move later counts so much.
     pub discount: f32,
     /// Whether the best slide of s' is sought among the legal ones alone. Afterstates are always of legal ones.
@@ -64,7 +64,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             initial: Initial::Torch,
-            meaning: Meaning {
+            meaning: OutputSpec {
                 of: Of::Actions(crate::Fallback::Value),
                 known_rewards: false,
                 scale: 256.0,
@@ -84,7 +84,7 @@ impl Default for Settings {
 
 /// All that changes when learning.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Growth {
+pub struct TrainState {
     /// The numbers of the network that learns.
     pub learner: Parameters,
     /// Those of the follower.
@@ -95,7 +95,7 @@ pub struct Growth {
     pub iterations: u64,
 }
 
-impl Growth {
+impl TrainState {
     /// The numbers of the network that plays, and those of the other one.
     pub fn in_order(&self, plays: Plays) -> [&Parameters; 2] {
         match plays {
@@ -106,17 +106,17 @@ impl Growth {
 }
 
 /// A network that learns.
-pub struct DeepPupil {
+pub struct DqnAgent {
     settings: Settings,
     seed: u64,
-    growth: Growth,
+    growth: TrainState,
     learner: Player,
     follower: Player,
     /// The images that it learns by; the board as it is comes first.
     images: Vec<Image>,
 }
 
-impl DeepPupil {
+impl DqnAgent {
     /// A pupil with a new network that is worked on by so many threads.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl DeepPupil {
         Ok(Self {
             follower: learner.clone(),
             learner,
-            growth: Growth {
+            growth: TrainState {
                 adam: Adam::new(&parameters, settings.rate, settings.decay),
                 follower: parameters.clone(),
                 learner: parameters,
@@ -159,12 +159,12 @@ impl DeepPupil {
     }
 
     /// All that has changed since it was new.
-    pub fn growth(&self) -> &Growth {
+    pub fn growth(&self) -> &TrainState {
         &self.growth
     }
 
     /// Goes on from there.
-    pub fn go_on(&mut self, growth: Growth) {
+    pub fn go_on(&mut self, growth: TrainState) {
         self.growth = growth;
         self.learner.network.load(&self.growth.learner);
         self.follower.network.load(&self.growth.follower);
@@ -172,7 +172,7 @@ impl DeepPupil {
 
     /// What the outputs should be for each of these transitions.
     fn targets<G: Game>(&self, game: &G, batch: &[&Transition<G::State>]) -> Vec<f32> {
-        let Meaning {
+        let OutputSpec {
             of,
             known_rewards,
             scale,
@@ -191,7 +191,7 @@ impl DeepPupil {
                     slide.map_or(0, |(_, reward)| reward)
                 }
             };
-            // Without the slide's own reward there is still what the new tile brought.
+            // Without the slide's own reward there is still what the new tile spawn_reward.
             let earned = (t.reward - own) as f32 + t.later;
             earned / scale + self.settings.discount.powi(t.steps as i32) * rest
         };
@@ -340,7 +340,7 @@ fn images((rows, cols): (usize, usize), all: bool) -> Vec<Image> {
 /// Keeps the streams of a network apart from those of games.
 const STREAMS: u64 = 0x4445_4550_0000_0000;
 
-impl<G: Game> Pupil<G> for DeepPupil {
+impl<G: Game> ReplayAgent<G> for DqnAgent {
     fn choose(&mut self, game: &G, states: &[G::State], _: &mut Rng, chosen: &mut Vec<Direction>) {
         if let Target::Copy(every) = self.settings.target
             && self.growth.iterations.is_multiple_of(every.max(1))
@@ -370,7 +370,7 @@ impl<G: Game> Pupil<G> for DeepPupil {
             targets: &self.targets(game, &batch),
             dropout: self.dropped(batch.len(), &mut rng).as_ref(),
         });
-        let Growth {
+        let TrainState {
             learner,
             follower,
             adam,

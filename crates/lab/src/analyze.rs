@@ -1,6 +1,6 @@
 //! "Here is my board: what is each move worth?"
 
-use afterstate::game::{Direction, Luck, Rules, Shape};
+use afterstate::game::{Direction, ChanceState, Rules, Shape};
 use serde::Serialize;
 
 use crate::LabError;
@@ -94,7 +94,7 @@ pub(crate) fn best<V>(
 pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
     let shape = model.player.shape();
     let rules = registry::rules(model.player.game())?;
-    let (tiles, luck) = parse(board, shape, rules, &model.session.faces())?;
+    let (tiles, chance_state) = parse(board, shape, rules, &model.session.faces())?;
     if tiles.iter().all(|&tile| tile == 0) {
         return Err(LabError::Board(
             "the board is empty: a game always has tiles".to_owned(),
@@ -106,7 +106,7 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
             model.game()
         ))
     };
-    let (worth, best) = model.session.worths(&tiles, luck).ok_or_else(impossible)?;
+    let (worth, best) = model.session.worths(&tiles, chance_state).ok_or_else(impossible)?;
     let of = |direction: Direction| {
         let found = worth.iter().find(|worth| worth.direction == direction);
         found.map_or_else(
@@ -140,7 +140,7 @@ pub(crate) fn parse(
     shape: Shape,
     rules: &dyn Rules,
     faces: &[u64],
-) -> Result<(Vec<u8>, Luck), LabError> {
+) -> Result<(Vec<u8>, ChanceState), LabError> {
     let (board, bag) = split(board, '@');
     let (board, hint) = split(board, '+');
     let tiles = parse_tiles(board, shape.rows(), shape.cols(), faces)?;
@@ -162,25 +162,25 @@ pub(crate) fn parse(
         Some("1") => 1,
         Some("2") => 2,
         Some("3") => 3,
-        Some("bonus") => Luck::BONUS,
+        Some("bonus") => ChanceState::BONUS,
         Some(text) => return Err(wrong(format!("`+{text}` is no tile that is shown"), hints)),
     };
     let impossible = || {
-        let shown = Luck { hint, ..Luck::NONE };
+        let shown = ChanceState { hint, ..ChanceState::NONE };
         LabError::Board(format!(
             "no game comes to the board `{}{shown}`",
             board.trim()
         ))
     };
-    let mut luck = rules.luck_of(shape, &tiles, hint).ok_or_else(impossible)?;
+    let mut chance_state = rules.chance_state_of(shape, &tiles, hint).ok_or_else(impossible)?;
     if let Some(bag) = bag {
-        luck.bag = parse_bag(bag)?;
-        if !rules.remembers() || !rules.is_possible(shape, &tiles, luck) {
+        chance_state.bag = parse_bag(bag)?;
+        if !rules.has_chance_state() || !rules.is_possible(shape, &tiles, chance_state) {
             let found = format!("this game has no bag that holds `{bag}`");
             return Err(LabError::Board(found));
         }
     }
-    Ok((tiles, luck))
+    Ok((tiles, chance_state))
 }
 
 fn split(text: &str, at: char) -> (&str, Option<&str>) {
@@ -256,7 +256,7 @@ fn parse_tiles(board: &str, rows: usize, cols: usize, faces: &[u64]) -> Result<V
 
 #[cfg(test)]
 mod tests {
-    use afterstate::game::{Threes, Twos};
+    use afterstate::game::{Threes, PowersOfTwo};
 
     use super::*;
 
@@ -275,9 +275,9 @@ mod tests {
         let shape = Shape::new(2, 3).unwrap();
         let faces = [1, 2, 3, 6, 12, 24, 48];
         let course = |text| parse(text, shape, &Threes::Course, &faces);
-        let (tiles, luck) = course("0,0,0/0,1,0 +2").unwrap();
+        let (tiles, chance_state) = course("0,0,0/0,1,0 +2").unwrap();
         assert_eq!(
-            (tiles, luck.hint, luck.bag),
+            (tiles, chance_state.hint, chance_state.bag),
             (vec![0, 0, 0, 0, 1, 0], 2, [0, 0, 1])
         );
         let error = |text| course(text).unwrap_err().to_string();
@@ -289,9 +289,9 @@ mod tests {
         let hint = |text| parse(text, shape, &Threes::Hint, &faces).unwrap().1;
         assert_eq!(hint("48,0,0/0,1,0+bonus@1133").bag, [2, 0, 2]);
         let (four, twos) = (Shape::new(2, 2).unwrap(), [2, 4]);
-        let error = parse("2,2/0,0+1", four, &Twos, &twos).unwrap_err();
+        let error = parse("2,2/0,0+1", four, &PowersOfTwo, &twos).unwrap_err();
         assert!(error.to_string().contains("does not show its next tile"));
-        assert!(parse("2,2/0,0@1", four, &Twos, &twos).is_err());
+        assert!(parse("2,2/0,0@1", four, &PowersOfTwo, &twos).is_err());
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub struct Plan<'a> {
     pub networks: &'a [String],
     /// What "all threads" are; 0 means one for each core.
     pub threads: usize,
-    /// Told now and then how far it is.
+    /// FixedMove now and then how far it is.
     pub seen: &'a (dyn Fn(Stage) + Sync),
     /// Asked before each game: a measurement that is stopped reports the rows that are finished.
     pub stop: &'a (dyn Fn() -> bool + Sync),

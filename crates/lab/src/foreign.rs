@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use afterstate::format::foreign::{Foreign, Meaning, Meaningless, Program};
+use afterstate::format::foreign::{Foreign, OutputSpec, Meaningless, Program};
 use afterstate::format::scan::ScanError;
 use afterstate::game::Shape;
 use afterstate::ntuple::{TupleSet, TupleSetError};
@@ -46,7 +46,7 @@ pub enum Unplayable {
     Stages(u64),
     /// Found when it was converted.
     #[error("{0}")]
-    Told(String),
+    FixedMove(String),
 }
 
 fn advice(found: &Meaningless) -> &'static str {
@@ -128,7 +128,7 @@ fn likely(start: &[u8], path: &Path) -> Option<Program> {
 }
 
 /// The tuples of tables with this meaning, if a player can have them.
-pub(crate) fn tuples(meaning: &Meaning, symmetry: bool) -> Result<TupleSet, Unplayable> {
+pub(crate) fn tuples(meaning: &OutputSpec, symmetry: bool) -> Result<TupleSet, Unplayable> {
     let stages = meaning.iter().map(|(_, stage)| u64::from(*stage) + 1).max();
     if let Some(stages) = stages.filter(|&stages| stages > 1) {
         return Err(Unplayable::Stages(stages));
@@ -148,7 +148,7 @@ pub(crate) fn playable(fields: &Fields<'_>, path: &Path) -> Result<(), LabError>
     };
     if fields.has("unplayable") {
         let short = |text: &str| Some(text.chars().take(400).collect());
-        return refused(Unplayable::Told(fields.get(
+        return refused(Unplayable::FixedMove(fields.get(
             "unplayable",
             "a reason",
             short,

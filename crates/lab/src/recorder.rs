@@ -60,8 +60,8 @@ impl<'a, G: Game> Recorder<'a, G> {
                 tile,
                 hint: shown(&self.game, state, next),
             };
-            let brought = self.game.brings(tile);
-            self.push(action, brought, 0);
+            let spawn_reward = self.game.spawn_reward(tile);
+            self.push(action, spawn_reward, 0);
         }
     }
 
@@ -80,7 +80,7 @@ impl<'a, G: Game> Recorder<'a, G> {
                 };
                 self.begun = Instant::now();
                 self.last = self.begun;
-                let cells = first_tiles(&self.game, state, &mut self.rng);
+                let cells = initial_tiles(&self.game, state, &mut self.rng);
                 self.place(state, &cells);
             }
         }
@@ -99,7 +99,7 @@ fn now() -> u64 {
 
 /// The cells of the first tiles in an order in which they may have come, each of these with the same chance: the game does not
 /// tell which it was, and any fixed order would look like a preference to a judge.
-fn first_tiles<G: Game>(game: &G, state: G::State, rng: &mut Rng) -> Vec<usize> {
+fn initial_tiles<G: Game>(game: &G, state: G::State, rng: &mut Rng) -> Vec<usize> {
     let cells = 0..game.shape().cells();
     let mut cells: Vec<usize> = cells.filter(|&cell| state.cell(cell) != 0).collect();
     // Of nine tiles from bags of three, one order in eight is possible.
@@ -116,20 +116,20 @@ fn first_tiles<G: Game>(game: &G, state: G::State, rng: &mut Rng) -> Vec<usize> 
 
 /// Whether the tiles of a state may have come in this order.
 fn leads_to<G: Game>(game: &G, state: G::State, cells: &[usize]) -> bool {
-    let mut after = game.blank();
+    let mut after = game.empty();
     for (n, &cell) in cells.iter().enumerate() {
         let next = cells.get(n + 1).map(|&next| state.cell(next));
         let hint = shown(game, state, next);
         let mut found = None;
-        game.for_each_arrival(after, |arrival, _| {
-            if (arrival.tile, arrival.luck.hint) == (state.cell(cell), hint) {
-                found = Some(arrival);
+        game.for_each_new_tile(after, |spawn, _| {
+            if (spawn.tile, spawn.chance_state.hint) == (state.cell(cell), hint) {
+                found = Some(spawn);
             }
         });
-        match found.map(|arrival| game.place(after, cell, arrival)) {
+        match found.map(|spawn| game.place(after, cell, spawn)) {
             None => return false,
             Some(placed) if next.is_none() => return placed == state,
-            Some(placed) => after = game.unslid(placed),
+            Some(placed) => after = game.as_afterstate(placed),
         }
     }
     false
@@ -137,7 +137,7 @@ fn leads_to<G: Game>(game: &G, state: G::State, cells: &[usize]) -> bool {
 
 /// What a new tile shows if `next` comes behind it: nothing in games that do not, and what the state shows if it is the last.
 fn shown<G: Game>(game: &G, state: G::State, next: Option<u8>) -> u8 {
-    match game.luck(state).hint {
+    match game.chance_state(state).hint {
         0 => 0,
         hint => next.unwrap_or(hint),
     }

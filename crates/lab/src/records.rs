@@ -70,7 +70,7 @@ pub struct Plan<'a> {
     pub shape: Shape,
     /// The least number of moves a second.
     pub min_speed: Option<f64>,
-    /// Told now and then of the bytes that were read.
+    /// FixedMove now and then of the bytes that were read.
     pub seen: &'a dyn Fn(u64),
     /// Asked now and then: what was read until then is judged.
     pub stop: &'a dyn Fn() -> bool,
@@ -262,8 +262,8 @@ fn assessment(plan: &Plan<'_>, tally: &Tally) -> Option<f64> {
     let goal = rules.goal_tile()?;
     let highest = tally.ended.keys().next_back().copied().unwrap_or(0);
     let beyond =
-        (goal..=rules.largest_tile(plan.shape)).filter(|&tile| rules.face(tile) <= highest);
-    Some(100.0 * tally.reach(rules.face(goal)) + beyond.count() as f64)
+        (goal..=rules.largest_tile(plan.shape)).filter(|&tile| rules.tile_value(tile) <= highest);
+    Some(100.0 * tally.reach(rules.tile_value(goal)) + beyond.count() as f64)
 }
 
 #[derive(Default)]

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use afterstate::format::native::Keep;
 use afterstate::game::{
-    Classic, Fibonacci, FourFibonacci, FourThrees, Game, Grid, Rules, Shape, Small, Threes, Twos,
+    Fast2048, Fibonacci, FastFibonacci, FastThrees, Game, Grid, Rules, Shape, PackedGrid, Threes, PowersOfTwo,
 };
 use afterstate::ntuple::TupleSet;
 use afterstate::solve::Packed;
@@ -23,7 +23,7 @@ use crate::tables::Saved;
 
 /// Every game there is. A new one is a line here: `Family::Slow(&Toy)` plays it on every board.
 const GAMES: &[(&str, Family)] = &[
-    ("2048", Family::Twos),
+    ("2048", Family::PowersOfTwo),
     ("threes", Family::Threes(&Threes::Course)),
     ("threes-hint", Family::Threes(&Threes::Hint)),
     ("threes-original", Family::Threes(&Threes::Original)),
@@ -39,7 +39,7 @@ pub const USUAL_GAME: &str = "2048";
 /// Games that have fast paths in common.
 #[derive(Clone, Copy)]
 enum Family {
-    Twos,
+    PowersOfTwo,
     Threes(&'static Threes),
     Fibonacci(&'static Fibonacci),
     /// By its rules alone.
@@ -63,7 +63,7 @@ impl Family {
 
     fn rules(self) -> &'static dyn Rules {
         match self {
-            Self::Twos => &Twos,
+            Self::PowersOfTwo => &PowersOfTwo,
             Self::Threes(rules) => rules,
             Self::Fibonacci(rules) => rules,
             Self::Slow(rules) => rules,
@@ -202,13 +202,13 @@ pub(crate) trait OnGame {
 /// Does something with the game of this name.
 pub(crate) fn on_game<T: OnGame>(name: &str, shape: Shape, task: T) -> Result<T::Output, LabError> {
     fn small<R: Rules + Copy, T: OnGame>(shape: Shape, rules: &'static R, task: T) -> T::Output {
-        match Small::new(shape, *rules) {
+        match PackedGrid::new(shape, *rules) {
             Some(game) => task.on(game),
             None => task.on(Grid::new(shape, rules)),
         }
     }
     Ok(match Family::of(name)? {
-        Family::Twos => small(shape, &Twos, task),
+        Family::PowersOfTwo => small(shape, &PowersOfTwo, task),
         Family::Threes(rules) => small(shape, rules, task),
         Family::Fibonacci(rules) => small(shape, rules, task),
         Family::Slow(rules) => task.on(Grid::new(shape, rules)),
@@ -232,9 +232,9 @@ pub(crate) fn on_board<T: OnBoard>(
 ) -> Result<T::Output, LabError> {
     let family = Family::of(name)?;
     Ok(match family {
-        Family::Twos if shape == Shape::FOUR => task.on(Classic::new()),
-        Family::Threes(&rules) if shape == Shape::FOUR => task.on(FourThrees::new(rules)),
-        Family::Fibonacci(&rules) if shape == Shape::FOUR => task.on(FourFibonacci::new(rules)),
+        Family::PowersOfTwo if shape == Shape::FOUR => task.on(Fast2048::new()),
+        Family::Threes(&rules) if shape == Shape::FOUR => task.on(FastThrees::new(rules)),
+        Family::Fibonacci(&rules) if shape == Shape::FOUR => task.on(FastFibonacci::new(rules)),
         _ => task.on(Grid::new(shape, family.rules())),
     })
 }
@@ -257,7 +257,7 @@ pub fn training(
     }
     let (family, shape) = (Family::of(&player.game)?, player.shape());
     match family {
-        Family::Twos if shape == Shape::FOUR => of_memory(Classic::new(), player, recipe, initial),
+        Family::PowersOfTwo if shape == Shape::FOUR => of_memory(Fast2048::new(), player, recipe, initial),
         _ => of_memory(Grid::new(shape, family.rules()), player, recipe, initial),
     }
 }
@@ -287,16 +287,16 @@ pub(crate) fn playing(
 pub fn session(player: &Player, rule: Rule, initial: f32) -> Result<Box<dyn Session>, LabError> {
     let (family, shape) = (Family::of(&player.game)?, player.shape());
     let small = match family {
-        Family::Twos => Small::new(shape, Twos),
+        Family::PowersOfTwo => PackedGrid::new(shape, PowersOfTwo),
         _ => None,
     };
     match (family, small) {
-        (Family::Twos, _) if shape == Shape::FOUR => of_game(Classic::new(), player, rule, initial),
+        (Family::PowersOfTwo, _) if shape == Shape::FOUR => of_game(Fast2048::new(), player, rule, initial),
         (Family::Threes(&rules), _) if shape == Shape::FOUR => {
-            of_afterstates(FourThrees::new(rules), player, rule, initial)
+            of_afterstates(FastThrees::new(rules), player, rule, initial)
         }
         (Family::Fibonacci(&rules), _) if shape == Shape::FOUR => {
-            of_afterstates(FourFibonacci::new(rules), player, rule, initial)
+            of_afterstates(FastFibonacci::new(rules), player, rule, initial)
         }
         (_, Some(game)) => of_game(game, player, rule, initial),
         _ => of_game(Grid::new(shape, family.rules()), player, rule, initial),

@@ -11,8 +11,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use afterstate::format::native::{Keep, Metadata, NativeError};
-use afterstate::game::{Direction, Game, Luck};
-use afterstate::learn::{Backward, Credit, Forward};
+use afterstate::game::{Direction, Game, ChanceState};
+use afterstate::learn::{Backward, TdParams, Forward};
 use afterstate::ntuple::{
     Coherent, Expecting, Indices, Network, Number, Plain, Tables, TupleSet, Weight,
 };
@@ -20,7 +20,7 @@ use afterstate::play::{
     self, Afterstates, Greedy, Learner, Policy, States, Viewpoint, play, play_in_turn,
 };
 use afterstate::random::game_rng;
-use afterstate::replay::Study;
+use afterstate::replay::TrainingStats;
 use afterstate::tally::Outcome;
 use sysinfo::System;
 
@@ -45,11 +45,11 @@ pub struct Lesson<'a> {
     pub threads: usize,
     /// Asked before each game.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Told of each game.
+    /// FixedMove of each game.
     pub seen: &'a (dyn Fn(&Outcome) + Sync),
     /// From memory, it ends when so many updates were made, if not before.
     pub updates: u64,
-    /// Told of the updates made in it now and then, if it learns from memory.
+    /// FixedMove of the updates made in it now and then, if it learns from memory.
     pub learned: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -65,7 +65,7 @@ pub struct Lived {
     /// Whether every update was a number.
     pub finite: bool,
     /// What was learned from memory, if it was.
-    pub study: Option<Study>,
+    pub study: Option<TrainingStats>,
 }
 
 /// What one slide of a state is worth.
@@ -80,7 +80,7 @@ pub struct Worth {
 }
 
 /// From tile indices, by rows, and what chance knows, to the moves that may be chosen.
-pub type Chooser<'a> = Box<dyn FnMut(&[u8], Luck) -> Option<Vec<Direction>> + 'a>;
+pub type Chooser<'a> = Box<dyn FnMut(&[u8], ChanceState) -> Option<Vec<Direction>> + 'a>;
 
 /// A network with its game that learns, its types forgotten.
 pub trait Session: Playing {
@@ -98,7 +98,7 @@ pub trait Playing: Send + Sync {
 
     /// The worth of every legal slide, and the one it would choose; `None` if the tiles (indices, by
     /// rows) make no board of this game.
-    fn worths(&self, tiles: &[u8], luck: Luck) -> Option<(Vec<Worth>, Option<Direction>)>;
+    fn worths(&self, tiles: &[u8], chance_state: ChanceState) -> Option<(Vec<Worth>, Option<Direction>)>;
 
     /// Someone who says which moves it may choose in a state, each with the same chance; `None` if the tiles
     /// make no board of this game. One for each thread.
@@ -197,7 +197,7 @@ fn states_rig<G: Game, W: Weight<Cell = Number>>(
     initial: f32,
 ) -> Result<Rig<G, States<W>>, LabError> {
     let (rules, shape) = (game.rules(), game.shape());
-    let fair = rules.fair_tiles().filter(|_| rules.tile_bits(shape) == 4);
+    let fair = rules.uniform_spawns().filter(|_| rules.tile_bits(shape) == 4);
     let tiles = fair.ok_or_else(|| no_states(&game, player))?;
     let make = |tuples: &TupleSet| Expecting::<W>::new(tuples, initial, tiles);
     let network = allocate::<<Expecting<W> as Network>::Weight, _>(player, make)?;
@@ -240,7 +240,7 @@ pub(crate) fn play_games<G: Game, P: Policy<G>>(
     policy: impl Fn() -> P + Sync,
     sink: Option<Sink<'_>>,
 ) -> Vec<Outcome> {
-    let luck = |number| game_rng(lesson.seed ^ EVALUATION, number);
+    let chance_state = |number| game_rng(lesson.seed ^ EVALUATION, number);
     let Some(sink) = sink else {
         return share_out(
             lesson.threads,
@@ -251,7 +251,7 @@ pub(crate) fn play_games<G: Game, P: Policy<G>>(
                 play_in_turn(
                     game,
                     &mut [policy(), policy()],
-                    || next().map(|number| (number, luck(number))),
+                    || next().map(|number| (number, chance_state(number))),
                     |number, outcome| {
                         (lesson.seen)(&outcome);
                         played.push((number, outcome));
@@ -267,7 +267,7 @@ pub(crate) fn play_games<G: Game, P: Policy<G>>(
         move |number| {
             let order = game_rng(lesson.seed ^ ORDER, number);
             let mut recorder = Recorder::new(*game, sink, order);
-            let outcome = play(game, &mut policy, &mut recorder, &mut luck(number));
+            let outcome = play(game, &mut policy, &mut recorder, &mut chance_state(number));
             (lesson.seen)(&outcome);
             outcome
         }
@@ -277,7 +277,7 @@ pub(crate) fn play_games<G: Game, P: Policy<G>>(
 /// The face values of all tiles, from the smallest.
 fn faces<G: Game>(game: &G) -> Vec<u64> {
     let tiles = 1..=game.largest_tile();
-    tiles.map(|tile| game.face(tile)).collect()
+    tiles.map(|tile| game.tile_value(tile)).collect()
 }
 
 struct Rig<G: Game, V: Viewpoint<G>> {
@@ -318,7 +318,7 @@ impl<G: Game, V: Viewpoint<G>> Rig<G, V> {
                     &mut learner,
                     &mut game_rng(lesson.seed, number),
                 );
-                if !learner.surprise().is_finite() {
+                if !learner.td_errors().is_finite() {
                     broken.store(true, Ordering::Relaxed);
                 }
                 (lesson.seen)(&outcome);
@@ -335,10 +335,10 @@ impl<G: Game, V: Viewpoint<G>> Rig<G, V> {
 
 impl<G: Game, V: Viewpoint<G>> Session for Rig<G, V> {
     fn learn(&self, lesson: &Lesson<'_>, recipe: &LearnerRecipe) -> Lived {
-        let credit = Credit {
+        let credit = TdParams {
             lambda: recipe.lambda as f32,
             reward_twice: recipe.target == Target::RewardTwice,
-            ..Credit::default()
+            ..TdParams::default()
         };
         match recipe.update {
             Update::Forward => {
@@ -361,8 +361,8 @@ impl<G: Game, V: Viewpoint<G>> Playing for Rig<G, V> {
         play_games(&self.game, lesson, || self.policy(), Some(sink))
     }
 
-    fn worths(&self, tiles: &[u8], luck: Luck) -> Option<(Vec<Worth>, Option<Direction>)> {
-        let state = self.game.state(tiles, luck)?;
+    fn worths(&self, tiles: &[u8], chance_state: ChanceState) -> Option<(Vec<Worth>, Option<Direction>)> {
+        let state = self.game.state(tiles, chance_state)?;
         let worth = |(direction, after, reward)| {
             let mut at = Indices::default();
             self.network.find([after; 4], &mut at);
@@ -383,8 +383,8 @@ impl<G: Game, V: Viewpoint<G>> Playing for Rig<G, V> {
 
     fn chooser(&self) -> Chooser<'_> {
         let mut policy = self.policy();
-        Box::new(move |tiles, luck| {
-            let state = self.game.state(tiles, luck)?;
+        Box::new(move |tiles, chance_state| {
+            let state = self.game.state(tiles, chance_state)?;
             Some(policy.choices(&self.game, state).collect())
         })
     }

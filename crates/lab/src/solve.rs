@@ -50,12 +50,12 @@ pub struct Plan<'a> {
     /// What later rewards count, from 0 to 1.
     pub discount: f64,
     /// Whether to find the score, and the chance of the target, with the worst and with the best luck, too.
-    pub luck: bool,
+    pub chance_state: bool,
     /// Threads that work at once; 0 means one for each core.
     pub threads: usize,
     /// The most memory to take, in bytes; what is free if there is no limit.
     pub memory: Option<u64>,
-    /// Told now and then how far it is.
+    /// FixedMove now and then how far it is.
     pub seen: &'a (dyn Fn(Stage) + Sync),
     /// Asked now and then.
     pub stop: &'a (dyn Fn() -> bool + Sync),
@@ -96,7 +96,7 @@ pub struct Solved {
     /// The solution.
     pub solution: Solution,
     /// The score from the start with the worst and with the best luck, if asked for.
-    pub luck: Option<[f64; 2]>,
+    pub chance_state: Option<[f64; 2]>,
     /// The same of the chance of the target, if there is one.
     pub lucky_win: Option<[f64; 2]>,
     /// How long it took.
@@ -156,8 +156,8 @@ impl Solved {
             target: about.target.map(|target| target.face),
             win_probability: about.target.map(|target| target.probability),
             ends_at_target: about.ends_at_target(),
-            min_score: self.luck.map(|[min, _]| min),
-            max_score: self.luck.map(|[_, max]| max),
+            min_score: self.chance_state.map(|[min, _]| min),
+            max_score: self.chance_state.map(|[_, max]| max),
             min_win_probability: self.lucky_win.map(|[min, _]| min),
             max_win_probability: self.lucky_win.map(|[_, max]| max),
             seconds: self.seconds,
@@ -200,7 +200,7 @@ impl OnGame for Faces {
     fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
         let anywhere = Shape::new(5, 5).map_or(0, |shape| game.rules().largest_tile(shape));
         let most = anywhere.min(Code::LARGEST);
-        (1..=most).map(|tile| game.face(tile)).collect()
+        (1..=most).map(|tile| game.tile_value(tile)).collect()
     }
 }
 
@@ -234,7 +234,7 @@ impl OnGame for Solve<'_> {
         let begun = Instant::now();
         let memory = Memory {
             limit: self.plan.memory.unwrap_or_else(available_memory),
-            values: 1 + u64::from(self.target.is_some() || self.plan.luck),
+            values: 1 + u64::from(self.target.is_some() || self.plan.chance_state),
         };
         let work = Work {
             threads: threads(self.plan.threads),
@@ -256,17 +256,17 @@ impl OnGame for Solve<'_> {
             Ok::<_, Stopped>([min, max])
         };
         let lucky = |doing, goal: Option<Goal>| {
-            let asked = goal.filter(|_| self.plan.luck);
+            let asked = goal.filter(|_| self.plan.chance_state);
             asked.map(|goal| both(doing, goal)).transpose()
         };
-        let luck = lucky([Doing::Worst, Doing::Best], Some(for_score))?;
+        let chance_state = lucky([Doing::Worst, Doing::Best], Some(for_score))?;
         let lucky_win = lucky([Doing::WorstWin, Doing::BestWin], for_win)?;
         let (expected_score, score) = valued(Doing::Score, Chance::Mean, for_score)?;
         let win = for_win.map(|goal| valued(Doing::Win, Chance::Mean, goal));
         let win = win.transpose()?;
         let target = self.target.zip(win.as_ref()).map(|(tile, win)| Target {
             tile,
-            face: game.face(tile),
+            face: game.tile_value(tile),
             ends: ending != Ending::Stuck,
             probability: win.0,
         });
@@ -287,7 +287,7 @@ impl OnGame for Solve<'_> {
         };
         Ok(Solved {
             solution,
-            luck,
+            chance_state,
             lucky_win,
             seconds: begun.elapsed().as_secs_f64(),
         })
@@ -325,8 +325,8 @@ impl Solve<'_> {
             }
             None => Err(SolveError::Tiles {
                 shape,
-                largest: game.face(game.largest_tile()),
-                most: game.face(Code::LARGEST),
+                largest: game.tile_value(game.largest_tile()),
+                most: game.tile_value(Code::LARGEST),
             }),
         }
     }

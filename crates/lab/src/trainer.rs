@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use afterstate::format::native::{Metadata, NativeError};
-use afterstate::replay::Study;
+use afterstate::replay::TrainingStats;
 use afterstate::tally::{Outcome, Tally};
 
 use crate::LabError;
@@ -243,7 +243,7 @@ impl Trainer {
             observer.block(*games, block, studied.as_ref());
             *block = Tally::default();
             if let Some(studied) = studied {
-                studied.block = Study::default();
+                studied.block = TrainingStats::default();
             }
         }
         Ok(())

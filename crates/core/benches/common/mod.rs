@@ -10,15 +10,15 @@ use std::hint::black_box;
 
 use afterstate::Value;
 use afterstate::game::{
-    Classic, Direction, Game, Grid, Luck, Position, Shape, Slides, TWOS_TILES, Twos,
+    Fast2048, Direction, Game, Grid, ChanceState, Position, Shape, Slides, POWERS_OF_TWO_SPAWNS, PowersOfTwo,
 };
-use afterstate::learn::{Backward, Credit};
+use afterstate::learn::{Backward, TdParams};
 use afterstate::ntuple::{
     Cells, Coherent, Expecting, Indices, Network, Plain, Tables, TupleSet, Updated, Weight,
     value as sum,
 };
 use afterstate::play::{
-    Afterstates, Greedy, Learner, Policy, States, Step, Ties, Viewpoint, Visit, Watch, play,
+    Afterstates, Greedy, Learner, Policy, States, Step, Ties, Viewpoint, Visit, NoLearner, play,
 };
 use afterstate::random::game_rng;
 use afterstate::tally::Outcome;
@@ -36,8 +36,8 @@ const APART: usize = 7;
 /// The tuples of the recipe `state-6`.
 const STATE_6: &str = "012456 456789 012345 234569 0145 1256";
 
-pub type State = <Classic as Game>::State;
-pub type After = <Classic as Game>::After;
+pub type State = <Fast2048 as Game>::State;
+pub type After = <Fast2048 as Game>::After;
 
 /// Four 6-tuples, V(afterstate), TD.
 pub fn td() -> Tables<Plain> {
@@ -55,7 +55,7 @@ pub fn tc() -> Tables<Coherent> {
 
 /// The tuples of `state-6`, V(state), TD.
 pub fn of_states() -> Expecting<Plain> {
-    let network = Expecting::new(&tuples(STATE_6), 0.0, &TWOS_TILES).expect("memory");
+    let network = Expecting::new(&tuples(STATE_6), 0.0, &POWERS_OF_TWO_SPAWNS).expect("memory");
     train::<States<Plain>>(&network, 0.1);
     network
 }
@@ -64,9 +64,9 @@ fn tuples(set: &str) -> TupleSet {
     TupleSet::parse(set, Shape::FOUR, true).expect("a valid set")
 }
 
-fn train<V: Viewpoint<Classic>>(network: &V::Network, rate: Value) {
-    let game = Classic::new();
-    let mut policy = Greedy::<Classic, V>::new(network, Ties::Order);
+fn train<V: Viewpoint<Fast2048>>(network: &V::Network, rate: Value) {
+    let game = Fast2048::new();
+    let mut policy = Greedy::<Fast2048, V>::new(network, Ties::Order);
     let mut learner = learner::<V>(network, rate);
     for number in 0..TRAINING {
         let mut rng = game_rng(TRAINING_SEED, number);
@@ -74,19 +74,19 @@ fn train<V: Viewpoint<Classic>>(network: &V::Network, rate: Value) {
     }
 }
 
-fn learner<V: Viewpoint<Classic>>(network: &V::Network, rate: Value) -> Backward<'_, Classic, V> {
-    let credit = Credit {
+fn learner<V: Viewpoint<Fast2048>>(network: &V::Network, rate: Value) -> Backward<'_, Fast2048, V> {
+    let credit = TdParams {
         rate,
-        ..Credit::default()
+        ..TdParams::default()
     };
     Backward::new(network, credit)
 }
 
 /// Steps from games of a network, some moves apart.
-pub fn steps<V: Viewpoint<Classic>>(network: &V::Network) -> Vec<Step<Classic>> {
-    let game = Classic::new();
-    let mut policy = Greedy::<Classic, V>::new(network, Ties::Order);
-    let mut notes = Notes::default();
+pub fn steps<V: Viewpoint<Fast2048>>(network: &V::Network) -> Vec<Step<Fast2048>> {
+    let game = Fast2048::new();
+    let mut policy = Greedy::<Fast2048, V>::new(network, Ties::Order);
+    let mut notes = ReplaySnapshot::default();
     let mut number = 0;
     while notes.0.len() < POSITIONS * APART {
         play(&game, &mut policy, &mut notes, &mut game_rng(SEED, number));
@@ -97,27 +97,27 @@ pub fn steps<V: Viewpoint<Classic>>(network: &V::Network) -> Vec<Step<Classic>> 
 
 /// Learns nothing, and keeps everything.
 #[derive(Default)]
-struct Notes(Vec<Step<Classic>>);
+struct ReplaySnapshot(Vec<Step<Fast2048>>);
 
-impl Learner<Classic> for Notes {
-    fn step(&mut self, step: &Step<Classic>) {
+impl Learner<Fast2048> for ReplaySnapshot {
+    fn step(&mut self, step: &Step<Fast2048>) {
         self.0.push(*step);
     }
 
     fn finish(&mut self, _: State, _brought: u32) {}
 }
 
-pub fn states(steps: &[Step<Classic>]) -> Vec<State> {
+pub fn states(steps: &[Step<Fast2048>]) -> Vec<State> {
     steps.iter().map(|step| step.state).collect()
 }
 
-pub fn afters(steps: &[Step<Classic>]) -> Vec<After> {
+pub fn afters(steps: &[Step<Fast2048>]) -> Vec<After> {
     steps.iter().map(|step| step.after).collect()
 }
 
 /// What all legal slides of all states earn.
 #[inline(always)]
-pub fn slide(game: &Classic, states: &[State]) -> u64 {
+pub fn slide(game: &Fast2048, states: &[State]) -> u64 {
     states
         .iter()
         .map(|&state| rewards(&game.slides(state)))
@@ -131,15 +131,15 @@ fn rewards<A: Copy>(slides: &Slides<A>) -> u64 {
 
 /// The same in the slow game.
 pub fn slow_slide(states: &[State]) -> u64 {
-    let of = |&state: &State| rewards(&Grid::new(Shape::FOUR, &Twos).slides(slow(state)));
+    let of = |&state: &State| rewards(&Grid::new(Shape::FOUR, &PowersOfTwo).slides(slow(state)));
     states.iter().map(of).sum()
 }
 
 /// A state of the fast game in the slow one.
 fn slow(state: State) -> <Grid as Game>::State {
     let tiles: [u8; 16] = std::array::from_fn(|i| state.cell(i));
-    Grid::new(Shape::FOUR, &Twos)
-        .state(&tiles, Luck::NONE)
+    Grid::new(Shape::FOUR, &PowersOfTwo)
+        .state(&tiles, ChanceState::NONE)
         .expect("a board")
 }
 
@@ -154,9 +154,9 @@ pub fn value<N: Network, P: Position>(network: &N, positions: &[P], at: &mut Ind
 }
 
 /// The same of the positions in the slow game.
-pub fn slow_value<N: Network>(network: &N, steps: &[Step<Classic>]) -> f64 {
-    let of = |step: &Step<Classic>| {
-        let slides = Grid::new(Shape::FOUR, &Twos).slides(slow(step.state));
+pub fn slow_value<N: Network>(network: &N, steps: &[Step<Fast2048>]) -> f64 {
+    let of = |step: &Step<Fast2048>| {
+        let slides = Grid::new(Shape::FOUR, &PowersOfTwo).slides(slow(step.state));
         let (after, _) = slides.get(step.direction).expect("a legal slide");
         f64::from(network.value(after))
     };
@@ -184,13 +184,13 @@ pub fn check_update<W: Weight>(sum: f64, afters: &[After], network: &Tables<W>) 
 
     let new = || Tables::<W>::new(network.tuples(), 0.0).expect("memory");
     let (fast, slow, mut at) = (new(), new(), Indices::default());
-    let grid = Grid::new(Shape::FOUR, &Twos);
+    let grid = Grid::new(Shape::FOUR, &PowersOfTwo);
     for (n, after) in afters.iter().enumerate() {
         let target = TARGET + n as Value;
         fast.find([*after; 4], &mut at);
         let quick = fast.update(*after, &mut at, 1, target, 0.5);
         let tiles: [u8; 16] = std::array::from_fn(|i| after.cell(i));
-        let after = grid.state(&tiles, Luck::NONE).expect("a board");
+        let after = grid.state(&tiles, ChanceState::NONE).expect("a board");
         slow.find([after; 4], &mut at);
         assert_eq!(quick, slow.update(after, &mut at, 2, target, 0.5));
     }
@@ -203,13 +203,13 @@ const GAMES: u64 = 5;
 #[inline(always)]
 pub fn playing<G: Game, V: Viewpoint<G>>(game: &G, network: &V::Network) -> Outcome {
     let mut policy = Greedy::<G, V>::new(network, Ties::Order);
-    few_games(game, &mut policy, &mut Watch)
+    few_games(game, &mut policy, &mut NoLearner)
 }
 
 /// The same games, with an update for each of their moves at a rate of 0.
 #[inline(always)]
-pub fn learning<V: Viewpoint<Classic>>(game: &Classic, network: &V::Network) -> Outcome {
-    let mut policy = Greedy::<Classic, V>::new(network, Ties::Order);
+pub fn learning<V: Viewpoint<Fast2048>>(game: &Fast2048, network: &V::Network) -> Outcome {
+    let mut policy = Greedy::<Fast2048, V>::new(network, Ties::Order);
     let mut learner = learner::<V>(network, black_box(0.0));
     few_games(game, &mut policy, &mut learner)
 }
@@ -232,17 +232,17 @@ fn few_games<G: Game>(
 
 /// The games as the slow game plays them.
 pub fn slow_playing(network: &Tables<Plain>) -> Outcome {
-    playing::<_, Afterstates<Plain>>(&Grid::new(Shape::FOUR, &Twos), network)
+    playing::<_, Afterstates<Plain>>(&Grid::new(Shape::FOUR, &PowersOfTwo), network)
 }
 
 /// The moves that a viewpoint chooses.
 #[inline(always)]
-pub fn choose<V: Viewpoint<Classic>>(
-    game: &Classic,
+pub fn choose<V: Viewpoint<Fast2048>>(
+    game: &Fast2048,
     network: &V::Network,
     states: &[State],
 ) -> Vec<Choice> {
-    let mut policy = Greedy::<Classic, V>::new(network, Ties::Order);
+    let mut policy = Greedy::<Fast2048, V>::new(network, Ties::Order);
     let mut rng = game_rng(SEED, 0);
     let of = |&state: &State| {
         let step = policy.choose(game, state, &mut rng)?;
@@ -258,14 +258,14 @@ pub type Choice = Option<(Direction, Value)>;
 /// looked up `TOGETHER` at a time: one, as one would write it down, or four, which is what a lookup can do.
 pub struct EveryNewTile<const TOGETHER: usize>;
 
-impl<const TOGETHER: usize> Viewpoint<Classic> for EveryNewTile<TOGETHER> {
+impl<const TOGETHER: usize> Viewpoint<Fast2048> for EveryNewTile<TOGETHER> {
     type Position = State;
     type Network = Tables<Plain>;
 
     #[inline(always)]
     fn worth(
         network: &Tables<Plain>,
-        game: &Classic,
+        game: &Fast2048,
         after: After,
         _: Cells<'_, Tables<Plain>>,
         _: usize,
@@ -289,11 +289,11 @@ impl<const TOGETHER: usize> Viewpoint<Classic> for EveryNewTile<TOGETHER> {
     }
 
     #[inline(always)]
-    fn visited(step: &Step<Classic>) -> Visit<State> {
-        <States<Plain> as Viewpoint<Classic>>::visited(step)
+    fn visited(step: &Step<Fast2048>) -> Visit<State> {
+        <States<Plain> as Viewpoint<Fast2048>>::visited(step)
     }
 
-    fn value(network: &Tables<Plain>, step: &Step<Classic>, _: &mut Indices) -> Value {
+    fn value(network: &Tables<Plain>, step: &Step<Fast2048>, _: &mut Indices) -> Value {
         network.value(step.state)
     }
 }
@@ -310,7 +310,7 @@ pub fn every_new_tile(of: &Expecting<Plain>) -> Tables<Plain> {
     network
 }
 
-/// Both must choose the same, or what is worth the same but for rounding.
+/// F32x2 must choose the same, or what is worth the same but for rounding.
 pub fn check_choices(fast: &[Choice], slow: &[Choice]) {
     assert_eq!(fast.len(), slow.len());
     let pairs = || fast.iter().flatten().zip(slow.iter().flatten());

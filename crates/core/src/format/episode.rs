@@ -9,7 +9,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::game::{Direction, Luck};
+use crate::game::{Direction, ChanceState};
 
 /// One game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub enum Action {
         cell: u8,
         /// The tile's index.
         tile: u8,
-        /// The tile to come after it, where it is shown: see [`Luck::hint`].
+        /// The tile to come after it, where it is shown: see [`ChanceState::hint`].
         hint: u8,
     },
 }
@@ -235,7 +235,7 @@ impl Text<'_> {
 
     fn hint(&mut self) -> Result<u8, EpisodeError> {
         let hint = self.peek().map(|byte| byte.wrapping_sub(b'0'));
-        let hint = hint.filter(|hint| (1..=Luck::BONUS).contains(hint));
+        let hint = hint.filter(|hint| (1..=ChanceState::BONUS).contains(hint));
         let hint =
             hint.ok_or_else(|| self.wrong("the tile to come, 1 to 4, which this game shows"))?;
         self.at += 1;

@@ -107,7 +107,7 @@ impl Entry {
         &self.runs[0]
     }
 
-    /// Both sums of TC, if it has them.
+    /// F32x2 sums of TC, if it has them.
     pub fn sums(&self) -> Option<[&Run; 2]> {
         match &self.runs[..] {
             [_, e, a, ..] if e.tensor.ends_with(".e") => Some([e, a]),
@@ -122,7 +122,7 @@ impl Entry {
 }
 
 /// What a file's tables are to a player: patterns, each with its stage.
-pub type Meaning = Vec<(String, u32)>;
+pub type OutputSpec = Vec<(String, u32)>;
 
 /// Why nobody can play with a file's tables. Tables are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -231,7 +231,7 @@ impl Foreign {
     ///
     /// # Errors
     /// When they are nothing that can be played with, or not what was given.
-    pub fn meaning(&self, given: Option<&[String]>) -> Result<Meaning, Meaningless> {
+    pub fn meaning(&self, given: Option<&[String]>) -> Result<OutputSpec, Meaningless> {
         let entries = self.entries();
         if let Some(given) = given.filter(|given| given.len() != entries.len()) {
             return Err(Meaningless::PatternCount {
@@ -239,7 +239,7 @@ impl Foreign {
                 expected: entries.len(),
             });
         }
-        let mut meaning = Meaning::new();
+        let mut meaning = OutputSpec::new();
         for (number, entry) in entries.iter().enumerate() {
             let table = number + 1;
             let given = given.map(|given| &given[number]);
@@ -280,7 +280,7 @@ impl Foreign {
     }
 
     /// Names the tables for a file of ours: by their patterns, and by their numbers if these are not known.
-    pub fn name_tables(&mut self, meaning: Option<&Meaning>) {
+    pub fn name_tables(&mut self, meaning: Option<&OutputSpec>) {
         let entries = self.entries();
         let name = |number: usize| match meaning.and_then(|meaning| meaning.get(number)) {
             Some((pattern, 0)) => pattern.clone(),

@@ -24,7 +24,7 @@ use serde_json::{Value as Json, json};
 
 use super::floats::Float;
 use super::foreign::Run;
-use crate::ntuple::{Block, Tables, TupleSet, Weight};
+use crate::ntuple::{Block, TupleSet, WeightCell, WeightTables};
 pub use error::NativeError;
 pub use layout::{Buffer, Layout, Piece};
 use layout::{Source, Tensor, to_bytes};
@@ -49,8 +49,8 @@ const ORDER: &str = "order";
 
 /// The beginning of a new file, and where the numbers of the network go behind it. The same network
 /// and metadata always give the same.
-pub fn lay_out<W: Weight>(
-    network: &Tables<W>,
+pub fn lay_out<C: WeightCell>(
+    network: &WeightTables<C>,
     metadata: &Metadata,
     keep: Keep,
 ) -> (Vec<u8>, Layout) {
@@ -96,12 +96,12 @@ fn tables(tuples: &TupleSet) -> Vec<Tensor> {
 }
 
 /// The tensors of a checkpoint, not placed yet.
-fn blocks<W: Weight>(network: &Tables<W>) -> Vec<Tensor> {
+fn blocks<C: WeightCell>(network: &WeightTables<C>) -> Vec<Tensor> {
     let tensor = |(name, block): (&str, Block)| Tensor {
         name: name.to_owned(),
         source: Source::Block(block),
         float: Float::F32,
-        numbers: network.block(block).len(),
+        numbers: network.block_len(block),
         at: 0,
     };
     let blocks = [(CELLS, Block::Cells), (SUMS, Block::Sums)];
@@ -147,8 +147,8 @@ fn shaped_header<'a>(
 ///
 /// # Errors
 /// When writing fails, or at a weight that is not finite: such a network is not worth keeping.
-pub fn write<W: Weight>(
-    network: &Tables<W>,
+pub fn write<C: WeightCell>(
+    network: &WeightTables<C>,
     metadata: &Metadata,
     keep: Keep,
     out: &mut impl Write,
@@ -286,9 +286,9 @@ impl Header {
     ///
     /// # Errors
     /// When a tensor is missing or has the wrong size, or a checkpoint is in another order.
-    pub fn layout<W: Weight>(
+    pub fn layout<C: WeightCell>(
         &self,
-        network: &Tables<W>,
+        network: &WeightTables<C>,
         keep: Keep,
     ) -> Result<Layout, NativeError> {
         let is_model = keep == Keep::Weights && !self.metadata.contains_key(ORDER);
@@ -307,7 +307,7 @@ impl Header {
         })
     }
 
-    fn check_order<W: Weight>(&self, network: &Tables<W>) -> Result<(), NativeError> {
+    fn check_order<C: WeightCell>(&self, network: &WeightTables<C>) -> Result<(), NativeError> {
         let expected = network.order();
         match self.metadata.get(ORDER) {
             Some(found) if *found != expected => Err(NativeError::Order {
@@ -442,7 +442,7 @@ pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
 ///
 /// # Errors
 /// When a table is missing, has the wrong size, or holds something that is not a number.
-pub fn read<W: Weight>(bytes: &[u8], network: &Tables<W>, keep: Keep) -> Result<(), NativeError> {
+pub fn read<C: WeightCell>(bytes: &[u8], network: &WeightTables<C>, keep: Keep) -> Result<(), NativeError> {
     let header = Header::read(&mut &bytes[..], bytes.len() as u64)?;
     let mut buffer = Buffer::default();
     for piece in header.layout(network, keep)?.pieces(network) {

@@ -5,8 +5,8 @@
 //! So empty cells, symmetries and tuple indices never look at the second number (networks see every
 //! tile from 32768 on alike), and only slides that could merge two such tiles take the slow path.
 
+use super::symmetry::{canonical, packed_key};
 use super::{GridBoard, Position, Shape};
-use crate::ntuple::{Indices, Plan};
 
 /// Sixteen cells of tile indices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,12 +29,6 @@ impl Board {
     #[inline(always)]
     pub fn from_packed(cells: u64) -> Self {
         Self { cells, beyond: 0 }
-    }
-
-    /// The cells, four bits each, with every tile beyond 32768 shown as 15.
-    #[inline(always)]
-    pub fn packed(self) -> u64 {
-        self.cells
     }
 
     /// A board from tile indices by rows; indices beyond 18 do not occur and are held at 18.
@@ -83,6 +77,7 @@ impl Board {
     /// The board with a small tile in an empty cell.
     #[inline(always)]
     pub fn with(self, cell: usize, tile: u8) -> Self {
+        debug_assert_eq!(self.cell(cell), 0, "cell {cell} is occupied");
         Self {
             cells: self.cells | u64::from(tile) << (4 * cell),
             ..self
@@ -124,29 +119,47 @@ fn flip_rows(x: u64) -> u64 {
     (x & 0x0000_FFFF_0000_FFFF) << 16 | (x >> 16 & 0x0000_FFFF_0000_FFFF)
 }
 
-/// The images of packed cells, in the order of [`Shape::symmetries`].
+/// The symmetric boards of packed cells, in the order of [`Shape::symmetries`].
 #[inline(always)]
-pub(crate) fn images(x: u64) -> [u64; 8] {
+pub(crate) fn symmetric_boards(x: u64) -> [u64; 8] {
     let upright = [x, flip_cols(x), flip_rows(x), flip_rows(flip_cols(x))];
     let [a, b, c, d] = upright;
     let [e, f, g, h] = upright.map(transpose);
     [a, b, c, d, e, f, g, h]
 }
 
-/// An image's number with these bits changed is the number of the same image after half a turn.
+/// A symmetry's number with these bits changed is the number of the same symmetry after half a turn.
 pub(crate) const HALF_TURN: usize = 3;
 
 impl Position for Board {
+    const PACKED: bool = true;
+
+    type Key = u128;
+
     #[inline(always)]
     fn cell(self, i: usize) -> u8 {
         (self.cells >> (4 * i) & 15) as u8 + (self.beyond >> (2 * i) & 3) as u8
     }
 
-    /// Turns the boards rather than the tuples: a tuple of the turned board is a few shifts and
-    /// masks, as its cells lie in runs, while a turned tuple has most of its cells apart.
     #[inline(always)]
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
-        plan.find_packed(four.map(Self::packed), [0; 4], found);
+    fn packed(self) -> u64 {
+        self.cells
+    }
+
+    #[inline(always)]
+    fn key(self) -> u128 {
+        packed_key(self.cells, 0, self.beyond)
+    }
+
+    fn canonical(self) -> Self {
+        if self.beyond == 0 {
+            let all = symmetric_boards(self.cells).into_iter();
+            return Self::from_packed(all.fold(self.cells, u64::min));
+        }
+        let tiles = self.tiles();
+        canonical(Shape::FOUR, |sources| {
+            Self::from_tiles(&std::array::from_fn(|i| tiles[sources[i]]))
+        })
     }
 }
 
@@ -156,15 +169,15 @@ mod tests {
     use crate::random::game_rng;
 
     #[test]
-    fn images_are_the_symmetries_of_the_shape() {
+    fn symmetric_boards_are_those_of_the_shape() {
         let x = game_rng(1, 2).bits();
-        for (image, symmetry) in images(x).into_iter().zip(Shape::FOUR.symmetries()) {
+        for (image, symmetry) in symmetric_boards(x).into_iter().zip(Shape::FOUR.symmetries()) {
             for (i, &source) in symmetry.iter().enumerate() {
                 assert_eq!(image >> (4 * i) & 15, x >> (4 * source) & 15);
             }
         }
         for n in 0..8 {
-            let (image, turned) = (images(x)[n], images(x)[n ^ HALF_TURN]);
+            let (image, turned) = (symmetric_boards(x)[n], symmetric_boards(x)[n ^ HALF_TURN]);
             assert_eq!(flip_rows(flip_cols(image)), turned);
         }
     }

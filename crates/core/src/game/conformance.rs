@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Direction, Game, Luck, Position};
+use super::{Direction, Game, ChanceState, Position};
 use crate::random::{Rng, game_rng};
 
 /// Plays random games and checks every position on the way.
@@ -10,7 +10,7 @@ use crate::random::{Rng, game_rng};
 /// # Panics
 /// When the game breaks a promise; the message says which.
 pub fn conformance<G: Game>(game: &G, games: u64) {
-    let few = game.rules().first_tiles(game.shape()) <= 2;
+    let few = game.rules().initial_tiles(game.shape()) <= 2;
     let starts = few.then(|| starts(game));
     for number in 0..games {
         let mut rng = game_rng(2048, number);
@@ -33,7 +33,7 @@ pub fn conformance<G: Game>(game: &G, games: u64) {
 }
 
 /// All states that a game may start with; their chances sum to 1.
-fn starts<G: Game>(game: &G) -> HashSet<G::State> {
+fn starts<G: Game>(game: &G) -> HashSet<State<G::Board>> {
     let (mut starts, mut total) = (HashSet::new(), 0.0);
     game.for_each_start(|state, chance| {
         assert!(chance > 0.0, "a start without a chance");
@@ -50,12 +50,12 @@ fn tiles<G: Game, P: Position>(game: &G, position: P) -> Vec<u8> {
         .collect()
 }
 
-fn check<G: Game>(game: &G, state: G::State) {
+fn check<G: Game>(game: &G, state: State<G::Board>) {
     let before = tiles(game, state);
     assert_eq!(
-        game.state(&before, game.luck(state)),
+        game.state(&before, game.chance_state(state)),
         Some(state),
-        "state() reads its own tiles and luck"
+        "state() reads its own tiles and chance_state"
     );
     assert!(
         game.largest(state) <= game.largest_tile(),
@@ -72,15 +72,15 @@ fn check<G: Game>(game: &G, state: G::State) {
             check_spawns(game, after);
         }
     }
-    check_symmetry(game, &before, game.luck(state));
+    check_symmetry(game, &before, game.chance_state(state));
 }
 
 /// The chances of all new tiles sum to 1, no state comes twice, and each differs in one empty cell.
-fn check_spawns<G: Game>(game: &G, after: G::After) {
+fn check_spawns<G: Game>(game: &G, after: After<G::Board>) {
     let before = tiles(game, after);
     let mut total = 0.0;
     let mut seen = HashSet::new();
-    game.for_each_spawn(after, |state, brought, chance| {
+    game.for_each_spawn(after, |state, spawn_reward, chance| {
         assert!(chance > 0.0, "a spawn without a chance");
         total += chance;
         assert!(seen.insert(state), "a spawn that comes twice");
@@ -90,12 +90,12 @@ fn check_spawns<G: Game>(game: &G, after: G::After) {
             changed.len() == 1 && before[changed[0]] == 0,
             "{before:?} became {now:?}"
         );
-        assert_eq!(brought, game.brings(now[changed[0]]));
+        assert_eq!(spawn_reward, game.spawn_reward(now[changed[0]]));
     });
     assert!((total - 1.0).abs() < 1e-12, "chances sum to {total}");
 }
 
-fn spawn_checked<G: Game>(game: &G, after: G::After, rng: &mut Rng) -> G::State {
+fn spawn_checked<G: Game>(game: &G, after: After<G::Board>, rng: &mut Rng) -> State<G::Board> {
     let state = game.spawn(after, rng);
     let mut possible = false;
     game.for_each_spawn(after, |other, _, _| possible |= other == state);
@@ -104,14 +104,14 @@ fn spawn_checked<G: Game>(game: &G, after: G::After, rng: &mut Rng) -> G::State 
 }
 
 /// The slides of a turned or mirrored board are the turned or mirrored slides, with the same rewards.
-fn check_symmetry<G: Game>(game: &G, board: &[u8], luck: Luck) {
+fn check_symmetry<G: Game>(game: &G, board: &[u8], chance_state: ChanceState) {
     let slides = |board: &[u8], symmetry: &[usize]| {
-        let state = game.state(board, luck);
+        let state = game.state(board, chance_state);
         let state = state.expect("an image of a state is a state");
         // The tiles, and where a new one may enter.
-        let image = |after: G::After| {
-            let entries = game.entries(after);
-            let cell = |&source: &usize| (after.cell(source), entries >> source & 1);
+        let image = |after: After<G::Board>| {
+            let spawn_cells = game.spawn_cells(after);
+            let cell = |&source: &usize| (after.cell(source), spawn_cells >> source & 1);
             symmetry.iter().map(cell).collect()
         };
         let slides = game.slides(state);
@@ -135,18 +135,18 @@ fn check_symmetry<G: Game>(game: &G, board: &[u8], luck: Luck) {
 
 mod tests {
     use super::super::{
-        Classic, Fibonacci, FourFibonacci, FourThrees, Grid, Rules, Shape, Small, Threes, Twos,
+        Fast2048, Fibonacci, FastFibonacci, FastThrees, Grid, Rules, Shape, PackedGrid, Threes, PowersOfTwo,
     };
     use super::*;
 
     #[test]
     fn the_fast_games_conform() {
-        conformance(&Classic::new(), 20);
+        conformance(&Fast2048::new(), 20);
         for rules in [Threes::Course, Threes::Hint, Threes::Original] {
-            conformance(&FourThrees::new(rules), 20);
+            conformance(&FastThrees::new(rules), 20);
         }
         for rules in [Fibonacci::OneTwo, Fibonacci::OneThree] {
-            conformance(&FourFibonacci::new(rules), 20);
+            conformance(&FastFibonacci::new(rules), 20);
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
             for cols in Shape::SIDES {
                 let shape = Shape::new(rows, cols).unwrap();
                 conformance(&Grid::new(shape, rules), 3);
-                if let Some(small) = Small::new(shape, *rules) {
+                if let Some(small) = PackedGrid::new(shape, *rules) {
                     conformance(&small, 3);
                 }
             }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_game_conforms_on_every_board() {
-        on_every_board(&Twos);
+        on_every_board(&PowersOfTwo);
         on_every_board(&Threes::Course);
         on_every_board(&Threes::Hint);
         on_every_board(&Threes::Original);

@@ -1,19 +1,19 @@
 //! Any game on any board from 2x2 to 5x5, one line after the other: the slow path that a beginner can read.
 //!
 //! Every fast path is built from the same [`Rules`] or tested against it: whole games of
-//! [`Classic`](super::Classic) are compared with games of `Grid` 4x4, move by move.
+//! [`Fast2048`](super::Fast2048) are compared with games of `Grid` 4x4, move by move.
 
-use super::{After, Arrival, Direction, Game, Luck, Position, Rules, Shape, Slides, State};
-use crate::ntuple::{Indices, Plan};
+use super::symmetry::{canonical, transform_mask};
+use super::{After, Spawn, Direction, Game, ChanceState, Position, Rules, Shape, Slides, State};
 
 /// Cells by rows, each with a tile index, 0 where it is empty; and what chance knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GridBoard {
     shape: Shape,
     cells: [u8; Shape::MAX_CELLS],
-    luck: Luck,
+    chance_state: ChanceState,
     /// Of an afterstate, the cells that the slide lets a new tile enter, empty or not. Of a state, none.
-    entry: u32,
+    spawn_mask: u32,
 }
 
 impl GridBoard {
@@ -22,8 +22,8 @@ impl GridBoard {
         Self {
             shape,
             cells: [0; Shape::MAX_CELLS],
-            luck: Luck::NONE,
-            entry: 0,
+            chance_state: ChanceState::NONE,
+            spawn_mask: 0,
         }
     }
 
@@ -37,23 +37,23 @@ impl GridBoard {
     }
 
     /// The board with this luck.
-    pub fn with_luck(self, luck: Luck) -> Self {
-        Self { luck, ..self }
+    pub fn with_luck(self, chance_state: ChanceState) -> Self {
+        Self { chance_state, ..self }
     }
 
     /// The board as an afterstate, where a new tile may enter these cells.
-    pub fn with_entry(self, entry: u32) -> Self {
-        Self { entry, ..self }
+    pub fn with_spawn_mask(self, spawn_mask: u32) -> Self {
+        Self { spawn_mask, ..self }
     }
 
     /// What chance knows.
-    pub fn luck(&self) -> Luck {
-        self.luck
+    pub fn chance_state(&self) -> ChanceState {
+        self.chance_state
     }
 
     /// The cells that a new tile may enter.
-    pub fn entries(&self) -> u32 {
-        self.entry & self.empty_cells()
+    pub fn spawn_cells(&self) -> u32 {
+        self.spawn_mask & self.empty_cells()
     }
 
     /// The tile indices by rows.
@@ -61,8 +61,9 @@ impl GridBoard {
         &self.cells[..self.shape.cells()]
     }
 
-    /// The board with one more tile.
+    /// The board with one more tile, in an empty cell.
     pub fn with(mut self, cell: usize, tile: u8) -> Self {
+        debug_assert_eq!(self.cells[cell], 0, "cell {cell} is occupied");
         self.cells[cell] = tile;
         self
     }
@@ -101,22 +102,37 @@ impl GridBoard {
                 after.cells[cell(line, k)] = tile;
             }
         }
-        after.entry = rules.entry(self.shape, direction, moved);
+        after.spawn_mask = rules.spawn_mask(self.shape, direction, moved);
         (moved != 0).then_some((after, reward))
     }
 }
 
+/// Cells, chance state and the cells that a new tile may enter.
+pub type GridKey = ([u8; Shape::MAX_CELLS], u16, u32);
+
 impl Position for GridBoard {
+    type Key = GridKey;
+
     fn cell(self, i: usize) -> u8 {
         self.cells[i]
     }
 
     fn hint(self) -> u8 {
-        self.luck.hint
+        self.chance_state.hint
     }
 
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
-        plan.find(four, found);
+    fn key(self) -> GridKey {
+        (self.cells, self.chance_state.packed(), self.spawn_cells())
+    }
+
+    fn canonical(self) -> Self {
+        canonical(self.shape, |sources| {
+            let mut board = self.with_spawn_mask(transform_mask(self.spawn_mask, sources));
+            for (cell, &source) in board.cells.iter_mut().zip(sources) {
+                *cell = self.cells[source];
+            }
+            board
+        })
     }
 }
 
@@ -135,8 +151,7 @@ impl Grid {
 }
 
 impl Game for Grid {
-    type State = State<GridBoard>;
-    type After = After<GridBoard>;
+    type Board = GridBoard;
 
     fn shape(&self) -> Shape {
         self.shape
@@ -147,59 +162,59 @@ impl Game for Grid {
         self.rules
     }
 
-    fn blank(&self) -> Self::After {
-        After(GridBoard::empty(self.shape).with_entry(u32::MAX))
+    fn empty(&self) -> After<Self::Board> {
+        After(GridBoard::empty(self.shape).with_spawn_mask(u32::MAX))
     }
 
-    fn unslid(&self, State(board): Self::State) -> Self::After {
-        After(board.with_entry(u32::MAX))
+    fn as_afterstate(&self, State(board): State<Self::Board>) -> After<Self::Board> {
+        After(board.with_spawn_mask(u32::MAX))
     }
 
-    fn slides(&self, State(board): Self::State) -> Slides<Self::After> {
-        Slides::new(After(board), |direction| {
+    fn slides(&self, State(board): State<Self::Board>) -> Slides<Self::Board> {
+        Slides::new(board, |direction| {
             let slid = board.slide(self.rules, direction);
             slid.map(|(after, reward)| (After(after), reward))
         })
     }
 
-    fn entries(&self, After(board): Self::After) -> u32 {
-        board.entries()
+    fn spawn_cells(&self, After(board): After<Self::Board>) -> u32 {
+        board.spawn_cells()
     }
 
-    fn for_each_arrival(&self, After(board): Self::After, mut visit: impl FnMut(Arrival, f64)) {
+    fn for_each_new_tile(&self, After(board): After<Self::Board>, mut visit: impl FnMut(Spawn, f64)) {
         let largest = board.tiles().iter().copied().max().unwrap_or(0);
         self.rules
-            .for_each_arrival(self.shape, board.luck, largest, &mut visit);
+            .for_each_new_tile(self.shape, board.chance_state, largest, &mut visit);
     }
 
-    fn place(&self, After(board): Self::After, cell: usize, arrival: Arrival) -> Self::State {
-        let placed = board.with(cell, arrival.tile).with_luck(arrival.luck);
-        State(placed.with_entry(0))
+    fn place(&self, After(board): After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board> {
+        let placed = board.with(cell, spawn.tile).with_luck(spawn.chance_state);
+        State(placed.with_spawn_mask(0))
     }
 
-    fn state(&self, tiles: &[u8], luck: Luck) -> Option<Self::State> {
-        let possible = self.rules.is_possible(self.shape, tiles, luck);
+    fn state(&self, tiles: &[u8], chance_state: ChanceState) -> Option<State<Self::Board>> {
+        let possible = self.rules.is_possible(self.shape, tiles, chance_state);
         let board = || GridBoard::from_tiles(self.shape, tiles);
         possible
             .then(board)?
-            .map(|board| State(board.with_luck(luck)))
+            .map(|board| State(board.with_luck(chance_state)))
     }
 
-    fn luck(&self, State(board): Self::State) -> Luck {
-        board.luck
+    fn chance_state(&self, State(board): State<Self::Board>) -> ChanceState {
+        board.chance_state
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Twos;
+    use super::super::PowersOfTwo;
     use super::*;
 
     #[test]
     fn directions_are_what_they_say() {
         let shape = Shape::new(2, 3).unwrap();
         let board = GridBoard::from_tiles(shape, &[1, 0, 2, 1, 0, 0]).unwrap();
-        let slide = |d| board.slide(&Twos, d).map(|(b, r)| (b.tiles().to_vec(), r));
+        let slide = |d| board.slide(&PowersOfTwo, d).map(|(b, r)| (b.tiles().to_vec(), r));
         assert_eq!(slide(Direction::Up), Some((vec![2, 0, 2, 0, 0, 0], 4)));
         assert_eq!(slide(Direction::Down), Some((vec![0, 0, 0, 2, 0, 2], 4)));
         assert_eq!(slide(Direction::Left), Some((vec![1, 2, 0, 1, 0, 0], 0)));

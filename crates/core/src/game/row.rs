@@ -1,11 +1,11 @@
 //! All 65,536 rows of four cells, slid both ways beforehand by the slow rule.
 //!
-//! A slide of a 4x4 board is then four table reads. Both directions of a row earn the same: equal
+//! A slide of a 4x4 board is then four table reads. F32x2 directions of a row earn the same: equal
 //! neighbours form runs, and a run of n tiles makes n/2 merges from either end.
 
 use std::sync::LazyLock;
 
-use super::{Rules, Twos};
+use super::{Rules, PowersOfTwo};
 
 /// A row, slid to either side. The three stand together, so that a row costs one read: 512 KiB in all, of
 /// which play touches a small part.
@@ -33,12 +33,12 @@ impl Rows {
         let mut rows = Box::new([Row::default(); 65_536]);
         for (packed, row) in (0..=u16::MAX).zip(rows.iter_mut()) {
             let mut tiles = unpack(packed);
-            row.reward = Twos.slide_line(&mut tiles);
+            row.reward = PowersOfTwo.slide_line(&mut tiles);
             row.left = pack(tiles);
 
             let mut tiles = unpack(packed);
             tiles.reverse();
-            Twos.slide_line(&mut tiles);
+            PowersOfTwo.slide_line(&mut tiles);
             tiles.reverse();
             row.right = pack(tiles);
         }
@@ -57,7 +57,7 @@ fn unpack(row: u16) -> [u8; 4] {
 }
 
 /// Two 32768-tiles make a tile that does not fit into four bits. Such a row is packed as if it did
-/// not merge, and never read: [`Classic`](super::Classic) takes the slow path for these boards.
+/// not merge, and never read: [`Fast2048`](super::Fast2048) takes the slow path for these boards.
 fn pack(tiles: [u8; 4]) -> u16 {
     tiles
         .iter()
@@ -85,7 +85,7 @@ mod tests {
                 (Direction::Left, rows.row(row).left),
                 (Direction::Right, rows.row(row).right),
             ] {
-                let (slow, reward) = board.slide(&Twos, direction).unwrap_or((board, 0));
+                let (slow, reward) = board.slide(&PowersOfTwo, direction).unwrap_or((board, 0));
                 assert_eq!(
                     slow.tiles()[..4],
                     unpack(fast),

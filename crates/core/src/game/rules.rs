@@ -4,20 +4,20 @@
 
 mod fibonacci;
 mod threes;
-mod twos;
+mod powers_of_two;
 
 use std::fmt;
 
 pub use fibonacci::Fibonacci;
 pub use threes::Threes;
-pub use twos::{TWOS_TILES, Twos};
+pub use powers_of_two::{POWERS_OF_TWO_SPAWNS, PowersOfTwo};
 
-use super::{Arrival, Direction, Luck, Shape};
+use super::{Spawn, Direction, ChanceState, Shape};
 
 /// The rules of a game.
 pub trait Rules: fmt::Debug + Send + Sync {
     /// The face value of a tile index; 0 is an empty cell.
-    fn face(&self, tile: u8) -> u64;
+    fn tile_value(&self, tile: u8) -> u64;
 
     /// The largest tile index that play on such a board can reach.
     fn largest_tile(&self, shape: Shape) -> u8;
@@ -26,24 +26,24 @@ pub trait Rules: fmt::Debug + Send + Sync {
     fn slide_line(&self, line: &mut [u8]) -> u32;
 
     /// Whether such a board can hold these tiles and this luck; false for a wrong number of tiles.
-    fn is_possible(&self, shape: Shape, tiles: &[u8], luck: Luck) -> bool;
+    fn is_possible(&self, shape: Shape, tiles: &[u8], chance_state: ChanceState) -> bool;
 
     /// What may come next to a board with this luck and this largest tile, with the chances of each, which sum to 1.
-    fn for_each_arrival(
+    fn for_each_new_tile(
         &self,
         shape: Shape,
-        luck: Luck,
+        chance_state: ChanceState,
         largest: u8,
-        visit: &mut dyn FnMut(Arrival, f64),
+        visit: &mut dyn FnMut(Spawn, f64),
     );
 
     /// How many tiles a game starts with.
-    fn first_tiles(&self, _: Shape) -> usize {
+    fn initial_tiles(&self, _: Shape) -> usize {
         2
     }
 
-    /// Whether chance remembers anything, or new tiles enter only where the slide says.
-    fn remembers(&self) -> bool {
+    /// Whether chance has_chance_state anything, or new tiles enter only where the slide says.
+    fn has_chance_state(&self) -> bool {
         false
     }
 
@@ -54,8 +54,8 @@ pub trait Rules: fmt::Debug + Send + Sync {
 
     /// The luck that goes with these tiles and this hint (0: none), as far as it can be told; `None` if no game comes
     /// to them.
-    fn luck_of(&self, _: Shape, _tiles: &[u8], hint: u8) -> Option<Luck> {
-        (hint == 0).then_some(Luck::NONE)
+    fn chance_state_of(&self, _: Shape, _tiles: &[u8], hint: u8) -> Option<ChanceState> {
+        (hint == 0).then_some(ChanceState::NONE)
     }
 
     /// The bits that a table needs to tell apart the tiles that matter.
@@ -65,13 +65,13 @@ pub trait Rules: fmt::Debug + Send + Sync {
 
     /// The cells that a new tile may enter after a slide, a bit each, if they are empty: all of them, or some at
     /// the edge that the tiles slid away from. Of `moved`, bit k is set if the k-th line changed.
-    fn entry(&self, _: Shape, _: Direction, _moved: u32) -> u32 {
+    fn spawn_mask(&self, _: Shape, _: Direction, _moved: u32) -> u32 {
         u32::MAX
     }
 
     /// What a new tile adds to the score.
     #[inline(always)]
-    fn brings(&self, _tile: u8) -> u32 {
+    fn spawn_reward(&self, _tile: u8) -> u32 {
         0
     }
 
@@ -81,7 +81,7 @@ pub trait Rules: fmt::Debug + Send + Sync {
     }
 
     /// The new tiles and their chances where these are the same for every board and every empty cell.
-    fn fair_tiles(&self) -> Option<&'static [(u8, f64)]> {
+    fn uniform_spawns(&self) -> Option<&'static [(u8, f64)]> {
         None
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::game::{Classic, FourThrees, Grid, Luck, Shape, Threes, Twos};
+use crate::game::{Fast2048, FastThrees, Grid, ChanceState, Shape, Threes, PowersOfTwo};
 use crate::play::{Policy, Random};
 use crate::random::{Rng, game_rng};
 
@@ -7,25 +7,25 @@ use crate::random::{Rng, game_rng};
 fn record<G: Game>(
     game: &G,
     number: u64,
-    mut tamper: impl FnMut(&mut Rng, (usize, Arrival)) -> (usize, Arrival),
+    mut tamper: impl FnMut(&mut Rng, (usize, Spawn)) -> (usize, Spawn),
 ) -> Episode {
     let mut rng = game_rng(7, number);
     let mut episode = Episode::default();
-    let first = game.rules().first_tiles(game.shape());
-    let mut after = game.blank();
+    let first = game.rules().initial_tiles(game.shape());
+    let mut after = game.empty();
     loop {
         let drawn = game.draw(after, &mut rng);
-        let (cell, arrival) = tamper(&mut rng, drawn);
-        let state = game.place(after, cell, arrival);
-        let tile = arrival.tile;
+        let (cell, spawn) = tamper(&mut rng, drawn);
+        let state = game.place(after, cell, spawn);
+        let tile = spawn.tile;
         let place = Action::Place {
             cell: cell as u8,
             tile,
-            hint: arrival.luck.hint,
+            hint: spawn.chance_state.hint,
         };
-        push(&mut episode, place, u64::from(game.brings(tile)));
+        push(&mut episode, place, u64::from(game.spawn_reward(tile)));
         if episode.moves.len() < first {
-            after = game.unslid(state);
+            after = game.as_afterstate(state);
             continue;
         }
         let Some(step) = Random.choose(game, state, &mut rng) else {
@@ -67,11 +67,11 @@ fn games_by_the_rules_pass() {
         }
         assert!(judge.tests().count() >= 2);
     }
-    pass(Classic::new());
-    pass(FourThrees::new(Threes::Course));
-    pass(FourThrees::new(Threes::Hint));
-    pass(FourThrees::new(Threes::Original));
-    pass(Grid::new(Shape::new(3, 5).unwrap(), &Twos));
+    pass(Fast2048::new());
+    pass(FastThrees::new(Threes::Course));
+    pass(FastThrees::new(Threes::Hint));
+    pass(FastThrees::new(Threes::Original));
+    pass(Grid::new(Shape::new(3, 5).unwrap(), &PowersOfTwo));
     pass(Grid::new(Shape::new(2, 3).unwrap(), &Threes::Course));
 }
 
@@ -81,7 +81,7 @@ fn a_record_may_end_early() {
     let line = b"slide:place@1794770036503|C1E2#L92#D[8]A1#LA1#D[4]31|place@1794770036503";
     let mut episode = Episode::default();
     episode.read(line, false).unwrap();
-    let mut judge = Judge::new(Classic::new());
+    let mut judge = Judge::new(Fast2048::new());
     let outcome = judge.watch(&episode).unwrap();
     assert_eq!((outcome.score, outcome.moves, outcome.largest), (12, 4, 8));
     assert_eq!(judge.unfinished(), 1);
@@ -104,7 +104,7 @@ fn caught<G: Game>(game: G, episode: &Episode, change: impl FnOnce(&mut Episode)
 
 #[test]
 fn forged_records_are_caught() {
-    let game = Classic::new();
+    let game = Fast2048::new();
     let episode = fair(&game, 1);
     let slides: Vec<usize> = (0..episode.moves.len())
         .filter(|&n| matches!(episode.moves[n].action, Action::Slide(_)))
@@ -192,13 +192,13 @@ fn forged_records_are_caught() {
 fn an_illegal_slide_is_named() {
     let mut episode = Episode::default();
     episode.read(b"a@1|0111#U|b@1", false).unwrap();
-    let fault = Judge::new(Classic::new()).watch(&episode).unwrap_err();
+    let fault = Judge::new(Fast2048::new()).watch(&episode).unwrap_err();
     assert_eq!(fault.to_string(), "column 9: a slide up changes nothing");
 }
 
 #[test]
 fn threes_has_a_bag_and_edges() {
-    let game = FourThrees::new(Threes::Course);
+    let game = FastThrees::new(Threes::Course);
     let episode = fair(&game, 1);
     // The first three tiles are one bag: two of a kind cannot be among them.
     let fault = caught(game, &episode, |e| {
@@ -233,11 +233,11 @@ fn threes_has_a_bag_and_edges() {
     }
     assert!(edges > 50, "{edges}");
     // A hint that does not come true.
-    let game = FourThrees::new(Threes::Hint);
+    let game = FastThrees::new(Threes::Hint);
     let episode = fair(&game, 1);
     let fault = caught(game, &episode, |e| {
         if let Action::Place { hint, .. } = &mut e.moves[12].action {
-            *hint = Luck::BONUS;
+            *hint = ChanceState::BONUS;
         }
     });
     assert!(
@@ -247,12 +247,12 @@ fn threes_has_a_bag_and_edges() {
 }
 
 /// Changes what was drawn.
-type Tamper<'a> = &'a mut dyn FnMut(&mut Rng, (usize, Arrival)) -> (usize, Arrival);
+type Tamper<'a> = &'a mut dyn FnMut(&mut Rng, (usize, Spawn)) -> (usize, Spawn);
 
 /// Environments that keep to the rules, but not to the chances.
 #[test]
 fn a_biased_environment_is_caught() {
-    let game = Classic::new();
+    let game = Fast2048::new();
     let least = |tamper: Tamper<'_>| {
         let mut judge = Judge::new(game);
         for number in 0..200 {
@@ -264,9 +264,9 @@ fn a_biased_environment_is_caught() {
             .fold(1.0, f64::min)
     };
     // No 4 in half of the cases in which one was due.
-    let fewer = least(&mut |rng, (cell, arrival)| {
-        let spared = arrival.tile == 2 && rng.below(2) == 0;
-        (cell, if spared { Arrival::of(1) } else { arrival })
+    let fewer = least(&mut |rng, (cell, spawn)| {
+        let spared = spawn.tile == 2 && rng.below(2) == 0;
+        (cell, if spared { Spawn::of(1) } else { spawn })
     });
     assert!(fewer < 1e-6, "{fewer}");
     assert!(least(&mut |_, drawn| drawn) > 1e-4);
@@ -275,7 +275,7 @@ fn a_biased_environment_is_caught() {
 /// Times as large as numbers can be.
 #[test]
 fn times_without_measure_are_judged() {
-    let mut judge = Judge::new(Classic::new());
+    let mut judge = Judge::new(Fast2048::new());
     let mut watch = |line: &str| {
         let mut episode = Episode::default();
         episode.read(line.as_bytes(), false).unwrap();

@@ -1,102 +1,112 @@
 //! TD(lambda) from the end of a finished game to its start (Matsuzaki 2017; Jaskowski 2018).
 //!
 //! z = 0; for t = T..0: target = g_t + z; V(x_t) moves towards target;
-//! z = lambda target + (1 - lambda) V(x_t), with V as it is *after* its update.
+//! z = gamma (lambda target + (1 - lambda) V(x_t)), with V as it is *after* its update.
 //!
-//! The last position learns first, so news of the end travels the whole game at once. With lambda 0
-//! this is TD(0). `reward_twice` counts the move's reward in z once more; on states, z = g_t + V(x_t). That is how R1 and R2
-//! were published; the value learned comes to about twice the return, and a move chosen by
+//! The last position learns first, so the end of the game reaches every position at once. With lambda 0
+//! this is TD(0). `reward_twice` counts the move's reward in z once more; on states, z = g_t + V(x_t). Two reports of the DLP
+//! lab, 2021, publish it so; the value learned is then about twice the return, and a move chosen by
 //! r + E[V] weighs the future double.
 //!
-//! Positions are looked up four at a time, and the four before them are on their way from memory while these
-//! learn: without that, a training has 0.88 of the speed (benchmarks/2026-11-16.md).
+//! Positions are looked up four at a time, and the four before them are fetched from memory while these
+//! learn: without that, training has 0.88 of the speed (benchmarks/2026-11-16.md).
 
-use super::{Credit, Surprise};
+use std::marker::PhantomData;
+
+use super::{TdErrorStats, TdParams};
 use crate::Value;
-use crate::game::Game;
-use crate::ntuple::{Indices, Network};
-use crate::play::{Learner, Step, Viewpoint, Visit};
+use crate::episode::{Learner, Step};
+use crate::game::{Game, State};
+use crate::ntuple::UpdateRule;
+use crate::value::{Trainable, TrajectoryStep};
 
-/// Keeps the path of a game and learns from it when the game is over.
-pub struct Backward<'n, G: Game, V: Viewpoint<G>> {
-    network: &'n V::Network,
-    credit: Credit,
-    path: Vec<Visit<V::Position>>,
-    /// The indices of the stretch that is being updated, and of the one before it.
-    at: [Indices; 2],
-    surprise: Surprise,
+/// Keeps the trajectory of a game and learns from it when the game is over.
+pub struct Backward<'n, G: Game, N: Trainable<G>, R> {
+    network: &'n N,
+    params: TdParams,
+    trajectory: Vec<TrajectoryStep<N::Position>>,
+    /// The places of the stretch that is being updated, and of the one before it.
+    at: [N::Located; 2],
+    td_errors: TdErrorStats,
+    rule: PhantomData<R>,
 }
 
-impl<'n, G: Game, V: Viewpoint<G>> Backward<'n, G, V> {
+impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Backward<'n, G, N, R> {
     /// A learner that adjusts this network.
-    pub fn new(network: &'n V::Network, credit: Credit) -> Self {
+    pub fn new(network: &'n N, params: TdParams) -> Self {
         Self {
             network,
-            credit,
-            path: Vec::new(),
+            params,
+            trajectory: Vec::new(),
             at: Default::default(),
-            surprise: Surprise::default(),
+            td_errors: TdErrorStats::default(),
+            rule: PhantomData,
         }
     }
 
     /// Finds the weights of up to four positions and asks the processor for them.
     #[inline(always)]
-    fn look_up(network: &V::Network, stretch: &[Visit<V::Position>], at: &mut Indices) {
+    fn look_up(network: &N, stretch: &[TrajectoryStep<N::Position>], at: &mut N::Located) {
         let last = stretch.len() - 1;
-        network.find(
+        network.locate_positions(
             std::array::from_fn(|lane| stretch[lane.min(last)].position),
             at,
         );
         for lane in 0..stretch.len() {
-            network.prefetch_update(at, lane);
+            network.prefetch_update::<R>(at, lane);
         }
     }
 }
 
-impl<G: Game, V: Viewpoint<G>> Learner<G> for Backward<'_, G, V> {
+impl<G: Game, N: Trainable<G>, R: UpdateRule, E> Learner<G, E> for Backward<'_, G, N, R> {
     #[inline(always)]
-    fn step(&mut self, step: &Step<G>) {
-        self.path.push(V::visited(step));
+    fn step(&mut self, step: &Step<G>, _: E) {
+        self.trajectory.push(N::trajectory_step(step));
     }
 
-    fn finish(&mut self, _: G::State, brought: u32) {
-        let Credit {
-            rate,
+    fn finish(&mut self, _: State<G::Board>, spawn_reward: u32) {
+        let TdParams {
+            learning_rate,
             lambda,
             reward_twice,
-        } = self.credit;
-        let mut z = brought as Value;
+        } = self.params;
+        let discount = self.network.discount();
+        let (of_return, of_value) = (discount * lambda, discount * (1.0 - lambda));
+        let mut z = spawn_reward as Value;
         let [here, next] = &mut self.at;
-        let mut stretches = self.path.rchunks(4).peekable();
+        let mut stretches = self.trajectory.rchunks(4).peekable();
         if let Some(last) = stretches.peek() {
             Self::look_up(self.network, last, here);
         }
         while let Some(stretch) = stretches.next() {
-            // The stretch before this one is on its way from memory while this one learns.
             if let Some(before) = stretches.peek() {
                 Self::look_up(self.network, before, next);
             }
-            for (lane, visit) in stretch.iter().enumerate().rev() {
-                let target = visit.after + z;
-                let updated = self
-                    .network
-                    .update(visit.position, here, lane, target, rate);
-                self.surprise.note(updated);
-                z = visit.before + lambda * target + (1.0 - lambda) * updated.value;
+            for (lane, visited) in stretch.iter().enumerate().rev() {
+                let target = visited.reward_out + z;
+                let updated = self.network.update::<R>(
+                    visited.position,
+                    here,
+                    lane,
+                    target,
+                    learning_rate,
+                );
+                self.td_errors.add(updated);
+                z = visited.reward_in + of_return * target + of_value * updated.value;
                 if reward_twice {
-                    z += visit.after + visit.before;
+                    z += visited.reward_out + visited.reward_in;
                 }
             }
             std::mem::swap(here, next);
         }
-        self.path.clear();
+        self.trajectory.clear();
     }
 
-    fn set_rate(&mut self, rate: Value) {
-        self.credit.rate = rate;
+    fn set_learning_rate(&mut self, learning_rate: Value) {
+        self.params.learning_rate = learning_rate;
     }
 
-    fn surprise(&self) -> Surprise {
-        self.surprise
+    fn td_errors(&self) -> TdErrorStats {
+        self.td_errors
     }
 }

@@ -1,67 +1,131 @@
-//! TD(0) as the game goes: each position learns as soon as the next one is known.
+//! TD(0) during the game: each position learns as soon as the next one is known.
 //!
-//! V(x_t) moves towards g_t + V(x_{t+1}); the last position towards g_T alone.
+//! V(x_t) moves towards g_t + gamma V(x_{t+1}); the last position towards g_T alone.
 //!
-//! For afterstates V(x_{t+1}) is the value that chose the move, read before x_t is updated.
+//! For afterstates gamma V(x_{t+1}) is the value that chose the move, read before x_t is updated. A learner may take it from
+//! the policy only if both read the same network: [`Forward::with_policy`] makes such a pair, and its type says so.
 
-use super::Surprise;
+use std::marker::PhantomData;
+
+use super::TdErrorStats;
 use crate::Value;
-use crate::game::Game;
-use crate::ntuple::{Indices, Network};
-use crate::play::{Learner, Step, Viewpoint, Visit};
+use crate::episode::{Learner, Step};
+use crate::game::{Game, State};
+use crate::ntuple::UpdateRule;
+use crate::policy::{Greedy, Ties};
+use crate::value::{Trainable, TrajectoryStep};
 
-/// Keeps one position back and updates it when its successor comes.
-pub struct Forward<'n, G: Game, V: Viewpoint<G>> {
-    network: &'n V::Network,
-    rate: Value,
-    last: Option<Visit<V::Position>>,
-    at: Indices,
-    surprise: Surprise,
+/// The learner reads every value itself: it goes with any policy.
+#[derive(Clone, Copy, Debug)]
+pub enum ReadAgain {}
+
+/// The learner reuses the values of the greedy policy of its own network.
+#[derive(Clone, Copy, Debug)]
+pub enum Trusted {}
+
+/// Keeps one position back and updates it when its successor is known.
+pub struct Forward<'n, G: Game, N: Trainable<G>, R, T = ReadAgain> {
+    network: &'n N,
+    learning_rate: Value,
+    last: Option<TrajectoryStep<N::Position>>,
+    at: N::Located,
+    td_errors: TdErrorStats,
+    kind: PhantomData<(R, T)>,
 }
 
-impl<'n, G: Game, V: Viewpoint<G>> Forward<'n, G, V> {
-    /// A learner that adjusts this network.
-    pub fn new(network: &'n V::Network, rate: Value) -> Self {
+impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Forward<'n, G, N, R> {
+    /// A learner that adjusts this network, whoever chooses the moves.
+    pub fn new(network: &'n N, learning_rate: Value) -> Self {
+        Self::make(network, learning_rate)
+    }
+}
+
+impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Forward<'n, G, N, R, Trusted> {
+    /// The greedy policy of a network, and a learner that adjusts the same network and need not read again what
+    /// the policy has read.
+    pub fn with_policy(
+        game: &G,
+        network: &'n N,
+        ties: Ties,
+        learning_rate: Value,
+    ) -> (Greedy<'n, G, N>, Self) {
+        (
+            Greedy::new(game, network, ties),
+            Self::make(network, learning_rate),
+        )
+    }
+}
+
+impl<'n, G: Game, N: Trainable<G>, R: UpdateRule, T> Forward<'n, G, N, R, T> {
+    fn make(network: &'n N, learning_rate: Value) -> Self {
         Self {
             network,
-            rate,
+            learning_rate,
             last: None,
-            at: Indices::default(),
-            surprise: Surprise::default(),
+            at: N::Located::default(),
+            td_errors: TdErrorStats::default(),
+            kind: PhantomData,
+        }
+    }
+
+    /// `next_value` is the discounted value of the position that the step visits, where it is known.
+    #[inline(always)]
+    fn observe(&mut self, step: &Step<G>, next_value: Option<Value>) {
+        let next = N::trajectory_step(step);
+        if let Some(last) = self.last.replace(next) {
+            let next_value = match next_value {
+                Some(value) => value,
+                None => {
+                    self.network.locate_positions([next.position; 4], &mut self.at);
+                    self.network.discount() * self.network.value_at(&self.at, 0)
+                }
+            };
+            self.learn(&last, last.reward_out + next.reward_in + next_value);
         }
     }
 
     #[inline(always)]
-    fn learn(&mut self, visit: &Visit<V::Position>, target: Value) {
-        self.network.find([visit.position; 4], &mut self.at);
+    fn learn(&mut self, visited: &TrajectoryStep<N::Position>, target: Value) {
+        let position = visited.position;
+        self.network.locate_positions([position; 4], &mut self.at);
+        let rate = self.learning_rate;
         let updated = self
             .network
-            .update(visit.position, &mut self.at, 0, target, self.rate);
-        self.surprise.note(updated);
-    }
-}
-
-impl<G: Game, V: Viewpoint<G>> Learner<G> for Forward<'_, G, V> {
-    #[inline(always)]
-    fn step(&mut self, step: &Step<G>) {
-        let visit = V::visited(step);
-        if let Some(last) = self.last.replace(visit) {
-            let target = last.after + visit.before + V::value(self.network, step, &mut self.at);
-            self.learn(&last, target);
-        }
+            .update::<R>(position, &mut self.at, 0, target, rate);
+        self.td_errors.add(updated);
     }
 
-    fn finish(&mut self, _: G::State, brought: u32) {
+    fn end(&mut self, spawn_reward: u32) {
         if let Some(last) = self.last.take() {
-            self.learn(&last, last.after + brought as Value);
+            self.learn(&last, last.reward_out + spawn_reward as Value);
         }
     }
-
-    fn set_rate(&mut self, rate: Value) {
-        self.rate = rate;
-    }
-
-    fn surprise(&self) -> Surprise {
-        self.surprise
-    }
 }
+
+macro_rules! learner {
+    ($trust:ty, $estimate:ty, $($generic:ident)?, |$seen:ident| $known:expr) => {
+        impl<G: Game, N: Trainable<G>, R: UpdateRule $(, $generic)?> Learner<G, $estimate>
+            for Forward<'_, G, N, R, $trust>
+        {
+            #[inline(always)]
+            fn step(&mut self, step: &Step<G>, $seen: $estimate) {
+                self.observe(step, $known);
+            }
+
+            fn finish(&mut self, _: State<G::Board>, spawn_reward: u32) {
+                self.end(spawn_reward);
+            }
+
+            fn set_learning_rate(&mut self, learning_rate: Value) {
+                self.learning_rate = learning_rate;
+            }
+
+            fn td_errors(&self) -> TdErrorStats {
+                self.td_errors
+            }
+        }
+    };
+}
+
+learner!(ReadAgain, E, E, |_estimate| None);
+learner!(Trusted, N::Estimate, , |estimate| N::known_value(estimate));

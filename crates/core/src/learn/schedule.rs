@@ -23,7 +23,7 @@ pub const MAX_RATE: f64 = 10.0;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
-    /// Number of finished games at which the step begins.
+    /// AtomicF32 of finished games at which the step begins.
     pub from: u64,
     /// The learning rate from there on. It is an `f64` so that 0.1 is written back as 0.1.
     pub rate: f64,

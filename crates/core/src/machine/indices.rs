@@ -2,9 +2,9 @@
 //!
 //! A move reads more than a hundred weights by indices that come from bits of a board. Instead of comparing
 //! each of them with the length of the tables, [`Indices`] knows a bound that none of them reaches, and a
-//! [`Slab`] compares its length with the bound, once for the weights of four positions.
+//! [`WeightMemory`] compares its length with the bound, once for the weights of four positions.
 
-use super::{Cpu, Number, Slab, Zeroed, lanes};
+use super::{Cpu, AtomicF32, WeightMemory, Zeroed, lanes};
 use crate::Value;
 
 /// The places of the weights of four positions in all tables, worked out once for several uses.
@@ -78,7 +78,7 @@ pub(crate) struct Gathers {
     bound: usize,
 }
 
-/// The lookups of one tuple, or of two whose tables are woven together, in a 4x4 board of four bits a
+/// The lookups of one tuple, or of two whose tables are interleaved together, in a 4x4 board of four bits a
 /// cell. Cells whose distance to their digits is the same move together, so that `012345` takes two
 /// shifts and masks instead of six; and what two tuples share is worked out once.
 #[derive(Clone, Debug)]
@@ -194,31 +194,31 @@ impl Gather {
 /// One value of a slab, named by the slab and the index: the two together are an operand to the
 /// processor, where a reference would have to be worked out first.
 #[derive(Debug)]
-pub struct Spot<'s, T> {
+pub struct WeightRef<'s, T> {
     all: &'s [T],
     /// Below the length of `all`.
     i: usize,
 }
 
-impl<T> Clone for Spot<'_, T> {
+impl<T> Clone for WeightRef<'_, T> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Spot<'_, T> {}
+impl<T> Copy for WeightRef<'_, T> {}
 
-impl<'s, T> Spot<'s, T> {
+impl<'s, T> WeightRef<'s, T> {
     /// The value.
     #[inline(always)]
     pub fn get(self) -> &'s T {
-        // SAFETY: `i` is below the length: spots are made by `Found` of indices that are, or from those by
+        // SAFETY: `i` is below the length: spots are made by `WeightView` of indices that are, or from those by
         // `before`, which lead to lower ones.
         unsafe { self.all.get_unchecked(self.i) }
     }
 
-    /// Slab and index as a processor takes them: the index is below the length.
+    /// WeightMemory and index as a processor takes them: the index is below the length.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn operand(self) -> (*const T, usize) {
@@ -239,9 +239,9 @@ impl<'s, T> Spot<'s, T> {
     }
 }
 
-impl Spot<'_, Number> {
+impl WeightRef<'_, AtomicF32> {
     /// The sum of `value` and the number, in one instruction. Atomics are whole numbers to the compiler,
-    /// so from [`Number::get`] it makes a load, a move to another register and an addition.
+    /// so from [`AtomicF32::get`] it makes a load, a move to another register and an addition.
     #[inline(always)]
     pub(crate) fn added_to(self, value: Value) -> Value {
         #[cfg(target_arch = "x86_64")]
@@ -270,55 +270,55 @@ impl Spot<'_, Number> {
 
 /// The values of a slab at the indices of four positions: compared with its length once, read many times.
 #[derive(Debug)]
-pub struct Found<'s, T> {
+pub struct WeightView<'s, T> {
     all: &'s [T],
     /// Below the length of `all`, each of them.
     at: &'s [[usize; 4]],
 }
 
 /// Values of two slabs at the same index.
-type Pair<'s, T, U> = (Spot<'s, T>, Spot<'s, U>);
+type Pair<'s, T, U> = (WeightRef<'s, T>, WeightRef<'s, U>);
 
-impl<T> Clone for Found<'_, T> {
+impl<T> Clone for WeightView<'_, T> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Found<'_, T> {}
+impl<T> Copy for WeightView<'_, T> {}
 
-impl<T: Zeroed> Slab<T> {
+impl<T: Zeroed> WeightMemory<T> {
     /// The values at these indices.
     ///
     /// # Panics
     /// When these are the indices of larger tables.
     #[inline(always)]
-    pub(crate) fn at<'s>(&'s self, indices: &'s Indices) -> Found<'s, T> {
+    pub(crate) fn at<'s>(&'s self, indices: &'s Indices) -> WeightView<'s, T> {
         // Every index is below `indices.bound`: `fill` has compared each, and `fill_packed` has none
         // beyond what `Gather::bound` allows, since an index is `start` plus bits under its masks. The
         // fields are private to this file.
         assert!(indices.bound.is_some_and(|bound| bound <= self.len()));
-        Found {
+        WeightView {
             all: self,
             at: &indices.at,
         }
     }
 }
 
-impl<'s, T> Found<'s, T> {
+impl<'s, T> WeightView<'s, T> {
     /// The values of one position, eight at a time, and those left over.
     #[inline(always)]
     pub(crate) fn lane(
         self,
         lane: usize,
     ) -> (
-        impl Iterator<Item = [Spot<'s, T>; 8]>,
-        impl ExactSizeIterator<Item = Spot<'s, T>>,
+        impl Iterator<Item = [WeightRef<'s, T>; 8]>,
+        impl ExactSizeIterator<Item = WeightRef<'s, T>>,
     ) {
         assert!(lane < 4);
         let all = self.all;
-        let spot = move |i: &[usize; 4]| Spot { all, i: i[lane] };
+        let spot = move |i: &[usize; 4]| WeightRef { all, i: i[lane] };
         let (eights, rest) = self.at.as_chunks::<8>();
         let eight = move |[a, b, c, d, e, f, g, h]: &'s [[usize; 4]; 8]| {
             [
@@ -337,17 +337,17 @@ impl<'s, T> Found<'s, T> {
 
     /// The same one by one, for loops with too much in them to have eight side by side.
     #[inline(always)]
-    pub(crate) fn each(self, lane: usize) -> impl ExactSizeIterator<Item = Spot<'s, T>> {
+    pub(crate) fn each(self, lane: usize) -> impl ExactSizeIterator<Item = WeightRef<'s, T>> {
         assert!(lane < 4);
         let all = self.all;
-        self.at.iter().map(move |i| Spot { all, i: i[lane] })
+        self.at.iter().map(move |i| WeightRef { all, i: i[lane] })
     }
 
     /// One of them.
     #[inline(always)]
-    pub(crate) fn spot(self, lookup: usize, lane: usize) -> Spot<'s, T> {
+    pub(crate) fn spot(self, lookup: usize, lane: usize) -> WeightRef<'s, T> {
         let i = self.at[lookup][lane];
-        Spot { all: self.all, i }
+        WeightRef { all: self.all, i }
     }
 
     /// The values of one position, each with that of a second slab at the same index; eight at a time, and
@@ -358,7 +358,7 @@ impl<'s, T> Found<'s, T> {
     #[inline(always)]
     pub(crate) fn lane_with<U: Zeroed>(
         self,
-        second: &'s Slab<U>,
+        second: &'s WeightMemory<U>,
         lane: usize,
     ) -> (
         impl Iterator<Item = [Pair<'s, T, U>; 8]>,
@@ -367,10 +367,10 @@ impl<'s, T> Found<'s, T> {
         assert!(second.len() >= self.all.len());
         let second: &'s [U] = second;
         let (eights, rest) = self.lane(lane);
-        let pair = move |one: Spot<'s, T>| {
+        let pair = move |one: WeightRef<'s, T>| {
             (
                 one,
-                Spot {
+                WeightRef {
                     all: second,
                     i: one.i,
                 },
@@ -383,8 +383,8 @@ impl<'s, T> Found<'s, T> {
     #[inline(always)]
     pub fn prefetch(self, lane: usize) {
         let (eights, rest) = self.lane(lane);
-        eights.for_each(|eight| eight.into_iter().for_each(Spot::prefetch));
-        rest.for_each(Spot::prefetch);
+        eights.for_each(|eight| eight.into_iter().for_each(WeightRef::prefetch));
+        rest.for_each(WeightRef::prefetch);
     }
 
     /// The same for values that will be written soon: other processors give up their copies now, not when
@@ -392,12 +392,12 @@ impl<'s, T> Found<'s, T> {
     #[inline(always)]
     pub fn prefetch_to_write(self, lane: usize) {
         let (eights, rest) = self.lane(lane);
-        eights.for_each(|eight| eight.into_iter().for_each(Spot::prefetch_to_write));
-        rest.for_each(Spot::prefetch_to_write);
+        eights.for_each(|eight| eight.into_iter().for_each(WeightRef::prefetch_to_write));
+        rest.for_each(WeightRef::prefetch_to_write);
     }
 }
 
-impl<T> Spot<'_, T> {
+impl<T> WeightRef<'_, T> {
     #[inline(always)]
     fn prefetch_to_write(self) {
         #[cfg(target_arch = "x86_64")]

@@ -26,7 +26,7 @@ pub(super) fn find_four(cpu: Cpu, gathers: &Gathers, boards: [u64; 4], found: &m
 }
 
 mod plain {
-    use crate::game::{HALF_TURN, images};
+    use crate::game::{HALF_TURN, symmetric_boards};
     use crate::machine::indices::{Gathers, Shift};
 
     /// The same image of four boards.
@@ -35,7 +35,7 @@ mod plain {
     /// Image by image; every processor has instructions for two of the four at once, which the compiler
     /// finds where all are treated alike.
     pub(super) fn find(gathers: &Gathers, boards: Four, found: &mut [[usize; 4]]) {
-        let [a, b, c, d] = boards.map(images);
+        let [a, b, c, d] = boards.map(symmetric_boards);
         let images: [Four; 8] = std::array::from_fn(|s| [a[s], b[s], c[s], d[s]]);
         let symmetries = gathers.symmetries();
         for gather in gathers.each() {
@@ -129,7 +129,7 @@ mod avx2 {
         }
     }
 
-    /// The indices of two woven tuples, as most of the work is: image by image, with all that the two
+    /// The indices of two interleaved tuples, as most of the work is: image by image, with all that the two
     /// need in registers.
     #[target_feature(enable = "avx2")]
     #[inline]
@@ -214,7 +214,7 @@ mod avx2 {
         _mm256_and_si256(moved, must_cast(shift.mask))
     }
 
-    /// The images of four boards, in the order of [`images`](crate::game::images).
+    /// The images of four boards, in the order of [`symmetric_boards`](crate::game::symmetric_boards).
     #[target_feature(enable = "avx2")]
     #[inline]
     fn images(x: Four) -> [Four; 8] {

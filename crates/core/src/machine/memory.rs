@@ -11,7 +11,8 @@ use std::ops::Deref;
 
 use memmap2::{MmapMut, MmapRaw};
 
-use super::Number;
+use super::{AtomicF32, AtomicF32x2, F32x2};
+use crate::Value;
 
 /// Types that may be read from zeroed memory and changed through a shared reference.
 ///
@@ -19,39 +20,84 @@ use super::Number;
 /// Every bit pattern, all zeros above all, is a valid value; the type has no drop glue, an
 /// alignment of at most a page, and only atomic fields.
 pub unsafe trait Zeroed: Sized {
-    /// All numbers that such values consist of, in the order of memory.
-    fn numbers(all: &[Self]) -> &[Number];
+    /// How many numbers a value consists of: 0, 1 or 2.
+    const NUMBERS: usize;
+
+    /// One of its numbers.
+    fn number(&self, n: usize) -> Value;
+
+    /// Replaces one of its numbers.
+    fn set_number(&self, n: usize, number: Value);
 }
 
 // SAFETY: one `AtomicU32`, of which every bit pattern is valid.
-unsafe impl Zeroed for Number {
-    fn numbers(all: &[Self]) -> &[Number] {
-        all
+unsafe impl Zeroed for AtomicF32 {
+    const NUMBERS: usize = 1;
+
+    #[inline(always)]
+    fn number(&self, _: usize) -> Value {
+        self.get()
+    }
+
+    #[inline(always)]
+    fn set_number(&self, _: usize, number: Value) {
+        self.set(number);
     }
 }
 
 // SAFETY: two of them, one behind the other.
-unsafe impl Zeroed for [Number; 2] {
-    fn numbers(all: &[Self]) -> &[Number] {
-        all.as_flattened()
+unsafe impl Zeroed for [AtomicF32; 2] {
+    const NUMBERS: usize = 2;
+
+    #[inline(always)]
+    fn number(&self, n: usize) -> Value {
+        self[n].get()
+    }
+
+    #[inline(always)]
+    fn set_number(&self, n: usize, number: Value) {
+        self[n].set(number);
+    }
+}
+
+// SAFETY: one `AtomicU64`, of which every bit pattern is valid.
+unsafe impl Zeroed for AtomicF32x2 {
+    const NUMBERS: usize = 2;
+
+    #[inline(always)]
+    fn number(&self, n: usize) -> Value {
+        self.get().parts()[n]
+    }
+
+    #[inline(always)]
+    fn set_number(&self, n: usize, number: Value) {
+        let mut parts = self.get().parts();
+        parts[n] = number;
+        self.set(F32x2::from(parts));
     }
 }
 
 // SAFETY: nothing at all.
 unsafe impl Zeroed for () {
-    fn numbers(_: &[Self]) -> &[Number] {
-        &[]
+    const NUMBERS: usize = 0;
+
+    #[inline(always)]
+    fn number(&self, _: usize) -> Value {
+        0.0
     }
+
+    #[inline(always)]
+    fn set_number(&self, _: usize, _: Value) {}
 }
 
 /// A fixed number of values that start as zeros.
-pub(crate) struct Slab<T: Zeroed> {
+pub(crate) struct WeightMemory<T: Zeroed> {
     map: MmapRaw,
     len: usize,
     kind: PhantomData<T>,
 }
 
-impl<T: Zeroed> Slab<T> {
+impl<T: Zeroed> WeightMemory<T> {
     /// Asks the system for memory.
     pub(crate) fn zeroed(len: usize) -> io::Result<Self> {
         let bytes = len
@@ -70,7 +116,31 @@ impl<T: Zeroed> Slab<T> {
     }
 }
 
-impl<T: Zeroed> Deref for Slab<T> {
+impl<T: Zeroed> WeightMemory<T> {
+    /// How many numbers all its values consist of.
+    pub(crate) fn numbers(&self) -> usize {
+        self.len * T::NUMBERS
+    }
+
+    /// Copies numbers out, in the order of memory, from number `from` on.
+    pub(crate) fn read(&self, from: usize, out: &mut [Value]) {
+        for (n, out) in (from..).zip(out) {
+            *out = self[n / T::NUMBERS].number(n % T::NUMBERS);
+        }
+    }
+
+    /// Copies numbers in, from number `from` on. Zeros are skipped: they are there already in new memory, and writing them
+    /// would only take up pages.
+    pub(crate) fn write(&self, from: usize, numbers: &[Value]) {
+        for (n, &number) in (from..).zip(numbers) {
+            if number != 0.0 {
+                self[n / T::NUMBERS].set_number(n % T::NUMBERS, number);
+            }
+        }
+    }
+}
+
+impl<T: Zeroed> Deref for WeightMemory<T> {
     type Target = [T];
 
     #[inline(always)]
@@ -83,7 +153,7 @@ impl<T: Zeroed> Deref for Slab<T> {
     }
 }
 
-// The map is plain memory and the values are atomics, so `Slab<T>` is Send and Sync by its fields.
+// The map is plain memory and the values are atomics, so `WeightMemory<T>` is Send and Sync by its fields.
 
 #[cfg(test)]
 mod tests {
@@ -91,7 +161,7 @@ mod tests {
 
     #[test]
     fn starts_as_zeros_and_keeps_what_is_written() {
-        let slab: Slab<[Number; 2]> = Slab::zeroed(100_000).unwrap();
+        let slab: WeightMemory<[AtomicF32; 2]> = WeightMemory::zeroed(100_000).unwrap();
         assert_eq!(slab.len(), 100_000);
         assert!(slab.iter().flatten().all(|number| number.get() == 0.0));
         slab[99_999][1].set(7.0);
@@ -100,11 +170,11 @@ mod tests {
 
     #[test]
     fn values_of_no_size_take_no_memory() {
-        assert_eq!(Slab::<()>::zeroed(1 << 40).unwrap().len(), 1 << 40);
+        assert_eq!(WeightMemory::<()>::zeroed(1 << 40).unwrap().len(), 1 << 40);
     }
 
     #[test]
     fn too_much_is_an_error() {
-        assert!(Slab::<Number>::zeroed(usize::MAX / 2).is_err());
+        assert!(WeightMemory::<AtomicF32>::zeroed(usize::MAX / 2).is_err());
     }
 }

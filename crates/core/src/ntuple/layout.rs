@@ -3,13 +3,13 @@
 //! Reading weights is mostly waiting for cache lines of 16 weights, so the fewer different lines a move
 //! touches, the better. Two things are done about it.
 //!
-//! - **Pairs.** 012345 and 012456 share all cells but one. Their tables are woven together, a weight of
+//! - **Pairs.** 012345 and 012456 share all cells but one. Their tables are interleaved together, a weight of
 //!   the one, a weight of the other, with the cell they do not share as the lowest digit. When
 //!   both of these cells show tiles of one half (0 to 7: up to 128), which is the rule, both weights
 //!   are in one line.
 //! - **The lowest digits** are cells near the middle of the board, where tiles change most; in a pair, behind
 //!   the cell that is not shared. The values of the lowest share a line, those of the lowest two and a bit
-//!   share a page of 4 KiB, and a processor remembers the addresses of some 2,000 pages only. So the other
+//!   share a page of 4 KiB, and a processor has_chance_state the addresses of some 2,000 pages only. So the other
 //!   cells follow in the order of the board from its first cell or from its last, whichever leads from the
 //!   middle outwards.
 //!
@@ -30,7 +30,7 @@ pub(super) struct Numbering {
     /// Where its first weight is.
     start: usize,
     /// A pair's weights take turns, so each index is shifted by this: 1 in a pair, else 0.
-    woven: u32,
+    interleaved: u32,
     /// A one in every digit.
     ones: usize,
     /// The bits of a digit.
@@ -47,13 +47,13 @@ impl Numbering {
     /// The tiles of the weight at a place, as digits.
     #[inline(always)]
     pub(super) fn tiles(self, place: usize) -> usize {
-        (place - self.start) >> self.woven
+        (place - self.start) >> self.interleaved
     }
 
     /// The place of the weight with these tiles.
     #[inline(always)]
     pub(super) fn place(self, tiles: usize) -> usize {
-        self.start + (tiles << self.woven)
+        self.start + (tiles << self.interleaved)
     }
 }
 
@@ -143,16 +143,16 @@ fn all_of(digits: &[usize], bits: usize) -> Vec<usize> {
 }
 
 impl Table {
-    fn new(start: usize, woven: u32, first: u8, turned: bool, pattern: &Pattern) -> Self {
+    fn new(start: usize, interleaved: u32, first: u8, turned: bool, pattern: &Pattern) -> Self {
         let cells = ordered(first, turned, pattern);
         let bits = pattern.tile_bits();
         let shift = |cell: &u8| {
             let digit = cells.iter().position(|c| c == cell).unwrap_or_default();
-            (digit * bits) as u32 + woven
+            (digit * bits) as u32 + interleaved
         };
         let numbering = Numbering {
             start,
-            woven,
+            interleaved,
             ones: (0..cells.len()).map(|digit| 1 << (digit * bits)).sum(),
             digit: bits,
         };
@@ -167,7 +167,7 @@ impl Table {
         table
     }
 
-    /// The table of the same tuple for another hint: so many weights further.
+    /// The table of the same tuple in another bank, `weights` weights further.
     fn further(&self, weights: usize) -> Self {
         let start = self.numbering.start + weights;
         Self {
@@ -215,17 +215,17 @@ impl Table {
 
     /// The cells with the place of each one's digit in an index.
     pub(super) fn digits(&self) -> impl Iterator<Item = (u8, u32)> {
-        let Numbering { woven, digit, .. } = self.numbering;
+        let Numbering { interleaved, digit, .. } = self.numbering;
         let bits = digit as u32;
         self.cells
             .iter()
             .zip(0..)
-            .map(move |(&cell, k)| (cell, k * bits + woven))
+            .map(move |(&cell, k)| (cell, k * bits + interleaved))
     }
 
     /// The lowest digit: its cell and its place.
     pub(super) fn lowest(&self) -> (u8, u32) {
-        (self.cells[0], self.numbering.woven)
+        (self.cells[0], self.numbering.interleaved)
     }
 
     /// Whether its cells are cut out of the board after half a turn.
@@ -242,12 +242,6 @@ impl Table {
     /// How many weights it has.
     pub(super) fn weights(&self) -> usize {
         1 << (self.numbering.digit * self.cells.len())
-    }
-
-    /// The places of all its weights.
-    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
-        let numbering = self.numbering;
-        (0..self.weights()).map(move |tiles| numbering.place(tiles))
     }
 
     /// Visits the places of `count` weights in the order of files, from the one whose tiles, read
@@ -288,16 +282,16 @@ pub(super) fn source(cell: u8, turned: bool) -> u32 {
     PACKED_BITS * u32::from(cell)
 }
 
-/// The tables of a set that was laid out, for every hint: the whole of it again behind itself.
-pub(super) fn for_every_hint(tables: &[Table], tuples: &TupleSet) -> Vec<Table> {
-    let sheet = tuples.weights() as usize / tuples.sheets();
-    let sheets = (0..tuples.sheets()).map(|hint| hint * sheet);
-    sheets
+/// The tables of a set that was laid out, for every bank: one whole set after the other.
+pub(super) fn for_every_bank(tables: &[Table], tuples: &TupleSet) -> Vec<Table> {
+    let bank = tuples.weights() as usize / tuples.banks();
+    let banks = (0..tuples.banks()).map(|bank_number| bank_number * bank);
+    banks
         .flat_map(|further| tables.iter().map(move |table| table.further(further)))
         .collect()
 }
 
-/// Lays out the tables of a set, and says which of them are woven together: groups of one or two tuples,
+/// Lays out the tables of a set, and says which of them are interleaved together: groups of one or two tuples,
 /// by number, the first cell of each one's table being the only one not shared.
 pub(super) fn lay_out(tuples: &TupleSet) -> (Vec<Table>, Vec<Vec<usize>>) {
     let patterns = tuples.patterns();
@@ -310,7 +304,7 @@ pub(super) fn lay_out(tuples: &TupleSet) -> (Vec<Table>, Vec<Vec<usize>>) {
         }
         let partner = (n + 1..patterns.len())
             .filter(|&m| tables[m].is_none())
-            .find_map(|m| Some((m, weave(start, pattern, &patterns[m], tuples.shape())?)));
+            .find_map(|m| Some((m, interleave(start, pattern, &patterns[m], tuples.shape())?)));
         if let Some((m, (first, second))) = partner {
             (tables[n], tables[m]) = (Some(first), Some(second));
             groups.push(vec![n, m]);
@@ -324,9 +318,9 @@ pub(super) fn lay_out(tuples: &TupleSet) -> (Vec<Table>, Vec<Vec<usize>>) {
     (tables.into_iter().flatten().collect(), groups)
 }
 
-/// The tables of two tuples woven together, if they share all cells but one, and if a packed board can
+/// The tables of two tuples interleaved together, if they share all cells but one, and if a packed board can
 /// be read so.
-fn weave(start: usize, a: &Pattern, b: &Pattern, shape: Shape) -> Option<(Table, Table)> {
+fn interleave(start: usize, a: &Pattern, b: &Pattern, shape: Shape) -> Option<(Table, Table)> {
     let (first, second) = lone_cells(a, b)?;
     outwards(first, a, shape).into_iter().find_map(|turned| {
         let first = Table::new(start, 1, first, turned, a);
@@ -379,7 +373,7 @@ fn ordered(first: u8, turned: bool, pattern: &Pattern) -> Vec<u8> {
     cells
 }
 
-/// Both ways to order the cells behind the lowest, turned or not, first the one that begins nearer to
+/// F32x2 ways to order the cells behind the lowest, turned or not, first the one that begins nearer to
 /// the middle.
 fn outwards(first: u8, pattern: &Pattern, shape: Shape) -> [bool; 2] {
     let begin = |turned| {
@@ -400,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn tuples_that_share_all_but_one_cell_are_woven() {
+    fn tuples_that_share_all_but_one_cell_are_interleaved() {
         assert_eq!(groups("4x6"), [[0, 2], [1, 3]]);
         assert_eq!(groups("01 12 23"), [vec![0, 1], vec![2]]);
         assert_eq!(groups("8x4").len(), 8);
@@ -464,8 +458,6 @@ mod tests {
                     table.each_in_tile(tile, |run, k, place| tiled[runs[run] + k] = place);
                 }
                 assert_eq!(tiled, places, "{set}");
-                places.sort_unstable();
-                assert!(table.places().eq(places));
             }
             assert!(seen.iter().all(|&seen| seen), "{set}");
         }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::game::{Luck, Shape};
+use crate::game::{ChanceState, Shape};
 
 /// The bits of a cell in a table's index, unless more are asked for: tiles 0 to 15 are told apart.
 const TILE_BITS: usize = 4;
@@ -248,6 +248,11 @@ impl TupleSet {
         })
     }
 
+    /// The bits of a cell in the index of every table.
+    pub fn tile_bits(&self) -> usize {
+        self.patterns.first().map_or(TILE_BITS, Pattern::tile_bits)
+    }
+
     /// The same tuples with so many bits for each cell in the index of a table.
     pub fn with_tile_bits(mut self, tile_bits: usize) -> Self {
         for pattern in &mut self.patterns {
@@ -267,14 +272,14 @@ impl TupleSet {
     }
 
     /// The number of tables that a tuple has.
-    pub fn sheets(&self) -> usize {
-        if self.by_hint { Luck::HINTS } else { 1 }
+    pub fn banks(&self) -> usize {
+        if self.by_hint { ChanceState::HINTS } else { 1 }
     }
 
     /// The name of each table with its number of weights: the tuples; with hints, all tuples for the first hint, all
     /// for the second, ...
     pub fn tables(&self) -> impl Iterator<Item = (String, usize)> {
-        (1..=self.sheets()).flat_map(move |hint| {
+        (1..=self.banks()).flat_map(move |hint| {
             self.patterns.iter().map(move |pattern| {
                 let name = if self.by_hint {
                     format!("{pattern}+{hint}")
@@ -306,12 +311,12 @@ impl TupleSet {
 
     /// The number of weights in all tables.
     pub fn weights(&self) -> u64 {
-        let sheet: u64 = self
+        let bank: u64 = self
             .patterns
             .iter()
             .map(|pattern| pattern.weights() as u64)
             .sum();
-        sheet * self.sheets() as u64
+        bank * self.banks() as u64
     }
 }
 
@@ -395,15 +400,13 @@ mod tests {
                 pattern: "012".into()
             }
         );
-        let many =
-            (0..300).map(|n| format!("{:x}{:x}{:x} ", n % 16, (n + 1 + n / 16) % 16, (n + 5) % 16));
-        let many: String = many
-            .filter(|p| p[..1] != p[1..2] && p[1..2] != p[2..3])
-            .collect();
-        assert!(matches!(
-            error(&many.repeat(2)),
-            TupleSetError::TooMany | TupleSetError::PatternTwice { .. }
-        ));
+        let cells = || (0..16).map(|cell| format!("{cell:x}"));
+        let pairs = cells().flat_map(|a| cells().map(move |b| (a.clone(), b)));
+        let pairs = pairs.filter(|(a, b)| a != b).map(|(a, b)| a + &b);
+        let many: Vec<String> = cells().chain(pairs).chain(["012".to_owned()]).collect();
+        assert_eq!(many.len(), 257);
+        assert_eq!(error(&many.join(" ")), TupleSetError::TooMany);
+        assert!(TupleSet::parse(&many[..256].join(" "), Shape::FOUR, true).is_ok());
         let small = TupleSet::parse("4x6", Shape::new(3, 3).unwrap(), true).unwrap_err();
         assert!(small.to_string().contains("`lines`"), "{small}");
     }

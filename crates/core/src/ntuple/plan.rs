@@ -5,9 +5,9 @@
 //! that always agree: a [`Lookup`] reads a tuple's cells one by one, on any board; a `Gather` cuts them out of a 4x4
 //! board in one number.
 
-use super::layout::{Numbering, Table, for_every_hint, lay_out, source};
+use super::layout::{Numbering, Table, for_every_bank, lay_out, source};
 use super::pattern::{Pattern, TupleSet};
-use crate::game::{Luck, Position, Shape};
+use crate::game::{Position, Shape};
 use crate::machine::{Cpu, Gather, Gathers, Indices, Member, Shift};
 
 /// One lookup of the general path: a tuple turned by one symmetry.
@@ -31,7 +31,7 @@ impl Lookup {
     }
 }
 
-/// The gather of one tuple, or of two whose tables are woven together.
+/// The gather of one tuple, or of two whose tables are interleaved.
 fn gather(tables: &[Table], group: &[usize]) -> Gather {
     let turned = tables[group[0]].turned();
     let shift = |(cell, place): (u8, u32)| (source(cell, turned) - place, 0xF << place);
@@ -54,11 +54,27 @@ fn gather(tables: &[Table], group: &[usize]) -> Gather {
     }
 }
 
-/// From the tables of the first hint to those of each position's own.
-#[inline(always)]
-fn turn_to(sheet: usize, hints: [u8; 4], found: &mut Indices) {
-    let further = |hint: u8| sheet * usize::from(hint.saturating_sub(1)).min(Luck::HINTS - 1);
-    found.shift(hints.map(further), sheet * (Luck::HINTS - 1));
+/// Several banks: sets of tables one after the other, of which each position reads the one that is selected for it.
+#[derive(Clone, Copy, Debug)]
+struct Banks {
+    count: usize,
+    /// Weights of one bank.
+    weights: usize,
+}
+
+impl Banks {
+    /// The bank of a position: that of the hint it shows.
+    #[inline(always)]
+    fn select<B: Position>(self, position: B) -> usize {
+        usize::from(position.hint().saturating_sub(1)).min(self.count - 1)
+    }
+
+    /// Moves indices in the first bank to the bank of each position.
+    #[inline(always)]
+    fn shift<B: Position>(self, four: [B; 4], found: &mut Indices) {
+        let further = |position| self.weights * self.select(position);
+        found.shift(four.map(further), self.weights * (self.count - 1));
+    }
 }
 
 /// A lookup that contains a certain cell, and where the cell's digit stands in its index.
@@ -70,12 +86,12 @@ pub(super) struct Touched {
 
 /// Everything that depends on the tuple set and not on the weights.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct LookupPlan {
     cpu: Cpu,
-    /// Those of all tuples; with hints, all for the first hint, all for the second, ...
+    /// Those of all tuples in the first bank, in the second, ...
     tables: Vec<Table>,
-    /// How many weights there are for each hint, where there are any.
-    sheet: Option<usize>,
+    /// Where there is more than one.
+    banks: Option<Banks>,
     groups: Vec<Vec<usize>>,
     lookups: Vec<Lookup>,
     /// For 4x4 boards.
@@ -85,7 +101,7 @@ pub struct Plan {
     numberings: Vec<Numbering>,
 }
 
-impl Plan {
+impl LookupPlan {
     /// The plan of a tuple set, for this processor.
     pub fn new(tuples: &TupleSet, cpu: Cpu) -> Self {
         let shape = tuples.shape();
@@ -123,11 +139,12 @@ impl Plan {
             let each = groups.iter().map(|group| gather(&tables, group));
             Gathers::new(each.collect(), symmetries.len())
         });
-        let sheet = tuples.weights() as usize / tuples.sheets();
+        let count = tuples.banks();
+        let weights = tuples.weights() as usize / count;
         Self {
             cpu,
-            tables: for_every_hint(&tables, tuples),
-            sheet: tuples.by_hint().then_some(sheet),
+            tables: for_every_bank(&tables, tuples),
+            banks: (count > 1).then_some(Banks { count, weights }),
             groups,
             lookups,
             gathers,
@@ -141,37 +158,39 @@ impl Plan {
         self.lookups.len()
     }
 
-    /// Finds the index of each lookup for each of four packed boards, which show these hints.
+    /// Finds the index of each lookup for each of four boards, in the order of lookups. A tile beyond what a table knows looks
+    /// like the largest it knows.
+    ///
+    /// Packed boards are transformed rather than tuples: a tuple of the transformed board is a few shifts and masks, as its cells
+    /// lie in runs, while a transformed tuple has most of its cells apart.
     ///
     /// # Panics
-    /// When the tuples are not of a 4x4 board.
+    /// When the tuples are not of a board of this shape.
     #[inline(always)]
-    pub(crate) fn find_packed(&self, boards: [u64; 4], hints: [u8; 4], found: &mut Indices) {
-        let gathers = self.gathers.as_ref().expect("tuples of a 4x4 board");
-        found.fill_packed(self.cpu, gathers, boards);
-        if let Some(sheet) = self.sheet {
-            turn_to(sheet, hints, found);
+    pub(crate) fn find<B: Position>(&self, four: [B; 4], found: &mut Indices) {
+        match &self.gathers {
+            Some(gathers) if B::PACKED => {
+                found.fill_packed(self.cpu, gathers, four.map(B::packed));
+            }
+            _ => self.find_by_cells(four, found),
+        }
+        if let Some(banks) = self.banks {
+            banks.shift(four, found);
         }
     }
 
-    /// Finds the index of each lookup for each of four positions.
     #[inline(always)]
-    pub(crate) fn find<P: Position>(&self, four: [P; 4], found: &mut Indices) {
-        let tables = &self.tables[..self.tables.len() / self.sheets()];
-        let weights = tables.iter().map(Table::weights).sum();
+    fn find_by_cells<B: Position>(&self, four: [B; 4], found: &mut Indices) {
+        let weights = match self.banks {
+            Some(banks) => banks.weights,
+            None => self.tables.iter().map(Table::weights).sum(),
+        };
         found.fill(self.lookups.len(), weights, |k| {
             four.map(|position| self.lookups[k].index(|cell| position.cell(cell)))
         });
-        if let Some(sheet) = self.sheet {
-            turn_to(sheet, four.map(Position::hint), found);
-        }
     }
 
-    fn sheets(&self) -> usize {
-        if self.sheet.is_some() { Luck::HINTS } else { 1 }
-    }
-
-    /// How the tables lie in memory: one behind the other, those woven together with a `+` between them,
+    /// How the tables lie in memory: one behind the other, those interleaved with a `+` between them,
     /// each by its cells from the lowest digit.
     pub(super) fn order(&self) -> String {
         let order = |&tuple: &usize| self.tables[tuple].order();

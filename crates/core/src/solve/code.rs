@@ -3,11 +3,11 @@
 //! A symmetry moves cells by a few distances only: to flip three columns is to move one of them by two
 //! cells, one by none, one back by two. So an image is a few masks and rotations of the number.
 //!
-//! Where chance remembers, the bag, the hint and the cells that a new tile may enter stand above the cells.
+//! Where chance has_chance_state, the bag, the hint and the cells that a new tile may enter stand above the cells.
 
 use std::sync::Arc;
 
-use crate::game::{After, Game, GridBoard, Luck, Position, Rules, Shape, SmallBoard, State};
+use crate::game::{After, Game, GridBoard, ChanceState, Position, Rules, Shape, PackedBoard, State};
 
 /// A position that a number can hold.
 pub trait Packed: Position {
@@ -18,78 +18,62 @@ pub trait Packed: Position {
         (0..shape.cells()).rev().fold(0, pack)
     }
 
-    /// What chance remembers.
-    fn luck(self) -> Luck;
+    /// What chance has_chance_state.
+    fn chance_state(self) -> ChanceState;
 
-    /// Of an afterstate, the cells that its slide lets a new tile enter, empty or not; of a state, none.
-    fn entry(self) -> u32;
+    /// Of an afterstate, the cells that its slide lets a new tile enter; of a state, none.
+    fn spawn_mask(self) -> u32;
 
-    /// The position with these cells, and this beside them; a state has no use for the entry.
-    fn unpacked(shape: Shape, cells: u64, luck: Luck, entry: u32) -> Self;
+    /// The position with these cells, and this beside them; a state has no use for the spawn_mask.
+    fn unpacked(shape: Shape, cells: u64, chance_state: ChanceState, spawn_mask: u32) -> Self;
 }
 
-fn unpacked(shape: Shape, cells: u64, luck: Luck) -> GridBoard {
+fn unpacked(shape: Shape, cells: u64, chance_state: ChanceState) -> GridBoard {
     let tile = |board: GridBoard, i| board.with(i, (cells >> (BITS * i as u32) & 15) as u8);
     let board = (0..shape.cells()).fold(GridBoard::empty(shape), tile);
-    board.with_luck(luck)
+    board.with_luck(chance_state)
 }
 
-impl Packed for State<GridBoard> {
-    fn luck(self) -> Luck {
-        self.0.luck()
+impl Packed for GridBoard {
+    fn chance_state(self) -> ChanceState {
+        GridBoard::chance_state(&self)
     }
 
-    fn entry(self) -> u32 {
-        0
+    fn spawn_mask(self) -> u32 {
+        self.spawn_cells()
     }
 
-    fn unpacked(shape: Shape, cells: u64, luck: Luck, _entry: u32) -> Self {
-        Self(unpacked(shape, cells, luck))
-    }
-}
-
-impl Packed for After<GridBoard> {
-    fn luck(self) -> Luck {
-        self.0.luck()
-    }
-
-    fn entry(self) -> u32 {
-        self.0.entries()
-    }
-
-    fn unpacked(shape: Shape, cells: u64, luck: Luck, entry: u32) -> Self {
-        Self(unpacked(shape, cells, luck).with_entry(entry))
+    fn unpacked(shape: Shape, cells: u64, chance_state: ChanceState, spawn_mask: u32) -> Self {
+        unpacked(shape, cells, chance_state).with_spawn_mask(spawn_mask)
     }
 }
 
-macro_rules! packed_small {
-    ($($position:ident: $entry:expr),*) => {$(
-        impl Packed for $position<SmallBoard> {
-            #[inline(always)]
-            fn cells(self, _shape: Shape) -> u64 {
-                self.0.cells
-            }
+impl Packed for PackedBoard {
+    #[inline(always)]
+    fn cells(self, _shape: Shape) -> u64 {
+        self.cells
+    }
 
-            #[inline(always)]
-            fn luck(self) -> Luck {
-                self.0.luck
-            }
+    #[inline(always)]
+    fn chance_state(self) -> ChanceState {
+        self.chance_state
+    }
 
-            #[inline(always)]
-            fn entry(self) -> u32 {
-                self.0.entry
-            }
+    #[inline(always)]
+    fn spawn_mask(self) -> u32 {
+        self.spawn_mask.into()
+    }
 
-            #[inline(always)]
-            fn unpacked(_shape: Shape, cells: u64, luck: Luck, entry: u32) -> Self {
-                let entry = $entry(entry);
-                $position(SmallBoard { cells, luck, entry })
-            }
+    #[inline(always)]
+    fn unpacked(shape: Shape, cells: u64, chance_state: ChanceState, spawn_mask: u32) -> Self {
+        Self {
+            cells,
+            chance_state,
+            spawn_mask: spawn_mask as u16,
+            shape,
         }
-    )*};
+    }
 }
-
-packed_small!(State: |_| 0, After: |entry| entry);
 
 /// From positions of one shape to codes and back.
 #[derive(Clone, Debug)]
@@ -114,16 +98,16 @@ impl Code {
 
     /// The most cells of a board whose positions a number has room for.
     pub fn most_cells(rules: &dyn Rules) -> usize {
-        let (whole, cell) = match rules.remembers() {
-            true => (u64::BITS - Luck::BITS, BITS + 1),
+        let (whole, cell) = match rules.has_chance_state() {
+            true => (u64::BITS - ChanceState::BITS, BITS + 1),
             false => (u64::BITS, BITS),
         };
         (whole / cell) as usize
     }
 
     /// The code of a game's positions, if a number has room for them.
-    pub fn new<G: Game<State: Packed, After: Packed>>(game: &G) -> Option<Self> {
-        let (shape, remembers) = (game.shape(), game.rules().remembers());
+    pub fn new<G: Game<Board: Packed>>(game: &G) -> Option<Self> {
+        let (shape, has_chance_state) = (game.shape(), game.rules().has_chance_state());
         let fits = shape.cells() <= Self::most_cells(game.rules());
         // The order of symmetries: columns flipped, rows flipped, transposed.
         let symmetries = shape.symmetries();
@@ -133,9 +117,9 @@ impl Code {
             flip_rows: Moves::new(&symmetries[2]),
             transpose: symmetries.get(4).map(|cells| Moves::new(cells)),
             pairs: Arc::new(std::array::from_fn(|two| {
-                game.face(two as u8 & 15) + game.face(two as u8 >> BITS)
+                game.tile_value(two as u8 & 15) + game.tile_value(two as u8 >> BITS)
             })),
-            turns: remembers.then(|| symmetries.into()),
+            turns: has_chance_state.then(|| symmetries.into()),
         })
     }
 
@@ -159,8 +143,8 @@ impl Code {
             .fold(u64::MAX, |least, &image| least.min(image))
     }
 
-    /// A position as a number that no other position of its kind has, not even an image. [`Code::position`]
-    /// leads back to it.
+    /// A position as a number that no other position of its kind has, not even an image. [`Code::state`] and [`Code::afterstate`]
+    /// lead back to it.
     #[inline]
     pub fn exact<P: Packed>(&self, position: P) -> u64 {
         let cells = position.cells(self.shape);
@@ -170,26 +154,41 @@ impl Code {
         }
     }
 
-    /// A position with this code.
+    /// A state with this code.
     #[inline]
-    pub fn position<P: Packed>(&self, code: u64) -> P {
+    pub fn state<B: Packed>(&self, code: u64) -> State<B> {
+        let (cells, chance_state, _) = self.parts(code);
+        State(B::unpacked(self.shape, cells, chance_state, 0))
+    }
+
+    /// An afterstate with this code.
+    #[inline]
+    pub fn afterstate<B: Packed>(&self, code: u64) -> After<B> {
+        let (cells, chance_state, spawn_mask) = self.parts(code);
+        After(B::unpacked(self.shape, cells, chance_state, spawn_mask))
+    }
+
+    /// Cells, chance state, and the cells that a new tile may enter: any, where the slide does not matter.
+    #[inline(always)]
+    fn parts(&self, code: u64) -> (u64, ChanceState, u32) {
         let cells = self.cells_of(code);
         if self.turns.is_none() {
-            return P::unpacked(self.shape, cells, Luck::NONE, u32::MAX);
+            return (cells, ChanceState::NONE, u32::MAX);
         }
         let beside = code >> self.cells();
-        let luck = Luck::unpacked((beside & ((1 << Luck::BITS) - 1)) as u16);
-        P::unpacked(self.shape, cells, luck, (beside >> Luck::BITS) as u32)
+        let packed = (beside & ((1 << ChanceState::BITS) - 1)) as u16;
+        let spawn_mask = (beside >> ChanceState::BITS) as u32;
+        (cells, ChanceState::unpacked(packed), spawn_mask)
     }
 
     /// What a position holds beside its cells, as the image with these sources has it.
     #[inline]
     fn beside<P: Packed>(&self, position: P, sources: &[usize]) -> u64 {
         let empty = |i: usize| position.cell(i) == 0;
-        let enters = |&source: &usize| position.entry() >> source & 1 == 1 && empty(source);
+        let enters = |&source: &usize| position.spawn_mask() >> source & 1 == 1 && empty(source);
         let bit = |(i, source)| u64::from(enters(source)) << i;
-        let entries: u64 = sources.iter().enumerate().map(bit).sum();
-        (u64::from(position.luck().packed()) | entries << Luck::BITS) << self.cells()
+        let spawn_cells: u64 = sources.iter().enumerate().map(bit).sum();
+        (u64::from(position.chance_state().packed()) | spawn_cells << ChanceState::BITS) << self.cells()
     }
 
     /// The tile indices by rows.
@@ -216,7 +215,7 @@ impl Code {
     }
 
     /// How many different positions have the code of this one.
-    pub fn count_images<P: Packed>(&self, position: P) -> usize {
+    pub fn count_symmetric<P: Packed>(&self, position: P) -> usize {
         let images = self.images_of(position);
         let images = &images[..self.symmetries()];
         let is_new = |&(n, image): &(usize, &u64)| !images[..n].contains(image);
@@ -291,14 +290,14 @@ impl Moves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::{Grid, Twos};
+    use crate::game::{Grid, PowersOfTwo};
     use crate::random::game_rng;
 
     #[test]
     fn images_are_the_symmetries_of_the_shape() {
         for (rows, cols) in [(2, 2), (2, 3), (3, 2), (3, 3), (2, 5), (5, 3), (4, 4)] {
             let shape = Shape::new(rows, cols).unwrap();
-            let code = Code::new(&Grid::new(shape, &Twos)).unwrap();
+            let code = Code::new(&Grid::new(shape, &PowersOfTwo)).unwrap();
             let bits = BITS * shape.cells() as u32;
             let board = game_rng(1, 2).bits() >> (u64::BITS - bits);
             let symmetries = shape.symmetries();

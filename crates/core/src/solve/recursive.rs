@@ -5,14 +5,14 @@
 use std::collections::HashMap;
 
 use super::{Aim, Ending};
-use crate::game::Game;
+use crate::game::{Game, State};
 
 /// Values of states as they were asked for.
 pub struct Recursive<G: Game> {
     game: G,
     ending: Ending,
     aim: Aim,
-    values: HashMap<G::State, f64>,
+    values: HashMap<State<G::Board>, f64>,
 }
 
 impl<G: Game> Recursive<G> {
@@ -34,14 +34,14 @@ impl<G: Game> Recursive<G> {
         let value = starts
             .into_iter()
             .fold(chance.nothing(), |all, (state, p)| {
-                let value = goal.started(game.score_of_start(state), self.value(state));
+                let value = goal.started(game.initial_score(state), self.value(state));
                 chance.and(all, value, p)
             });
         goal.bounded(value)
     }
 
     /// The value of a state.
-    pub fn value(&mut self, state: G::State) -> f64 {
+    pub fn value(&mut self, state: State<G::Board>) -> f64 {
         if let Some(&value) = self.values.get(&state) {
             return value;
         }
@@ -51,10 +51,10 @@ impl<G: Game> Recursive<G> {
             None if self.ending.is_over(&game, state) => 0.0,
             None => {
                 let mut best: Option<f64> = None;
-                for (_, after, reward) in game.slides(state).legal() {
+                for slide in game.slides(state).legal() {
                     let mut next = Vec::new();
-                    game.for_each_spawn(after, |state, brought, p| next.push((state, brought, p)));
-                    let total = self.aim.goal.total(reward, self.expected(&next));
+                    game.for_each_spawn(slide.after(), |state, spawn_reward, p| next.push((state, spawn_reward, p)));
+                    let total = self.aim.goal.total(slide.reward(), self.expected(&next));
                     best = Some(best.map_or(total, |best| best.max(total)));
                 }
                 best.unwrap_or(0.0)
@@ -64,16 +64,16 @@ impl<G: Game> Recursive<G> {
         value
     }
 
-    fn expected(&mut self, next: &[(G::State, u32, f64)]) -> f64 {
+    fn expected(&mut self, next: &[(State<G::Board>, u32, f64)]) -> f64 {
         let Aim { goal, chance } = self.aim;
         next.iter()
-            .fold(chance.nothing(), |all, &(state, brought, p)| {
-                chance.and(all, goal.brought(brought, self.value(state)), p)
+            .fold(chance.nothing(), |all, &(state, spawn_reward, p)| {
+                chance.and(all, goal.spawned(spawn_reward, self.value(state)), p)
             })
     }
 
     /// All that is known.
-    pub fn values(&self) -> &HashMap<G::State, f64> {
+    pub fn values(&self) -> &HashMap<State<G::Board>, f64> {
         &self.values
     }
 }

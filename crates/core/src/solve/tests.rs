@@ -1,13 +1,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::*;
-use crate::game::{Fibonacci, Grid, Luck, Rules, Shape, Small, Threes, Twos};
+use crate::game::{Fibonacci, Grid, ChanceState, Rules, Shape, PackedGrid, Threes, PowersOfTwo};
 use crate::random::game_rng;
 
 const SCORE: Goal = Goal::Score { discount: 1.0 };
 
 fn grid(rows: usize, cols: usize) -> Grid {
-    Grid::new(Shape::new(rows, cols).unwrap(), &Twos)
+    Grid::new(Shape::new(rows, cols).unwrap(), &PowersOfTwo)
 }
 
 fn mean(goal: Goal) -> Aim {
@@ -21,12 +21,12 @@ fn by_layers<R: Rules + Copy>(
     shape: Shape,
     ending: Ending,
     aim: Aim,
-) -> (Solver<Small<R>>, HashMap<u64, f64>) {
-    let solver = Solver::new(Small::new(shape, *rules).unwrap(), ending).unwrap();
+) -> (Solver<PackedGrid<R>>, HashMap<u64, f64>) {
+    let solver = Solver::new(PackedGrid::new(shape, *rules).unwrap(), ending).unwrap();
     let mut waiting: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (state, ..) in solver.starts() {
         waiting
-            .entry(solver.code().sum(state))
+            .spawn_mask(solver.code().sum(state))
             .or_default()
             .push(state);
     }
@@ -35,7 +35,7 @@ fn by_layers<R: Rules + Copy>(
         let states = sorted(states);
         for above in solver.above(&solver.afters(&states)) {
             assert!(above.sum > sum, "a new tile raises the sum");
-            waiting.entry(above.sum).or_default().extend(above.states);
+            waiting.spawn_mask(above.sum).or_default().extend(above.states);
         }
         layers.push(Layer { sum, states });
     }
@@ -53,7 +53,7 @@ fn by_layers<R: Rules + Copy>(
 }
 
 fn start<R: Rules + Copy + 'static>(
-    solver: &Solver<Small<R>>,
+    solver: &Solver<PackedGrid<R>>,
     Aim { goal, chance }: Aim,
     values: &HashMap<u64, f64>,
 ) -> f64 {
@@ -70,7 +70,7 @@ fn start<R: Rules + Copy + 'static>(
 fn two_by_two() {
     let value = |goal| {
         let aim = mean(goal);
-        let (solver, values) = by_layers(&Twos, grid(2, 2).shape(), Ending::Stuck, aim);
+        let (solver, values) = by_layers(&PowersOfTwo, grid(2, 2).shape(), Ending::Stuck, aim);
         start(&solver, aim, &values)
     };
     let near =
@@ -83,7 +83,7 @@ fn two_by_two() {
 }
 
 fn layers_and_the_definition_agree<R: Rules + Copy>(rules: &'static R, shapes: &[(usize, usize)]) {
-    let luck = |goal, chance| Aim { goal, chance };
+    let chance_state = |goal, chance| Aim { goal, chance };
     let aims = [
         (Ending::Stuck, mean(SCORE)),
         (Ending::Stuck, mean(Goal::Score { discount: 0.9 })),
@@ -91,8 +91,8 @@ fn layers_and_the_definition_agree<R: Rules + Copy>(rules: &'static R, shapes: &
         (Ending::Tile(4), mean(Goal::Reach(4))),
         (Ending::Tile(5), mean(Goal::Reach(5))),
         (Ending::Tile(5), mean(SCORE)),
-        (Ending::Stuck, luck(SCORE, Chance::Worst)),
-        (Ending::Tile(5), luck(SCORE, Chance::Best)),
+        (Ending::Stuck, chance_state(SCORE, Chance::Worst)),
+        (Ending::Tile(5), chance_state(SCORE, Chance::Best)),
     ];
     for &(rows, cols) in shapes {
         let game = Grid::new(Shape::new(rows, cols).unwrap(), rules);
@@ -107,7 +107,7 @@ fn layers_and_the_definition_agree<R: Rules + Copy>(rules: &'static R, shapes: &
                 let code = solver.code().of(state);
                 let fast = values[&code];
                 assert!((fast - value).abs() <= 1e-12 * value.max(1.0), "{state:?}");
-                *images.entry(code).or_default() += 1;
+                *images.spawn_mask(code).or_default() += 1;
             }
             // The definition stops where a value is settled, the layers only where the game does.
             let all_listed = ending != Ending::Stuck || aim.goal == SCORE;
@@ -123,7 +123,7 @@ fn layers_and_the_definition_agree<R: Rules + Copy>(rules: &'static R, shapes: &
 
 #[test]
 fn layers_and_the_definition_agree_on_every_position_of_2048() {
-    layers_and_the_definition_agree(&Twos, &[(2, 2), (2, 3), (3, 2)]);
+    layers_and_the_definition_agree(&PowersOfTwo, &[(2, 2), (2, 3), (3, 2)]);
 }
 
 #[test]
@@ -142,22 +142,22 @@ fn layers_and_the_definition_agree_on_every_position_of_2584() {
 /// On 2x3 a state and its mirror image are one, hint and all: 1 and +2 in opposite corners.
 #[test]
 fn images_of_threes_have_one_code() {
-    let game = Small::new(grid(2, 3).shape(), Threes::Course).unwrap();
+    let game = PackedGrid::new(grid(2, 3).shape(), Threes::Course).unwrap();
     let solver = Solver::new(game, Ending::Stuck).unwrap();
-    let luck = |hint| Luck {
+    let chance_state = |hint| ChanceState {
         bag: [0, 0, 1],
         hint,
     };
-    let code = |tiles: &[u8], hint| solver.code().of(game.state(tiles, luck(hint)).unwrap());
+    let code = |tiles: &[u8], hint| solver.code().of(game.state(tiles, chance_state(hint)).unwrap());
     let one = code(&[1, 0, 0, 0, 0, 0], 2);
     assert_eq!(one, code(&[0, 0, 0, 0, 0, 1], 2));
     assert_ne!(one, code(&[0, 0, 0, 0, 0, 1], 3));
     // The tile in the middle below may go left, up and right; after left, the new one enters the right column.
-    let state = game.state(&[0, 0, 0, 0, 1, 0], luck(2)).unwrap();
+    let state = game.state(&[0, 0, 0, 0, 1, 0], chance_state(2)).unwrap();
     let slides = game.slides(state);
     assert!(slides.get(Direction::Down).is_none() && slides.legal().count() == 3);
     let (left, reward) = slides.get(Direction::Left).unwrap();
-    assert_eq!((game.entries(left), reward), (0b100_100, 0));
+    assert_eq!((game.spawn_cells(left), reward), (0b100_100, 0));
 }
 
 /// Random positions of 3x3 that are nearly over, so that the definition can be followed to the end.
@@ -166,7 +166,7 @@ fn late_positions_of_3x3_agree_with_the_definition() {
     let game = grid(3, 3);
     let ending = Ending::Tile(5);
     for aim in [mean(SCORE), mean(Goal::Reach(5))] {
-        let (solver, values) = by_layers(&Twos, game.shape(), ending, aim);
+        let (solver, values) = by_layers(&PowersOfTwo, game.shape(), ending, aim);
         let mut slow = Recursive::new(game, ending, aim);
         let mut codes: Vec<u64> = values.keys().copied().collect();
         codes.sort_unstable_by_key(|&code| (solver.code().sum(code), code));

@@ -2,8 +2,8 @@ mod small_board;
 
 use super::*;
 use crate::player::boards;
-use afterstate::game::{Grid, Luck, Shape, Threes, Twos};
-use afterstate::replay::{Curriculum, School};
+use afterstate::game::{Grid, ChanceState, Shape, Threes, PowersOfTwo};
+use afterstate::replay::{ReplayConfig, ReplayTrainer};
 
 fn small() -> Architecture {
     Architecture {
@@ -18,13 +18,13 @@ fn small() -> Architecture {
 }
 
 fn game() -> Grid {
-    Grid::new(Shape::new(2, 2).unwrap(), &Twos)
+    Grid::new(Shape::new(2, 2).unwrap(), &PowersOfTwo)
 }
 
 /// Everything counts half.
 fn halves(of: Of) -> Settings {
     Settings {
-        meaning: Meaning {
+        meaning: OutputSpec {
             of,
             known_rewards: false,
             scale: 2.0,
@@ -35,7 +35,7 @@ fn halves(of: Of) -> Settings {
 }
 
 fn state(tiles: [u8; 4]) -> <Grid as Game>::State {
-    game().state(&tiles, Luck::NONE).unwrap()
+    game().state(&tiles, ChanceState::NONE).unwrap()
 }
 
 /// A slide to the left for 4 points that ends there, in a game that goes on.
@@ -69,7 +69,7 @@ fn targets_are_those_of_the_settings() {
             double,
             ..halves(ACTION)
         };
-        let mut pupil = DeepPupil::new(&small(), settings, 3, 1).unwrap();
+        let mut pupil = DqnAgent::new(&small(), settings, 3, 1).unwrap();
         let other = Parameters::random(&small(), Initial::Torch, &mut game_rng(9, 9)).unwrap();
         pupil.follower.network.load(&other);
         let online = pupil
@@ -108,7 +108,7 @@ fn targets_of_several_moves_and_of_afterstates() {
         over: true,
         ..transition
     };
-    let pupil = DeepPupil::new(&small(), halves(ACTION), 3, 1).unwrap();
+    let pupil = DqnAgent::new(&small(), halves(ACTION), 3, 1).unwrap();
     let best = pupil.rest_by_actions(&game, &[transition.next])[0];
     let found = pupil.targets(&game, &[&transition, &over]);
     assert!((found[0] - (12.0 / 2.0 + 0.125 * best)).abs() < 1e-6);
@@ -118,7 +118,7 @@ fn targets_of_several_moves_and_of_afterstates() {
         outputs: 1,
         ..small()
     };
-    let pupil = DeepPupil::new(&architecture, halves(Of::Afterstates), 3, 1).unwrap();
+    let pupil = DqnAgent::new(&architecture, halves(Of::Afterstates), 3, 1).unwrap();
     let slides = game.slides(transition.next);
     let value = |(_, after, reward): (Direction, <Grid as Game>::After, u32)| {
         let value = pupil
@@ -142,9 +142,9 @@ fn targets_of_several_moves_and_of_afterstates() {
 fn known_rewards_are_added_by_the_rules() {
     let game = game();
     let mut settings = halves(ACTION);
-    let learned = DeepPupil::new(&small(), settings, 3, 1).unwrap();
+    let learned = DqnAgent::new(&small(), settings, 3, 1).unwrap();
     settings.meaning.known_rewards = true;
-    let known = DeepPupil::new(&small(), settings, 3, 1).unwrap();
+    let known = DqnAgent::new(&small(), settings, 3, 1).unwrap();
     // 2 2 / 0 4: left and right merge for 4 points, up and down slide.
     let next = state([1, 1, 0, 2]);
     let slides = game.slides(next);
@@ -178,14 +178,14 @@ fn known_rewards_are_added_by_the_rules() {
 fn boards_and_slides_are_turned_alike() {
     for (shape, count) in [((2, 3), 4), ((3, 2), 4), ((4, 4), 8), ((2, 2), 8)] {
         let shape = Shape::new(shape.0, shape.1).unwrap();
-        let game = Grid::new(shape, &Twos);
+        let game = Grid::new(shape, &PowersOfTwo);
         let images = images((shape.rows(), shape.cols()), true);
         assert_eq!(images.len(), count);
         let mut rng = game_rng(1, 1);
         for _ in 0..50 {
             let tiles: Vec<u8> = (0..shape.cells()).map(|_| rng.below(4) as u8).collect();
             let slides = |tiles: &[u8]| {
-                let state = game.state(tiles, Luck::NONE).unwrap();
+                let state = game.state(tiles, ChanceState::NONE).unwrap();
                 let slides = game.slides(state);
                 ACTIONS.map(|action| {
                     slides.get(action).map(|(after, reward)| {
@@ -232,7 +232,7 @@ fn what_a_new_tile_brings_follows_the_afterstate() {
         outputs: 1,
         ..small()
     };
-    let pupil = DeepPupil::new(&architecture, halves(Of::Afterstates), 3, 1).unwrap();
+    let pupil = DqnAgent::new(&architecture, halves(Of::Afterstates), 3, 1).unwrap();
     assert_eq!(pupil.targets(&game, &[&transition]), [1.5]);
 }
 
@@ -248,7 +248,7 @@ fn a_forced_slide_without_an_output_is_no_end() {
         outputs: 3,
         ..small()
     };
-    let pupil = DeepPupil::new(&architecture, halves(ACTION), 3, 1).unwrap();
+    let pupil = DqnAgent::new(&architecture, halves(ACTION), 3, 1).unwrap();
     let values = pupil
         .follower
         .network
@@ -268,20 +268,20 @@ fn a_forced_slide_without_an_output_is_no_end() {
 #[test]
 fn the_target_network_follows() {
     let game = game();
-    let curriculum = Curriculum {
+    let config = ReplayConfig {
         games: 4,
         memory: 100,
         batches: 1,
         batch: 4,
-        ..Curriculum::default()
+        ..ReplayConfig::default()
     };
     for target in [Target::Copy(3), Target::Soft(0.5)] {
         let settings = Settings {
             target,
             ..Settings::default()
         };
-        let mut pupil = DeepPupil::new(&small(), settings, 1, 1).unwrap();
-        let mut school = School::new(game, curriculum, 1);
+        let mut pupil = DqnAgent::new(&small(), settings, 1, 1).unwrap();
+        let mut school = ReplayTrainer::new(game, config, 1);
         let mut before = Vec::new();
         for iteration in 0..7 {
             before.push(pupil.growth.learner.clone());
@@ -311,9 +311,9 @@ fn the_follower_may_play() {
             plays,
             ..Settings::default()
         };
-        let mut pupil = DeepPupil::new(&small(), settings, 3, 1).unwrap();
+        let mut pupil = DqnAgent::new(&small(), settings, 3, 1).unwrap();
         let same = pupil.player().worths(&game, &[state]).concat();
-        pupil.go_on(Growth {
+        pupil.go_on(TrainState {
             follower: other.clone(),
             ..pupil.growth().clone()
         });
@@ -337,7 +337,7 @@ fn dropout_leaves_out_its_share() {
             dropout: (0.2, place),
             ..Settings::default()
         };
-        let pupil = DeepPupil::new(&small(), settings, 1, 1).unwrap();
+        let pupil = DqnAgent::new(&small(), settings, 1, 1).unwrap();
         let Dropout { factors, .. } = pupil.dropped(500, &mut game_rng(1, 1)).unwrap();
         assert_eq!(factors.len(), 500 * width);
         assert!(
@@ -349,24 +349,24 @@ fn dropout_leaves_out_its_share() {
         let share = left_out as f64 / factors.len() as f64;
         assert!((share - 0.2).abs() < 0.02, "{share}");
     }
-    let none = DeepPupil::new(&small(), Settings::default(), 1, 1).unwrap();
+    let none = DqnAgent::new(&small(), Settings::default(), 1, 1).unwrap();
     assert_eq!(none.dropped(500, &mut game_rng(1, 1)), None);
 }
 
 /// A network that has become NaN says so in its loss.
 #[test]
 fn nan_is_seen() {
-    let mut pupil = DeepPupil::new(&small(), Settings::default(), 1, 1).unwrap();
+    let mut pupil = DqnAgent::new(&small(), Settings::default(), 1, 1).unwrap();
     pupil.growth.learner.0[0].values.fill(f32::NAN);
     pupil.learner.network.load(&pupil.growth.learner);
-    let curriculum = Curriculum {
+    let config = ReplayConfig {
         games: 8,
         memory: 100,
         batches: 1,
         batch: 8,
-        ..Curriculum::default()
+        ..ReplayConfig::default()
     };
-    let mut school = School::new(game(), curriculum, 1);
+    let mut school = ReplayTrainer::new(game(), config, 1);
     assert!(!school.iterate(&mut pupil, |_| ()).is_finite());
 }
 
@@ -385,15 +385,15 @@ fn results_are_frozen() {
             turn: true,
             double: true,
             target: Target::Copy(3),
-            meaning: Meaning {
+            meaning: OutputSpec {
                 of,
                 known_rewards,
                 scale: 2.0,
             },
             ..halves(of)
         };
-        let mut pupil = DeepPupil::new(&architecture, settings, 7, 1).unwrap();
-        let curriculum = Curriculum {
+        let mut pupil = DqnAgent::new(&architecture, settings, 7, 1).unwrap();
+        let config = ReplayConfig {
             games: 8,
             memory: 50,
             batches: 2,
@@ -401,10 +401,10 @@ fn results_are_frozen() {
             steps: 3,
             discount: 0.5,
             epsilon: 1.0,
-            ..Curriculum::default()
+            ..ReplayConfig::default()
         };
-        let mut school = School::new(game(), curriculum, 7);
-        let mut study = afterstate::replay::Study::default();
+        let mut school = ReplayTrainer::new(game(), config, 7);
+        let mut study = afterstate::replay::TrainingStats::default();
         for _ in 0..50 {
             study.merge(&school.iterate(&mut pupil, |_| ()));
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use afterstate::Value;
 use afterstate::format::floats::Float;
-use afterstate::format::foreign::{Foreign, Meaning, Program, Run};
+use afterstate::format::foreign::{Foreign, OutputSpec, Program, Run};
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::Shape;
 use afterstate::ntuple::{Ahead, Coherent, Plain, Tables, TupleSet, Weight};
@@ -297,7 +297,7 @@ fn metadata(
     player: &Player,
     sums: bool,
     foreign: &Foreign,
-    meaning: &Result<Meaning, Unplayable>,
+    meaning: &Result<OutputSpec, Unplayable>,
     played: &Result<TupleSet, Unplayable>,
 ) -> Metadata {
     let rule = if sums { Rule::Tc } else { Rule::Td };

@@ -2,13 +2,13 @@
 //!
 //! The toy: tiles 1, 2, 3, ... slide all the way, two equal ones merge into the next, and a new tile is always 1.
 
-use afterstate::game::{Arrival, Luck, Rules, Shape};
+use afterstate::game::{Spawn, ChanceState, Rules, Shape};
 
 #[derive(Debug)]
 pub(super) struct Toy;
 
 impl Rules for Toy {
-    fn face(&self, tile: u8) -> u64 {
+    fn tile_value(&self, tile: u8) -> u64 {
         tile.into()
     }
 
@@ -29,13 +29,13 @@ impl Rules for Toy {
         reward
     }
 
-    fn is_possible(&self, shape: Shape, tiles: &[u8], luck: Luck) -> bool {
+    fn is_possible(&self, shape: Shape, tiles: &[u8], chance_state: ChanceState) -> bool {
         let known = tiles.iter().all(|&tile| tile <= self.largest_tile(shape));
-        known && tiles.len() == shape.cells() && luck == Luck::NONE
+        known && tiles.len() == shape.cells() && chance_state == ChanceState::NONE
     }
 
-    fn for_each_arrival(&self, _: Shape, _: Luck, _: u8, visit: &mut dyn FnMut(Arrival, f64)) {
-        visit(Arrival::of(1), 1.0);
+    fn for_each_new_tile(&self, _: Shape, _: ChanceState, _: u8, visit: &mut dyn FnMut(Spawn, f64)) {
+        visit(Spawn::of(1), 1.0);
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
             shape,
             target: None,
             discount: 1.0,
-            luck: false,
+            chance_state: false,
             threads: 1,
             memory: None,
             seen: &|_| (),

@@ -4,10 +4,10 @@ use std::io;
 use std::sync::{Mutex, PoisonError, TryLockError};
 
 use afterstate::format::native::{Keep, Metadata, NativeError};
-use afterstate::game::{Direction, Game, Luck};
+use afterstate::game::{Direction, Game, ChanceState};
 use afterstate::ntuple::Plain;
 use afterstate::play::States;
-use afterstate::replay::{self, Curriculum, Notes, Pupil, School, Study, TablePupil};
+use afterstate::replay::{self, ReplayConfig, ReplaySnapshot, ReplayAgent, ReplayTrainer, TrainingStats, NTupleReplayAgent};
 use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -30,17 +30,17 @@ pub(crate) fn of_memory<G: Game>(
     initial: f32,
 ) -> Result<Box<dyn Session>, LabError> {
     let rig = states_rig::<G, Plain>(game, player, initial)?;
-    Ok(schooled(game, rig, curriculum(&recipe.replay), recipe.seed))
+    Ok(schooled(game, rig, config(&recipe.replay), recipe.seed))
 }
 
 /// A head that is sent to school.
 pub(super) fn schooled<G: Game>(
     game: G,
     head: impl Head<G> + 'static,
-    curriculum: Curriculum,
+    config: ReplayConfig,
     seed: u64,
 ) -> Box<dyn Session> {
-    let school = School::new(game, curriculum, seed);
+    let school = ReplayTrainer::new(game, config, seed);
     Box::new(Schooled {
         head,
         day: Mutex::new(Day {
@@ -53,17 +53,17 @@ pub(super) fn schooled<G: Game>(
 /// A network that can be taught from memory.
 pub(super) trait Head<G: Game>: Playing {
     /// Hands over the one who learns.
-    fn study(&self, study: &mut dyn FnMut(&mut dyn Pupil<G>));
+    fn study(&self, study: &mut dyn FnMut(&mut dyn ReplayAgent<G>));
 }
 
 impl<G: Game> Head<G> for Rig<G, States<Plain>> {
-    fn study(&self, study: &mut dyn FnMut(&mut dyn Pupil<G>)) {
-        study(&mut TablePupil::new(&self.network, self.ties(), 0.0));
+    fn study(&self, study: &mut dyn FnMut(&mut dyn ReplayAgent<G>)) {
+        study(&mut NTupleReplayAgent::new(&self.network, self.ties(), 0.0));
     }
 }
 
-pub(super) fn curriculum(recipe: &ReplayRecipe) -> Curriculum {
-    Curriculum {
+pub(super) fn config(recipe: &ReplayRecipe) -> ReplayConfig {
+    ReplayConfig {
         games: recipe.games,
         memory: recipe.memory,
         overwrite: match recipe.overwrite {
@@ -86,7 +86,7 @@ struct Schooled<G: Game, H> {
 
 /// What changes from lesson to lesson.
 struct Day<G: Game> {
-    school: School<G>,
+    school: ReplayTrainer<G>,
     /// Games that ended beside the last one of a lesson: the first of the next.
     waiting: Vec<Outcome>,
 }
@@ -94,7 +94,7 @@ struct Day<G: Game> {
 /// What a checkpoint keeps of it.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    school: Notes,
+    school: ReplaySnapshot,
     waiting: Vec<Outcome>,
 }
 
@@ -104,16 +104,16 @@ impl<G: Game, H: Head<G>> Session for Schooled<G, H> {
         let Day { school, waiting } = &mut *day;
         let games = (lesson.numbers.end - lesson.numbers.start) as usize;
         let mut outcomes = std::mem::take(waiting);
-        let mut study = Study::default();
-        self.head.study(&mut |pupil| {
+        let mut study = TrainingStats::default();
+        self.head.study(&mut |agent| {
             while outcomes.len() < games
                 && study.updates < lesson.updates
                 && study.is_finite()
                 && !(lesson.stop)()
             {
                 let number = lesson.numbers.start + outcomes.len() as u64;
-                pupil.set_rate(recipe.rate.at(number));
-                let learned = school.iterate(pupil, |outcome| {
+                agent.set_rate(recipe.rate.at(number));
+                let learned = school.iterate(agent, |outcome| {
                     (lesson.seen)(&outcome);
                     outcomes.push(outcome);
                 });
@@ -139,8 +139,8 @@ impl<G: Game, H: Head<G>> Playing for Schooled<G, H> {
         self.head.record(lesson, sink)
     }
 
-    fn worths(&self, tiles: &[u8], luck: Luck) -> Option<(Vec<Worth>, Option<Direction>)> {
-        self.head.worths(tiles, luck)
+    fn worths(&self, tiles: &[u8], chance_state: ChanceState) -> Option<(Vec<Worth>, Option<Direction>)> {
+        self.head.worths(tiles, chance_state)
     }
 
     fn chooser(&self) -> Chooser<'_> {

@@ -41,7 +41,7 @@ pub struct Measure<'a> {
     pub threads: usize,
     /// The most memory to take beside what is loaded, in bytes; what is free if there is no limit.
     pub memory: Option<u64>,
-    /// Told now and then how much is done, from 0 to 1, and of how many states.
+    /// FixedMove now and then how much is done, from 0 to 1, and of how many states.
     pub seen: &'a (dyn Fn(f64, u64) + Sync),
     /// Asked now and then.
     pub stop: &'a (dyn Fn() -> bool + Sync),
@@ -288,7 +288,7 @@ fn starts<G: Game<State: Packed, After: Packed>>(
     let mut starts: BTreeMap<u64, Chances> = BTreeMap::new();
     let mut score = 0.0;
     solver.game().for_each_start(|state, chance| {
-        score += chance * solver.game().score_of_start(state) as f64;
+        score += chance * solver.game().initial_score(state) as f64;
         let code = images.number(solver.code(), state);
         let layer = starts.entry(solver.code().sum(code)).or_default();
         layer.push((code, chance));
@@ -355,7 +355,7 @@ impl<G: Game<State: Packed, After: Packed>> Walker<'_, G> {
         }
         let tiles = solver.code().tiles(code);
         let tiles = &tiles[..game.shape().cells()];
-        let choices = (self.choose)(tiles, game.luck(state)).unwrap_or_default();
+        let choices = (self.choose)(tiles, game.chance_state(state)).unwrap_or_default();
         if choices.is_empty() {
             return Err(SolveError::Speechless);
         }
@@ -392,15 +392,15 @@ impl<G: Game<State: Packed, After: Packed>> Walker<'_, G> {
         let totals = &mut self.totals;
         self.solver
             .game()
-            .for_each_spawn(after, |state, brought, p| {
+            .for_each_spawn(after, |state, spawn_reward, p| {
                 let number = self.images.number(code, state);
                 let layer = self.above.entry(code.sum(number)).or_default();
                 layer.push((number, chance * p));
-                let (value, brought) = (known.value(code.of(state)), f64::from(brought));
-                totals.score += chance * p * brought;
+                let (value, spawn_reward) = (known.value(code.of(state)), f64::from(spawn_reward));
+                totals.score += chance * p * spawn_reward;
                 mean = mean
                     .zip(value)
-                    .map(|(mean, value)| mean + p * (brought + value));
+                    .map(|(mean, value)| mean + p * (spawn_reward + value));
             });
         mean
     }

@@ -97,14 +97,14 @@ impl Question<'_> {
     fn state<G: Game<State: Packed, After: Packed>>(&self, game: &G) -> Result<G::State, LabError> {
         let shape = game.shape();
         let largest = game.largest_tile().min(Code::LARGEST);
-        let faces: Vec<u64> = (1..=largest).map(|tile| game.face(tile)).collect();
-        let (tiles, luck) = parse(self.board, shape, game.rules(), &faces)?;
-        let state = game.state(&tiles, luck);
+        let faces: Vec<u64> = (1..=largest).map(|tile| game.tile_value(tile)).collect();
+        let (tiles, chance_state) = parse(self.board, shape, game.rules(), &faces)?;
+        let state = game.state(&tiles, chance_state);
         let code = |&state: &G::State| self.solution.code().of(state);
         let known = state.filter(|state| self.solution.place(code(state)).is_some());
         let unknown = || SolveError::Unknown {
             board: self.board.trim().to_owned(),
-            remembers: game.rules().remembers(),
+            has_chance_state: game.rules().has_chance_state(),
         };
         Ok(known.ok_or_else(unknown)?)
     }

@@ -81,14 +81,14 @@ pub enum SolveError {
     #[error(
         "the board `{board}` is not in the solution: no play from the start of the solved game comes to it \
          (every position has a tile that has just entered, for one{})",
-        if *.remembers { "; and the bag counts, which without `@` is taken for new: `@1133` says what is left in it, without \
+        if *.has_chance_state { "; and the bag counts, which without `@` is taken for new: `@1133` says what is left in it, without \
          the tile that is shown" } else { "" }
     )]
     Unknown {
         /// As written.
         board: String,
         /// Whether there is more to a position than its tiles.
-        remembers: bool,
+        has_chance_state: bool,
     },
     /// A player of something else.
     #[error("the model plays {found}, and the solution is of {expected}")]

@@ -44,7 +44,7 @@ impl Boards {
     ) -> Self {
         let game = solver.game();
         let cells = game.shape().cells();
-        let face = |tile| game.face(tile) as usize;
+        let face = |tile| game.tile_value(tile) as usize;
         let (largest, last) = match ending {
             Ending::Stuck => (game.largest_tile(), None),
             Ending::Tile(tile) => (tile - 1, Some(face(tile))),
@@ -191,7 +191,7 @@ impl Crowd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use afterstate::game::{Grid, Shape, Twos};
+    use afterstate::game::{Grid, Shape, PowersOfTwo};
 
     /// A board, how its game ends, how many states it has, and how many of them have some sum at most.
     type Case = (usize, usize, Ending, u64, [(u64, u64); 3]);
@@ -237,7 +237,7 @@ mod tests {
             ),
         ];
         for (rows, cols, ending, all, listed) in cases {
-            let game = Grid::new(Shape::new(rows, cols).unwrap(), &Twos);
+            let game = Grid::new(Shape::new(rows, cols).unwrap(), &PowersOfTwo);
             let boards = Boards::count(&Solver::new(game, ending).unwrap(), ending);
             for (sum, states) in listed {
                 let foretold = boards.foretold(sum, states);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use afterstate::game::{Grid, Twos};
+use afterstate::game::{Grid, PowersOfTwo};
 use afterstate::solve::Recursive;
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn plan(rows: usize, cols: usize) -> Plan<'static> {
         shape: Shape::new(rows, cols).unwrap(),
         target: None,
         discount: 1.0,
-        luck: false,
+        chance_state: false,
         threads: 1,
         memory: None,
         seen: &|_| (),
@@ -49,7 +49,7 @@ fn every_value_is_that_of_the_definition() {
             ..plan(rows, cols)
         });
         let about = solution.about();
-        let game = Grid::new(about.shape, &Twos);
+        let game = Grid::new(about.shape, &PowersOfTwo);
         let mut score = Recursive::new(game, Ending::Stuck, mean(about.goal()));
         let mut win = Recursive::new(game, Ending::Stuck, mean(Goal::Reach(5)));
         let target = about.target.unwrap();
@@ -74,7 +74,7 @@ fn the_number_of_threads_changes_nothing() {
             target: Some(32),
             // Too little for the whole game: it ends with the target.
             memory: Some(100_000_000),
-            luck: true,
+            chance_state: true,
             ..plan(3, 3)
         })
     };
@@ -86,23 +86,23 @@ fn the_number_of_threads_changes_nothing() {
         assert!(one.solution.layers() == other.solution.layers());
         assert!(one.solution.scores() == other.solution.scores());
         assert!(one.solution.wins() == other.solution.wins());
-        assert_eq!(one.luck, other.luck);
+        assert_eq!(one.chance_state, other.chance_state);
     }
 }
 
 #[test]
 fn luck_is_around_the_mean_and_that_of_the_definition() {
     let solved = solved(&Plan {
-        luck: true,
+        chance_state: true,
         target: Some(64),
         ..plan(2, 3)
     });
-    let [min, max] = solved.luck.unwrap();
+    let [min, max] = solved.chance_state.unwrap();
     let mean = solved.solution.about().expected_score;
     assert!(min < mean && mean < max);
     let of = |goal, chance| {
         Recursive::new(
-            Grid::new(plan(2, 3).shape, &Twos),
+            Grid::new(plan(2, 3).shape, &PowersOfTwo),
             Ending::Stuck,
             Aim { goal, chance },
         )
@@ -243,7 +243,7 @@ fn every_move_is_worth_what_the_definition_says() {
         ..plan(2, 3)
     });
     let solution = Solution::open(&path).unwrap();
-    let game = Grid::new(solution.about().shape, &Twos);
+    let game = Grid::new(solution.about().shape, &PowersOfTwo);
     let mut slow = Recursive::new(game, Ending::Stuck, mean(solution.about().goal()));
     slow.start();
     let mut wins = Recursive::new(game, Ending::Stuck, mean(Goal::Reach(6)));
@@ -251,7 +251,7 @@ fn every_move_is_worth_what_the_definition_says() {
     for (&state, &value) in states.iter().take(500) {
         let tiles: Vec<String> = (0..6)
             .map(|i| afterstate::game::Position::cell(state, i))
-            .map(|tile| game.face(tile).to_string())
+            .map(|tile| game.tile_value(tile).to_string())
             .collect();
         let board = [tiles[..3].join(","), tiles[3..].join(",")].join("/");
         let analysis = solution.analyze(&board).unwrap();

@@ -1,7 +1,7 @@
 //! Where in a file the numbers of a network stand, in pieces that can be carried in any order.
 //!
 //! A model has a tensor for each table, in an order that others can read. A checkpoint has the two blocks of
-//! memory as they are: to bring woven tables into another order takes several times as long as to copy them, and a
+//! memory as they are: to bring interleaved tables into another order takes several times as long as to copy them, and a
 //! training rests meanwhile.
 //!
 //! A piece fits a small buffer and has its own places in the file and in the network, so threads can
@@ -14,7 +14,7 @@ use std::ops::Range;
 use super::NativeError;
 use crate::Value;
 use crate::format::floats::Float;
-use crate::ntuple::{Block, Number, Tables, Tiling, Weight};
+use crate::ntuple::{Block, Tiling, WeightCell, WeightPart, WeightTables};
 
 /// Numbers between the ends and the beginnings of runs in a buffer: runs are as long as many ways of a cache
 /// are, and the same number of each would fall on the same one.
@@ -55,7 +55,7 @@ impl Tensor {
     }
 
     /// All of it, piece by piece.
-    fn pieces<'a, W: Weight>(&'a self, network: &'a Tables<W>) -> Vec<Piece<'a>> {
+    fn pieces<'a, C: WeightCell>(&'a self, network: &'a WeightTables<C>) -> Vec<Piece<'a>> {
         let piece = |part| Piece { tensor: self, part };
         match self.source {
             Source::Table(tuple) => {
@@ -77,15 +77,15 @@ impl Tensor {
     }
 
     /// Copies numbers of it out of the network, from number `from` on.
-    pub(super) fn export<W: Weight>(
+    pub(super) fn export<C: WeightCell>(
         &self,
-        network: &Tables<W>,
+        network: &WeightTables<C>,
         from: usize,
         values: &mut [Value],
     ) -> Result<(), NativeError> {
         match self.source {
-            Source::Table(tuple) => network.export(tuple, 0, from, values),
-            Source::Block(block) => copy_out(&network.block(block)[from..], values),
+            Source::Table(tuple) => network.export(tuple, WeightPart::Weight, from, values),
+            Source::Block(block) => network.export_block(block, from, values),
         }
         self.check(from, values)
     }
@@ -113,13 +113,13 @@ pub struct Layout {
 
 impl Layout {
     /// All of it, in the order of its tensors.
-    pub fn pieces<'a, W: Weight>(&'a self, network: &'a Tables<W>) -> Vec<Piece<'a>> {
+    pub fn pieces<'a, C: WeightCell>(&'a self, network: &'a WeightTables<C>) -> Vec<Piece<'a>> {
         let tensors = self.tensors.iter();
         tensors.flat_map(|tensor| tensor.pieces(network)).collect()
     }
 
     /// The tables of a network in a file of somebody else's: how each is written, and where it begins.
-    pub fn of_tables<W: Weight>(network: &Tables<W>, places: &[(Float, u64)]) -> Self {
+    pub fn of_tables<C: WeightCell>(network: &WeightTables<C>, places: &[(Float, u64)]) -> Self {
         let mut tensors = super::tables(network.tuples());
         for (tensor, &(float, at)) in tensors.iter_mut().zip(places) {
             (tensor.float, tensor.at) = (float, at);
@@ -163,9 +163,9 @@ impl Piece<'_> {
     ///
     /// # Errors
     /// When `put` fails, or at a number that is not finite.
-    pub fn export<W: Weight>(
+    pub fn export<C: WeightCell>(
         &self,
-        network: &Tables<W>,
+        network: &WeightTables<C>,
         buffer: &mut Buffer,
         mut put: impl FnMut(&[u8], u64) -> io::Result<()>,
     ) -> Result<(), NativeError> {
@@ -175,7 +175,7 @@ impl Piece<'_> {
                 network.export_tile((*tuple, *tile), values, self.stride());
             }
             Part::Stretch(block, range) => {
-                copy_out(&network.block(*block)[range.clone()], values);
+                network.export_block(*block, range.start, &mut values[..range.len()]);
             }
         }
         for (from, values) in self.runs().into_iter().zip(values.chunks(self.stride())) {
@@ -192,9 +192,9 @@ impl Piece<'_> {
     ///
     /// # Errors
     /// When `fill` fails, or at a number that is not finite.
-    pub fn import<W: Weight>(
+    pub fn import<C: WeightCell>(
         &self,
-        network: &Tables<W>,
+        network: &WeightTables<C>,
         buffer: &mut Buffer,
         mut fill: impl FnMut(&mut [u8], u64) -> io::Result<()>,
     ) -> Result<(), NativeError> {
@@ -211,12 +211,7 @@ impl Piece<'_> {
                 network.import_tile((*tuple, *tile), values, self.stride());
             }
             Part::Stretch(block, range) => {
-                let numbers = &network.block(*block)[range.clone()];
-                for (value, number) in values.iter().zip(numbers) {
-                    if *value != 0.0 {
-                        number.set(*value);
-                    }
-                }
+                network.import_block(*block, range.start, &values[..range.len()]);
             }
         }
         Ok(())
@@ -241,12 +236,6 @@ impl Piece<'_> {
     /// From the beginning of a run in a buffer to that of the next.
     fn stride(&self) -> usize {
         self.run() + APART
-    }
-}
-
-fn copy_out(numbers: &[Number], values: &mut [Value]) {
-    for (value, number) in values.iter_mut().zip(numbers) {
-        *value = number.get();
     }
 }
 

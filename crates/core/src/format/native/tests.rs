@@ -2,7 +2,7 @@ use std::io;
 
 use super::*;
 use crate::game::{Board, Shape};
-use crate::ntuple::{Coherent, Indices, Network, Number, Plain};
+use crate::ntuple::{Coherent, Indices, Network, AtomicF32, Plain};
 use proptest::prelude::*;
 
 fn tuples() -> TupleSet {
@@ -161,7 +161,7 @@ fn the_order_says_where_a_weight_of_a_checkpoint_is() {
     // Tiles 6 and 7 in the cells 4 and 5.
     network.import(1, 0, 0x76, &[3.0]);
     let cells = network.block(Block::Cells);
-    let found: Vec<(usize, f32)> = cells.iter().map(Number::get).enumerate().collect();
+    let found: Vec<(usize, f32)> = cells.iter().map(AtomicF32::get).enumerate().collect();
     let found: Vec<_> = found
         .into_iter()
         .filter(|(_, value)| *value != 0.0)

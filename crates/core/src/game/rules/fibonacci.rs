@@ -3,7 +3,7 @@
 //! Neighbours in the sequence merge into their sum, which is the next of it, and so do two 1-tiles.
 
 use super::{Rules, slide_all_the_way};
-use crate::game::{Arrival, Luck, Shape};
+use crate::game::{Spawn, ChanceState, Shape};
 
 /// The rules of 2584, in two variants of its new tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ fn merge(ahead: u8, tile: u8) -> Option<u8> {
 
 impl Rules for Fibonacci {
     #[inline(always)]
-    fn face(&self, tile: u8) -> u64 {
+    fn tile_value(&self, tile: u8) -> u64 {
         FACES[usize::from(tile.min(Self::LARGEST))]
     }
 
@@ -50,24 +50,24 @@ impl Rules for Fibonacci {
     }
 
     fn slide_line(&self, line: &mut [u8]) -> u32 {
-        slide_all_the_way(line, merge, |tile| self.face(tile))
+        slide_all_the_way(line, merge, |tile| self.tile_value(tile))
     }
 
-    fn is_possible(&self, shape: Shape, tiles: &[u8], luck: Luck) -> bool {
+    fn is_possible(&self, shape: Shape, tiles: &[u8], chance_state: ChanceState) -> bool {
         let known = tiles.iter().all(|&tile| tile <= self.largest_tile(shape));
-        known && tiles.len() == shape.cells() && luck == Luck::NONE
+        known && tiles.len() == shape.cells() && chance_state == ChanceState::NONE
     }
 
     #[inline(always)]
-    fn for_each_arrival(
+    fn for_each_new_tile(
         &self,
         _: Shape,
-        _: Luck,
+        _: ChanceState,
         _largest: u8,
-        visit: &mut dyn FnMut(Arrival, f64),
+        visit: &mut dyn FnMut(Spawn, f64),
     ) {
         for &(tile, chance) in self.tiles() {
-            visit(Arrival::of(tile), chance);
+            visit(Spawn::of(tile), chance);
         }
     }
 
@@ -80,7 +80,7 @@ impl Rules for Fibonacci {
         Some(17)
     }
 
-    fn fair_tiles(&self) -> Option<&'static [(u8, f64)]> {
+    fn uniform_spawns(&self) -> Option<&'static [(u8, f64)]> {
         Some(self.tiles())
     }
 }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn neighbours_of_the_sequence_merge() {
-        assert_eq!(Fibonacci::OneTwo.face(17), 2584);
+        assert_eq!(Fibonacci::OneTwo.tile_value(17), 2584);
         assert_eq!(slid(&[1, 1, 0, 0]), (vec![2, 0, 0, 0], 2));
         assert_eq!(slid(&[2, 2, 0, 0]), (vec![2, 2, 0, 0], 0));
         assert_eq!(slid(&[1, 2, 0, 0]), (vec![3, 0, 0, 0], 3));

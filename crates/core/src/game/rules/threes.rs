@@ -8,7 +8,7 @@
 //! is settled when it enters.
 
 use super::{Rules, edge};
-use crate::game::{Arrival, Direction, Luck, Shape};
+use crate::game::{Spawn, Direction, ChanceState, Shape};
 
 /// The rules of Threes!, in three variants. On boards of less than 16 cells all of them begin with one tile and show
 /// the next one.
@@ -31,6 +31,7 @@ const FIRST_BONUS: u8 = 4;
 /// The largest is an eighth of the largest tile.
 const BONUS_BELOW: u8 = 3;
 
+/// The memory of the [`ChanceState`] is the bag: how many tiles of index 1, 2 and 3 are left in it.
 impl Threes {
     /// The largest tile index: 6144. Two of them do not merge.
     pub const LARGEST: u8 = 14;
@@ -49,24 +50,26 @@ impl Threes {
 
     /// What the next tile may be, as shown, and the bag without it.
     #[inline(always)]
-    fn for_each_hint(self, luck: Luck, largest: u8, mut visit: impl FnMut(Luck, f64)) {
-        let bag = if luck.bag == [0; 3] {
+    fn for_each_hint(self, chance_state: ChanceState, largest: u8, mut visit: impl FnMut(ChanceState, f64)) {
+        let bag = if chance_state.memory == [0; 3] {
             [self.each(); 3]
         } else {
-            luck.bag
+            chance_state.memory
         };
         let mut from_bag = 1.0;
         if self.has_bonus() && largest >= BONUS_FROM {
-            let hint = Luck::BONUS;
-            visit(Luck { bag, hint }, 1.0 / BONUS_IN);
+            let hint = ChanceState::BONUS;
+            visit(ChanceState { memory: bag, hint }, 1.0 / BONUS_IN);
             from_bag -= 1.0 / BONUS_IN;
         }
         let count = f64::from(bag.iter().sum::<u8>());
         for hint in 1..=3 {
-            let left = f64::from(bag[usize::from(hint) - 1]);
+            let kind = usize::from(hint) - 1;
+            let left = f64::from(bag[kind]);
             if left > 0.0 {
-                let luck = Luck { bag, hint };
-                visit(luck.without(hint), from_bag * left / count);
+                let mut memory = bag;
+                memory[kind] -= 1;
+                visit(ChanceState { memory, hint }, from_bag * left / count);
             }
         }
     }
@@ -74,7 +77,7 @@ impl Threes {
     /// What a hint may turn out to be.
     #[inline(always)]
     fn for_each_tile(hint: u8, largest: u8, mut visit: impl FnMut(u8, f64)) {
-        if hint == Luck::BONUS {
+        if hint == ChanceState::BONUS {
             let last = largest - BONUS_BELOW;
             let chance = 1.0 / f64::from(last - FIRST_BONUS + 1);
             for tile in FIRST_BONUS..=last {
@@ -85,32 +88,32 @@ impl Threes {
         }
     }
 
-    /// [`Rules::for_each_arrival`], for those who know where it leads.
+    /// [`Rules::for_each_new_tile`], for those who know where it leads.
     #[inline(always)]
-    pub(in crate::game) fn arrivals(
+    pub(in crate::game) fn new_tiles(
         self,
         shape: Shape,
-        luck: Luck,
+        chance_state: ChanceState,
         largest: u8,
-        mut visit: impl FnMut(Arrival, f64),
+        mut visit: impl FnMut(Spawn, f64),
     ) {
         let shows = self.shows_hint(shape);
-        let mut arrive = |luck: Luck, chance: f64| {
-            Self::for_each_tile(luck.hint, largest, |tile, p| {
+        let mut arrive = |chance_state: ChanceState, chance: f64| {
+            Self::for_each_tile(chance_state.hint, largest, |tile, p| {
                 if shows {
-                    self.for_each_hint(luck, largest, |luck, next| {
-                        visit(Arrival { tile, luck }, chance * p * next);
+                    self.for_each_hint(chance_state, largest, |chance_state, next| {
+                        visit(Spawn { tile, chance_state }, chance * p * next);
                     });
                 } else {
-                    let luck = Luck { hint: 0, ..luck };
-                    visit(Arrival { tile, luck }, chance * p);
+                    let chance_state = ChanceState { hint: 0, ..chance_state };
+                    visit(Spawn { tile, chance_state }, chance * p);
                 }
             });
         };
-        if luck.hint == 0 {
-            self.for_each_hint(luck, largest, arrive);
+        if chance_state.hint == 0 {
+            self.for_each_hint(chance_state, largest, arrive);
         } else {
-            arrive(luck, 1.0);
+            arrive(chance_state, 1.0);
         }
     }
 }
@@ -134,7 +137,7 @@ fn score(tile: u8) -> u32 {
 }
 
 impl Rules for Threes {
-    fn face(&self, tile: u8) -> u64 {
+    fn tile_value(&self, tile: u8) -> u64 {
         match tile {
             0..=3 => tile.into(),
             _ => 3 << (tile - 3),
@@ -170,28 +173,28 @@ impl Rules for Threes {
         0
     }
 
-    fn is_possible(&self, shape: Shape, tiles: &[u8], luck: Luck) -> bool {
+    fn is_possible(&self, shape: Shape, tiles: &[u8], chance_state: ChanceState) -> bool {
         let largest = tiles.iter().copied().max().unwrap_or(0);
-        let bag = luck.bag.iter().all(|&count| count <= self.each());
-        let hint = match luck.hint {
+        let bag = chance_state.memory.iter().all(|&count| count <= self.each());
+        let hint = match chance_state.hint {
             0 => !self.shows_hint(shape),
-            Luck::BONUS => self.has_bonus() && largest >= BONUS_FROM,
-            hint => hint < Luck::BONUS && self.shows_hint(shape),
+            ChanceState::BONUS => self.has_bonus() && largest >= BONUS_FROM,
+            hint => hint < ChanceState::BONUS && self.shows_hint(shape),
         };
         tiles.len() == shape.cells() && largest <= self.largest_tile(shape) && bag && hint
     }
 
-    fn for_each_arrival(
+    fn for_each_new_tile(
         &self,
         shape: Shape,
-        luck: Luck,
+        chance_state: ChanceState,
         largest: u8,
-        visit: &mut dyn FnMut(Arrival, f64),
+        visit: &mut dyn FnMut(Spawn, f64),
     ) {
-        self.arrivals(shape, luck, largest, visit);
+        self.new_tiles(shape, chance_state, largest, visit);
     }
 
-    fn first_tiles(&self, shape: Shape) -> usize {
+    fn initial_tiles(&self, shape: Shape) -> usize {
         if shape.cells() < Shape::FOUR.cells() {
             1
         } else {
@@ -199,7 +202,7 @@ impl Rules for Threes {
         }
     }
 
-    fn remembers(&self) -> bool {
+    fn has_chance_state(&self) -> bool {
         true
     }
 
@@ -210,10 +213,10 @@ impl Rules for Threes {
 
     /// Every bag of three adds 6 to the sum of the tiles, so the sum tells what of the last bag is on the board:
     /// where the hint is known, without a doubt. Of larger bags it tells nothing, and a new one is assumed.
-    fn luck_of(&self, shape: Shape, tiles: &[u8], hint: u8) -> Option<Luck> {
-        let luck = match self {
+    fn chance_state_of(&self, shape: Shape, tiles: &[u8], hint: u8) -> Option<ChanceState> {
+        let chance_state = match self {
             Self::Course => {
-                let sum = tiles.iter().map(|&tile| self.face(tile)).sum::<u64>() % 6;
+                let sum = tiles.iter().map(|&tile| self.tile_value(tile)).sum::<u64>() % 6;
                 let drawn =
                     |out: &[u8]| out.iter().map(|&tile| u64::from(tile)).sum::<u64>() == sum;
                 let outs: [&[u8]; 7] = [&[], &[1], &[2], &[3], &[1, 2], &[1, 3], &[2, 3]];
@@ -222,8 +225,8 @@ impl Rules for Threes {
                     .filter(|&out| drawn(out) && !out.contains(&hint));
                 let out = outs.next()?;
                 let left = |tile| u8::from(!out.contains(&tile) && tile != hint);
-                Luck {
-                    bag: if out.is_empty() && hint == 0 {
+                ChanceState {
+                    memory: if out.is_empty() && hint == 0 {
                         [0; 3]
                     } else {
                         [1, 2, 3].map(left)
@@ -231,12 +234,12 @@ impl Rules for Threes {
                     hint,
                 }
             }
-            Self::Hint | Self::Original => Luck { bag: [0; 3], hint },
+            Self::Hint | Self::Original => ChanceState { memory: [0; 3], hint },
         };
-        self.is_possible(shape, tiles, luck).then_some(luck)
+        self.is_possible(shape, tiles, chance_state).then_some(chance_state)
     }
 
-    fn entry(&self, shape: Shape, direction: Direction, moved: u32) -> u32 {
+    fn spawn_mask(&self, shape: Shape, direction: Direction, moved: u32) -> u32 {
         let lines = match self {
             Self::Course | Self::Hint => u32::MAX,
             Self::Original => moved,
@@ -250,7 +253,7 @@ impl Rules for Threes {
     }
 
     #[inline(always)]
-    fn brings(&self, tile: u8) -> u32 {
+    fn spawn_reward(&self, tile: u8) -> u32 {
         score(tile)
     }
 }
@@ -282,58 +285,58 @@ mod tests {
 
     #[test]
     fn faces_and_scores_are_those_of_the_game() {
-        let faces: Vec<u64> = (0..=14).map(|tile| Threes::Course.face(tile)).collect();
+        let faces: Vec<u64> = (0..=14).map(|tile| Threes::Course.tile_value(tile)).collect();
         assert_eq!(faces[..7], [0, 1, 2, 3, 6, 12, 24]);
         assert_eq!(faces[14], 6144);
-        let scores: Vec<u32> = (0..=14).map(|tile| Threes::Course.brings(tile)).collect();
+        let scores: Vec<u32> = (0..=14).map(|tile| Threes::Course.spawn_reward(tile)).collect();
         assert_eq!(scores[..6], [0, 0, 0, 3, 9, 27]);
         assert_eq!(scores[14], 3_u32.pow(12));
     }
 
-    fn arrivals(rules: Threes, bag: [u8; 3], hint: u8, largest: u8) -> Vec<(u8, Luck, f64)> {
+    fn new_tiles(rules: Threes, bag: [u8; 3], hint: u8, largest: u8) -> Vec<(u8, ChanceState, f64)> {
         let mut found = Vec::new();
-        rules.arrivals(Shape::FOUR, Luck { bag, hint }, largest, |arrival, p| {
-            found.push((arrival.tile, arrival.luck, p));
+        rules.new_tiles(Shape::FOUR, ChanceState { memory: bag, hint }, largest, |spawn, p| {
+            found.push((spawn.tile, spawn.chance_state, p));
         });
         found
     }
 
     #[test]
     fn the_bag_gives_each_of_its_tiles_once() {
-        let luck = |bag| Luck { bag, hint: 0 };
+        let chance_state = |bag| ChanceState { memory: bag, hint: 0 };
         let third = 1.0 / 3.0;
         assert_eq!(
-            arrivals(Threes::Course, [0; 3], 0, 9),
+            new_tiles(Threes::Course, [0; 3], 0, 9),
             [
-                (1, luck([0, 1, 1]), third),
-                (2, luck([1, 0, 1]), third),
-                (3, luck([1, 1, 0]), third)
+                (1, chance_state([0, 1, 1]), third),
+                (2, chance_state([1, 0, 1]), third),
+                (3, chance_state([1, 1, 0]), third)
             ]
         );
         assert_eq!(
-            arrivals(Threes::Course, [0, 1, 1], 0, 9),
-            [(2, luck([0, 0, 1]), 0.5), (3, luck([0, 1, 0]), 0.5)]
+            new_tiles(Threes::Course, [0, 1, 1], 0, 9),
+            [(2, chance_state([0, 0, 1]), 0.5), (3, chance_state([0, 1, 0]), 0.5)]
         );
         assert_eq!(
-            arrivals(Threes::Course, [0, 0, 1], 0, 9),
-            [(3, luck([0; 3]), 1.0)]
+            new_tiles(Threes::Course, [0, 0, 1], 0, 9),
+            [(3, chance_state([0; 3]), 1.0)]
         );
     }
 
     #[test]
     fn the_hint_comes_true_and_another_one_is_drawn() {
-        let found = arrivals(Threes::Hint, [0, 3, 1], 2, 6);
-        let luck = |bag, hint| Luck { bag, hint };
+        let found = new_tiles(Threes::Hint, [0, 3, 1], 2, 6);
+        let chance_state = |bag, hint| ChanceState { memory: bag, hint };
         assert_eq!(
             found,
-            [(2, luck([0, 2, 1], 2), 0.75), (2, luck([0, 3, 0], 3), 0.25)]
+            [(2, chance_state([0, 2, 1], 2), 0.75), (2, chance_state([0, 3, 0], 3), 0.25)]
         );
         // From 48 on, the next may be a bonus; the bag does not feel it.
-        let found = arrivals(Threes::Original, [0, 0, 1], 2, 7);
-        assert_eq!(found[0], (2, luck([0, 0, 1], Luck::BONUS), 1.0 / 21.0));
-        assert_eq!(found[1].1, luck([0; 3], 3));
+        let found = new_tiles(Threes::Original, [0, 0, 1], 2, 7);
+        assert_eq!(found[0], (2, chance_state([0, 0, 1], ChanceState::BONUS), 1.0 / 21.0));
+        assert_eq!(found[1].1, chance_state([0; 3], 3));
         // A bonus is any tile from 6 to an eighth of the largest: here 6, 12 and 24.
-        let mut tiles: Vec<u8> = arrivals(Threes::Hint, [1; 3], Luck::BONUS, 9)
+        let mut tiles: Vec<u8> = new_tiles(Threes::Hint, [1; 3], ChanceState::BONUS, 9)
             .into_iter()
             .map(|(tile, ..)| tile)
             .collect();
@@ -351,9 +354,9 @@ mod tests {
             let mut state = game.start(&mut rng);
             loop {
                 let tiles: Vec<u8> = (0..6).map(|i| state.cell(i)).collect();
-                let luck = game.luck(state);
-                let found = Threes::Course.luck_of(game.shape(), &tiles, luck.hint);
-                assert_eq!(found, Some(luck), "{tiles:?}");
+                let chance_state = game.chance_state(state);
+                let found = Threes::Course.chance_state_of(game.shape(), &tiles, chance_state.hint);
+                assert_eq!(found, Some(chance_state), "{tiles:?}");
                 let slides = game.slides(state);
                 let Some((_, after, _)) = slides.legal().last() else {
                     break;
@@ -361,26 +364,26 @@ mod tests {
                 state = game.spawn(after, &mut rng);
             }
         }
-        let luck = |tiles: [u8; 6], hint| Threes::Course.luck_of(game.shape(), &tiles, hint);
-        assert_eq!(luck([1, 0, 0, 0, 0, 0], 1), None, "two 1-tiles of one bag");
+        let chance_state = |tiles: [u8; 6], hint| Threes::Course.chance_state_of(game.shape(), &tiles, hint);
+        assert_eq!(chance_state([1, 0, 0, 0, 0, 0], 1), None, "two 1-tiles of one bag");
         assert_eq!(
-            luck([1, 0, 0, 0, 0, 0], 0),
+            chance_state([1, 0, 0, 0, 0, 0], 0),
             None,
             "the hint is always shown"
         );
-        assert_eq!(luck([1, 0, 0, 0, 0, 0], 2).unwrap().bag, [0, 0, 1]);
+        assert_eq!(chance_state([1, 0, 0, 0, 0, 0], 2).unwrap().memory, [0, 0, 1]);
     }
 
     /// On 2x3, after a slide to the left, a tile may enter the right column.
     #[test]
     fn new_tiles_enter_at_the_edge_that_was_slid_away_from() {
         let shape = Shape::new(2, 3).unwrap();
-        let entry = |rules: Threes, direction| rules.entry(shape, direction, 0b10);
-        assert_eq!(entry(Threes::Hint, Direction::Left), 0b100_100);
-        assert_eq!(entry(Threes::Original, Direction::Left), 0b100_000);
-        assert_eq!(entry(Threes::Course, Direction::Up), 0b111_000);
-        assert_eq!(entry(Threes::Original, Direction::Up), 0b010_000);
-        assert_eq!(entry(Threes::Course, Direction::Down), 0b000_111);
-        assert_eq!(entry(Threes::Course, Direction::Right), 0b001_001);
+        let spawn_mask = |rules: Threes, direction| rules.spawn_mask(shape, direction, 0b10);
+        assert_eq!(spawn_mask(Threes::Hint, Direction::Left), 0b100_100);
+        assert_eq!(spawn_mask(Threes::Original, Direction::Left), 0b100_000);
+        assert_eq!(spawn_mask(Threes::Course, Direction::Up), 0b111_000);
+        assert_eq!(spawn_mask(Threes::Original, Direction::Up), 0b010_000);
+        assert_eq!(spawn_mask(Threes::Course, Direction::Down), 0b000_111);
+        assert_eq!(spawn_mask(Threes::Course, Direction::Right), 0b001_001);
     }
 }

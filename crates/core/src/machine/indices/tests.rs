@@ -29,7 +29,7 @@ fn no_board_leads_beyond_the_bound() {
 #[test]
 fn adding_in_memory_is_adding() {
     let mut rng = crate::random::game_rng(1, 1);
-    let slab: Slab<Number> = Slab::zeroed(1000).unwrap();
+    let slab: WeightMemory<AtomicF32> = WeightMemory::zeroed(1000).unwrap();
     let mut indices = Indices::default();
     for _ in 0..10_000 {
         let (bits, i) = (rng.bits(), rng.below(1000) as usize);
@@ -48,7 +48,7 @@ fn adding_in_memory_is_adding() {
 #[test]
 #[should_panic(expected = "bound")]
 fn tables_that_are_too_small_are_not_read() {
-    let slab: Slab<Number> = Slab::zeroed(10).unwrap();
+    let slab: WeightMemory<AtomicF32> = WeightMemory::zeroed(10).unwrap();
     let mut indices = Indices::default();
     indices.fill(4, 11, |_| [3; 4]);
     let _ = slab.at(&indices);
@@ -56,7 +56,7 @@ fn tables_that_are_too_small_are_not_read() {
 
 #[test]
 fn indices_that_were_never_finished_are_not_read() {
-    let slab: Slab<Number> = Slab::zeroed(10).unwrap();
+    let slab: WeightMemory<AtomicF32> = WeightMemory::zeroed(10).unwrap();
     let mut indices = Indices::default();
     indices.fill(4, 10, |_| [3; 4]);
     let filling = std::panic::AssertUnwindSafe(|| indices.fill(4, 10, |_| [1 << 40; 4]));

@@ -6,7 +6,7 @@ type Values = std::collections::HashMap<<Grid as Game>::State, f64>;
 
 /// The expected score of a player from a state on, exactly.
 fn expected(
-    pupil: &DeepPupil,
+    pupil: &DqnAgent,
     game: &Grid,
     state: <Grid as Game>::State,
     known: &mut Values,
@@ -57,7 +57,7 @@ fn learn_a_small_board(of: Of, known_rewards: bool, share: f64) {
         ..small()
     };
     let settings = Settings {
-        meaning: Meaning {
+        meaning: OutputSpec {
             of,
             known_rewards,
             scale: 16.0,
@@ -68,18 +68,18 @@ fn learn_a_small_board(of: Of, known_rewards: bool, share: f64) {
         double: true,
         ..Settings::default()
     };
-    let mut pupil = DeepPupil::new(&architecture, settings, 1, 1).unwrap();
-    let curriculum = Curriculum {
+    let mut pupil = DqnAgent::new(&architecture, settings, 1, 1).unwrap();
+    let config = ReplayConfig {
         games: 32,
         memory: 20_000,
         batches: 2,
         batch: 64,
         epsilon: 0.5,
         epsilon_iterations: 6000,
-        ..Curriculum::default()
+        ..ReplayConfig::default()
     };
-    let mut school = School::new(game, curriculum, 1);
-    let score = |pupil: &DeepPupil| {
+    let mut school = ReplayTrainer::new(game, config, 1);
+    let score = |pupil: &DqnAgent| {
         let (mut known, mut score) = (Values::new(), 0.0);
         game.for_each_start(|state, p| score += p * expected(pupil, &game, state, &mut known));
         score

@@ -8,18 +8,18 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use afterstate::format::native::{self, Array, Keep, Metadata, NativeError};
-use afterstate::game::{Direction, Game, Luck};
-use afterstate::play::{Learner, Watch, play_together};
+use afterstate::game::{Direction, Game, ChanceState};
+use afterstate::play::{Learner, NoLearner, play_together};
 use afterstate::random::game_rng;
-use afterstate::replay::{Curriculum, Pupil};
+use afterstate::replay::{ReplayConfig, ReplayAgent};
 use afterstate::tally::Outcome;
 use afterstate_deep::{
-    Architecture, ArchitectureError, Decay, DeepPupil, Fallback, Growth, Initial, Meaning, Of,
+    Architecture, ArchitectureError, Decay, DqnAgent, Fallback, TrainState, Initial, OutputSpec, Of,
     Parameter, Parameters, Place, Player, Plays, Settings, Target,
 };
 use serde::{Deserialize, Serialize};
 
-use super::super::school::{Head, curriculum, schooled};
+use super::super::school::{Head, config, schooled};
 use super::super::{
     Chooser, EVALUATION, Lesson, ORDER, Playing, Session, Worth, available_memory, faces,
 };
@@ -81,15 +81,15 @@ pub(crate) fn training(player: &DeepPlayer, recipe: &Recipe) -> Result<Box<dyn S
     let architecture = architecture(player)?;
     check_memory(&architecture, recipe.replay.batch)?;
     let threads = threads(recipe.threads);
-    let pupil = DeepPupil::new(&architecture, settings, recipe.seed, threads);
+    let pupil = DqnAgent::new(&architecture, settings, recipe.seed, threads);
     let pupil = pupil.map_err(unbuildable)?;
-    let curriculum = Curriculum {
+    let config = ReplayConfig {
         discount: deep.discount as f32,
-        ..curriculum(&recipe.replay)
+        ..config(&recipe.replay)
     };
     let task = Train {
         pupil,
-        curriculum,
+        config,
         seed: recipe.seed,
     };
     on_board(&player.game, player.shape, task)
@@ -122,13 +122,13 @@ pub(crate) fn playing(
         meaning: meaning(player),
         ..Settings::default()
     };
-    let pupil = DeepPupil::new(&architecture, settings, 0, 1).map_err(unbuildable)?;
+    let pupil = DqnAgent::new(&architecture, settings, 0, 1).map_err(unbuildable)?;
     on_board(&player.game, player.shape, Play { pupil })
 }
 
 struct Train {
-    pupil: DeepPupil,
-    curriculum: Curriculum,
+    pupil: DqnAgent,
+    config: ReplayConfig,
     seed: u64,
 }
 
@@ -137,12 +137,12 @@ impl OnBoard for Train {
 
     fn on<G: Game>(self, game: G) -> Self::Output {
         let rig = DeepRig::new(game, self.pupil);
-        schooled(game, rig, self.curriculum, self.seed)
+        schooled(game, rig, self.config, self.seed)
     }
 }
 
 struct Play {
-    pupil: DeepPupil,
+    pupil: DqnAgent,
 }
 
 impl OnBoard for Play {
@@ -153,8 +153,8 @@ impl OnBoard for Play {
     }
 }
 
-fn meaning(player: &DeepPlayer) -> Meaning {
-    Meaning {
+fn meaning(player: &DeepPlayer) -> OutputSpec {
+    OutputSpec {
         of: match player.value {
             ValueOf::Action => Of::Actions(match player.illegal {
                 Illegal::Value => Fallback::Value,
@@ -185,7 +185,7 @@ fn unbuildable(error: ArchitectureError) -> LabError {
 
 struct DeepRig<G> {
     game: G,
-    pupil: Mutex<DeepPupil>,
+    pupil: Mutex<DqnAgent>,
 }
 
 /// What a checkpoint keeps beside its arrays.
@@ -196,14 +196,14 @@ struct Kept {
 }
 
 impl<G: Game> DeepRig<G> {
-    fn new(game: G, pupil: DeepPupil) -> Self {
+    fn new(game: G, pupil: DqnAgent) -> Self {
         Self {
             game,
             pupil: Mutex::new(pupil),
         }
     }
 
-    fn pupil(&self) -> MutexGuard<'_, DeepPupil> {
+    fn pupil(&self) -> MutexGuard<'_, DqnAgent> {
         self.pupil.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -232,8 +232,8 @@ impl<G: Game> DeepRig<G> {
                     |states| player.choose(&self.game, states),
                     || {
                         let number = next()?;
-                        let luck = game_rng(lesson.seed ^ EVALUATION, number);
-                        Some((number, luck, watch(number)))
+                        let chance_state = game_rng(lesson.seed ^ EVALUATION, number);
+                        Some((number, chance_state, watch(number)))
                     },
                     |number, outcome| {
                         (lesson.seen)(&outcome);
@@ -247,14 +247,14 @@ impl<G: Game> DeepRig<G> {
 }
 
 impl<G: Game> Head<G> for DeepRig<G> {
-    fn study(&self, study: &mut dyn FnMut(&mut dyn Pupil<G>)) {
+    fn study(&self, study: &mut dyn FnMut(&mut dyn ReplayAgent<G>)) {
         study(&mut *self.pupil());
     }
 }
 
 impl<G: Game> Playing for DeepRig<G> {
     fn play(&self, lesson: &Lesson<'_>) -> Vec<Outcome> {
-        self.play_with(lesson, |_| Watch)
+        self.play_with(lesson, |_| NoLearner)
     }
 
     fn record(&self, lesson: &Lesson<'_>, sink: Sink<'_>) -> Vec<Outcome> {
@@ -264,8 +264,8 @@ impl<G: Game> Playing for DeepRig<G> {
         })
     }
 
-    fn worths(&self, tiles: &[u8], luck: Luck) -> Option<(Vec<Worth>, Option<Direction>)> {
-        let state = self.game.state(tiles, luck)?;
+    fn worths(&self, tiles: &[u8], chance_state: ChanceState) -> Option<(Vec<Worth>, Option<Direction>)> {
+        let state = self.game.state(tiles, chance_state)?;
         let player = self.player();
         let worth = |worth: afterstate_deep::Worth| Worth {
             direction: worth.direction,
@@ -279,8 +279,8 @@ impl<G: Game> Playing for DeepRig<G> {
 
     fn chooser(&self) -> Chooser<'_> {
         let player = self.player();
-        Box::new(move |tiles, luck| {
-            let state = self.game.state(tiles, luck)?;
+        Box::new(move |tiles, chance_state| {
+            let state = self.game.state(tiles, chance_state)?;
             let chosen = player.choose(&self.game, &[state]);
             Some(chosen.into_iter().flatten().collect())
         })
@@ -315,7 +315,7 @@ impl<G: Game> Playing for DeepRig<G> {
         let mut arrays = playing.to_torch(architecture);
         let mut metadata = metadata.clone();
         if keep == Keep::Everything {
-            let Growth { adam, .. } = growth;
+            let TrainState { adam, .. } = growth;
             let parts = [
                 (prefix_of_the_other(pupil.plays()), other.clone()),
                 (FIRST, like(&growth.learner, &adam.first)),

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use afterstate::format::native::{self, Keep};
-use afterstate::game::{Game, Grid, Shape, State, Twos};
+use afterstate::game::{Game, Grid, Shape, State, PowersOfTwo};
 use afterstate::ntuple::{Plain, Tables};
 use afterstate::solve::{Aim, Chance, Ending, Goal, Layer, Recursive};
 
@@ -24,7 +24,7 @@ fn solution(shape: Shape, target: Option<u64>) -> Solution {
         shape,
         target,
         discount: 1.0,
-        luck: false,
+        chance_state: false,
         threads: 2,
         memory: None,
         seen: &|_| (),
@@ -94,16 +94,16 @@ fn score(game: Grid, model: &Model) -> f64 {
         let tiles: Vec<u8> = (0..game.shape().cells())
             .map(|i| afterstate::game::Position::cell(board, i))
             .collect();
-        let choices = choose(&tiles, game.luck(state)).unwrap();
+        let choices = choose(&tiles, game.chance_state(state)).unwrap();
         let mut score = 0.0;
         for &direction in &choices {
             let (after, reward) = game.slides(state).get(direction).unwrap();
             let mut next = Vec::new();
-            game.for_each_spawn(after, |state, brought, p| next.push((state, brought, p)));
+            game.for_each_spawn(after, |state, spawn_reward, p| next.push((state, spawn_reward, p)));
             let rest: f64 = next
                 .into_iter()
-                .map(|(state, brought, p)| {
-                    p * (f64::from(brought) + of(game, state, choose, known))
+                .map(|(state, spawn_reward, p)| {
+                    p * (f64::from(spawn_reward) + of(game, state, choose, known))
                 })
                 .sum();
             score += (f64::from(reward) + rest) / choices.len() as f64;
@@ -117,7 +117,7 @@ fn score(game: Grid, model: &Model) -> f64 {
     starts
         .into_iter()
         .map(|(state, p)| {
-            p * (game.score_of_start(state) as f64 + of(game, state, &mut choose, &mut known))
+            p * (game.initial_score(state) as f64 + of(game, state, &mut choose, &mut known))
         })
         .sum()
 }
@@ -146,7 +146,7 @@ fn the_score_is_that_of_the_definition_and_what_is_missing_is_regret() {
         let shape = shape(rows, cols);
         let (model, solution) = (trained(&recipe(shape, &more), games), solution(shape, None));
         let found = compare(&model, &solution, Images::All, 2);
-        near(found.expected_score, score(Grid::new(shape, &Twos), &model));
+        near(found.expected_score, score(Grid::new(shape, &PowersOfTwo), &model));
         near(found.gap, found.mean_regret * found.moves);
         near(found.gap, found.optimum - found.expected_score);
         assert!(found.optimal_moves > 0.2 && found.optimal_moves < 1.0);
@@ -188,12 +188,12 @@ fn games_come_to_the_exact_score_and_chance() {
 fn perfect(shape: Shape, folder: &Path) -> Model {
     let goal = Goal::Score { discount: 1.0 };
     let chance = Chance::Mean;
-    let mut exact = Recursive::new(Grid::new(shape, &Twos), Ending::Stuck, Aim { goal, chance });
+    let mut exact = Recursive::new(Grid::new(shape, &PowersOfTwo), Ending::Stuck, Aim { goal, chance });
     exact.start();
     let recipe = recipe(shape, &["symmetry=false"]);
     let player = Player::of(&recipe).unwrap();
     let tables: Tables<Plain> = Tables::new(&player.tuples, 0.0).unwrap();
-    let game = Grid::new(shape, &Twos);
+    let game = Grid::new(shape, &PowersOfTwo);
     let states: Vec<_> = exact.values().keys().copied().collect();
     for state in states {
         for (_, after, _) in game.slides(state).legal() {
@@ -351,7 +351,7 @@ fn a_learner_with_the_whole_board_converges_to_the_exact_value() {
             let model = trained(&recipe, games);
             let found = compare(&model, &solution, Images::All, 2);
             // It knows what it is worth, too.
-            let believed = belief(Grid::new(shape, &Twos), &model);
+            let believed = belief(Grid::new(shape, &PowersOfTwo), &model);
             let error = (believed - found.optimum).abs() / found.optimum;
             (found.relative_gap, error)
         });
@@ -369,7 +369,7 @@ fn belief(game: Grid, model: &Model) -> f64 {
         let tiles: Vec<u8> = (0..game.shape().cells())
             .map(|i| afterstate::game::Position::cell(board, i))
             .collect();
-        let (moves, _) = model.session.worths(&tiles, game.luck(state)).unwrap();
+        let (moves, _) = model.session.worths(&tiles, game.chance_state(state)).unwrap();
         let total = |worth: &crate::session::Worth| f64::from(worth.reward as f32 + worth.value);
         mean += p * moves.iter().map(total).fold(0.0, f64::max);
     });

@@ -4,20 +4,21 @@
 //! addition serve both: 27 instructions for eight weights instead of 54.
 
 use std::ops::Add;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Number, Spot};
+use super::{AtomicF32, WeightRef};
 use crate::Value;
 
 /// Two numbers, or two sums.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Both(Register);
+pub(crate) struct F32x2(Register);
 
 #[cfg(target_arch = "x86_64")]
 type Register = std::arch::x86_64::__m128;
 #[cfg(not(target_arch = "x86_64"))]
 type Register = [Value; 2];
 
-impl Both {
+impl F32x2 {
     /// The first and the second.
     #[inline(always)]
     pub(crate) fn parts(self) -> [Value; 2] {
@@ -31,14 +32,14 @@ impl Both {
     }
 }
 
-impl Default for Both {
+impl Default for F32x2 {
     #[inline(always)]
     fn default() -> Self {
         Self(bytemuck::Zeroable::zeroed())
     }
 }
 
-impl Add for Both {
+impl Add for F32x2 {
     type Output = Self;
 
     #[inline(always)]
@@ -53,15 +54,56 @@ impl Add for Both {
     }
 }
 
-impl Spot<'_, [Number; 2]> {
+impl From<[Value; 2]> for F32x2 {
+    #[inline(always)]
+    fn from([first, second]: [Value; 2]) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            Self(bytemuck::must_cast([first, second, 0.0, 0.0]))
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        Self([first, second])
+    }
+}
+
+/// Two floats in memory that threads read and write together: none of them ever sees one of the old and one of the new.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct AtomicF32x2(AtomicU64);
+
+impl AtomicF32x2 {
+    /// Both numbers.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> F32x2 {
+        let bits = self.0.load(Ordering::Relaxed);
+        #[cfg(target_arch = "x86_64")]
+        {
+            F32x2(bytemuck::must_cast([bits, 0]))
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        F32x2([bits as u32, (bits >> 32) as u32].map(Value::from_bits))
+    }
+
+    /// Replaces both.
+    #[inline(always)]
+    pub(crate) fn set(&self, numbers: F32x2) {
+        #[cfg(target_arch = "x86_64")]
+        let [bits, _]: [u64; 2] = bytemuck::must_cast(numbers.0);
+        #[cfg(not(target_arch = "x86_64"))]
+        let bits = u64::from(numbers.0[0].to_bits()) | u64::from(numbers.0[1].to_bits()) << 32;
+        self.0.store(bits, Ordering::Relaxed);
+    }
+}
+
+impl WeightRef<'_, [AtomicF32; 2]> {
     /// Both numbers of the cell.
     #[inline(always)]
-    pub(crate) fn both(self) -> Both {
+    pub(crate) fn both(self) -> F32x2 {
         #[cfg(target_arch = "x86_64")]
         {
             let (all, i) = self.operand();
             let both: Register;
-            const { assert!(size_of::<[Number; 2]>() == 8) }
+            const { assert!(size_of::<[AtomicF32; 2]>() == 8) }
             // SAFETY: does what two relaxed loads of the cell's numbers may do, in one access. A slab begins at
             // a page and a cell has eight bytes, so that no number is read in pieces; SSE2 is part of x86-64.
             unsafe {
@@ -73,12 +115,12 @@ impl Spot<'_, [Number; 2]> {
                     options(pure, readonly, nostack, preserves_flags),
                 );
             }
-            Both(both)
+            F32x2(both)
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
             let [first, second] = self.get();
-            Both([first.get(), second.get()])
+            F32x2([first.get(), second.get()])
         }
     }
 }
@@ -86,11 +128,11 @@ impl Spot<'_, [Number; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Indices, Slab};
+    use crate::machine::{Indices, WeightMemory};
 
     #[test]
     fn both_numbers_are_read_and_added() {
-        let slab: Slab<[Number; 2]> = Slab::zeroed(10).unwrap();
+        let slab: WeightMemory<[AtomicF32; 2]> = WeightMemory::zeroed(10).unwrap();
         for (i, [first, second]) in slab.iter().enumerate() {
             first.set(i as Value);
             second.set(-0.5 * i as Value);
@@ -102,7 +144,7 @@ mod tests {
         assert_eq!(spots[2].both().parts(), [9.0, -4.5]);
         let sum = spots
             .into_iter()
-            .fold(Both::default(), |sum, spot| sum + spot.both());
+            .fold(F32x2::default(), |sum, spot| sum + spot.both());
         assert_eq!(sum.parts(), [3.0 + 4.0 + 9.0, -8.0]);
     }
 }

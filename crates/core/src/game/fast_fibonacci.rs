@@ -6,24 +6,32 @@
 use std::fmt;
 use std::sync::LazyLock;
 
+use super::symmetry::canonical;
 use super::{
-    After, Arrival, Direction, Fibonacci, Game, Luck, Position, Rules, Shape, Slides, State,
+    After, Spawn, Direction, Fibonacci, Game, ChanceState, Position, Rules, Shape, Slides, State,
 };
-use crate::ntuple::{Indices, Plan};
 
 /// Sixteen cells of tile indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FibonacciBoard([u8; 16]);
 
 impl Position for FibonacciBoard {
+    type Key = u128;
+
     #[inline(always)]
     fn cell(self, i: usize) -> u8 {
         self.0[i]
     }
 
-    #[inline(always)]
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
-        plan.find(four, found);
+    fn key(self) -> u128 {
+        let digits = self.0.iter().rev();
+        digits.fold(0, |key, &tile| key << BITS | u128::from(tile))
+    }
+
+    fn canonical(self) -> Self {
+        canonical(Shape::FOUR, |sources| {
+            Self(std::array::from_fn(|i| self.0[sources[i]]))
+        })
     }
 }
 
@@ -67,12 +75,12 @@ const WAYS: [[[usize; 4]; 4]; 4] = {
 
 /// 2584 on 4x4.
 #[derive(Clone, Copy)]
-pub struct FourFibonacci {
+pub struct FastFibonacci {
     rules: Fibonacci,
     lines: &'static [Line],
 }
 
-impl FourFibonacci {
+impl FastFibonacci {
     /// This variant, with its tables made.
     pub fn new(rules: Fibonacci) -> Self {
         Self {
@@ -82,15 +90,14 @@ impl FourFibonacci {
     }
 }
 
-impl fmt::Debug for FourFibonacci {
+impl fmt::Debug for FastFibonacci {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FourFibonacci({:?})", self.rules)
+        write!(f, "FastFibonacci({:?})", self.rules)
     }
 }
 
-impl Game for FourFibonacci {
-    type State = State<FibonacciBoard>;
-    type After = After<FibonacciBoard>;
+impl Game for FastFibonacci {
+    type Board = FibonacciBoard;
 
     fn shape(&self) -> Shape {
         Shape::FOUR
@@ -101,17 +108,17 @@ impl Game for FourFibonacci {
         &self.rules
     }
 
-    fn blank(&self) -> Self::After {
+    fn empty(&self) -> After<Self::Board> {
         After(FibonacciBoard([0; 16]))
     }
 
-    fn unslid(&self, State(board): Self::State) -> Self::After {
+    fn as_afterstate(&self, State(board): State<Self::Board>) -> After<Self::Board> {
         After(board)
     }
 
     #[inline(always)]
-    fn slides(&self, State(board): Self::State) -> Slides<Self::After> {
-        Slides::new(After(board), |direction| {
+    fn slides(&self, State(board): State<Self::Board>) -> Slides<Self::Board> {
+        Slides::new(board, |direction| {
             let (mut after, mut reward) = ([0; 16], 0);
             for cells in &WAYS[direction as usize] {
                 let pack = |line: u32, &cell: &usize| line << BITS | u32::from(board.0[cell]);
@@ -126,26 +133,27 @@ impl Game for FourFibonacci {
     }
 
     #[inline(always)]
-    fn entries(&self, After(board): Self::After) -> u32 {
+    fn spawn_cells(&self, After(board): After<Self::Board>) -> u32 {
         let bit = |(i, &tile): (usize, &u8)| u32::from(tile == 0) << i;
         board.0.iter().enumerate().map(bit).sum()
     }
 
     #[inline(always)]
-    fn for_each_arrival(&self, _: Self::After, mut visit: impl FnMut(Arrival, f64)) {
+    fn for_each_new_tile(&self, _: After<Self::Board>, mut visit: impl FnMut(Spawn, f64)) {
         for &(tile, chance) in self.rules.tiles() {
-            visit(Arrival::of(tile), chance);
+            visit(Spawn::of(tile), chance);
         }
     }
 
     #[inline(always)]
-    fn place(&self, After(mut board): Self::After, cell: usize, arrival: Arrival) -> Self::State {
-        board.0[cell] = arrival.tile;
+    fn place(&self, After(mut board): After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board> {
+        debug_assert_eq!(board.0[cell], 0, "cell {cell} is occupied");
+        board.0[cell] = spawn.tile;
         State(board)
     }
 
-    fn state(&self, tiles: &[u8], luck: Luck) -> Option<Self::State> {
-        let possible = self.rules.is_possible(Shape::FOUR, tiles, luck);
+    fn state(&self, tiles: &[u8], chance_state: ChanceState) -> Option<State<Self::Board>> {
+        let possible = self.rules.is_possible(Shape::FOUR, tiles, chance_state);
         let cells = tiles.try_into().ok()?;
         possible.then_some(State(FibonacciBoard(cells)))
     }

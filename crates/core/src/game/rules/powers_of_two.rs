@@ -1,18 +1,18 @@
 //! 2048: equal tiles merge into their sum, and a new tile is 2 or, in one of ten cases, 4.
 
 use super::{Rules, slide_all_the_way};
-use crate::game::{Arrival, Luck, Shape};
+use crate::game::{Spawn, ChanceState, Shape};
 
 /// A new tile of 2048: 2 in nine of ten cases, else 4.
-pub const TWOS_TILES: [(u8, f64); 2] = [(1, 0.9), (2, 0.1)];
+pub const POWERS_OF_TWO_SPAWNS: [(u8, f64); 2] = [(1, 0.9), (2, 0.1)];
 
 /// The rules of 2048.
-#[derive(Clone, Copy, Debug)]
-pub struct Twos;
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowersOfTwo;
 
-impl Rules for Twos {
+impl Rules for PowersOfTwo {
     #[inline(always)]
-    fn face(&self, tile: u8) -> u64 {
+    fn tile_value(&self, tile: u8) -> u64 {
         if tile == 0 { 0 } else { 1 << tile }
     }
 
@@ -22,29 +22,29 @@ impl Rules for Twos {
 
     fn slide_line(&self, line: &mut [u8]) -> u32 {
         let merge = |ahead, tile| (ahead == tile).then_some(tile + 1);
-        slide_all_the_way(line, merge, |tile| self.face(tile))
+        slide_all_the_way(line, merge, |tile| self.tile_value(tile))
     }
 
     /// A slide keeps the sum of the faces, and the fullest board of n cells is 4, 8, ... 2^(n+1), whose sum is
     /// 2^(n+2) - 4.
-    fn is_possible(&self, shape: Shape, tiles: &[u8], luck: Luck) -> bool {
+    fn is_possible(&self, shape: Shape, tiles: &[u8], chance_state: ChanceState) -> bool {
         let cells = shape.cells();
         let known = tiles.iter().all(|&tile| tile <= self.largest_tile(shape));
-        let sum = |tiles: &[u8]| tiles.iter().map(|&tile| self.face(tile)).sum::<u64>();
-        let counted = tiles.len() == cells && luck == Luck::NONE;
+        let sum = |tiles: &[u8]| tiles.iter().map(|&tile| self.tile_value(tile)).sum::<u64>();
+        let counted = tiles.len() == cells && chance_state == ChanceState::NONE;
         counted && known && sum(tiles) <= (1 << (cells + 2)) - 4
     }
 
     #[inline(always)]
-    fn for_each_arrival(
+    fn for_each_new_tile(
         &self,
         _: Shape,
-        _: Luck,
+        _: ChanceState,
         _largest: u8,
-        visit: &mut dyn FnMut(Arrival, f64),
+        visit: &mut dyn FnMut(Spawn, f64),
     ) {
-        for (tile, chance) in TWOS_TILES {
-            visit(Arrival::of(tile), chance);
+        for (tile, chance) in POWERS_OF_TWO_SPAWNS {
+            visit(Spawn::of(tile), chance);
         }
     }
 
@@ -53,8 +53,8 @@ impl Rules for Twos {
         Some(11)
     }
 
-    fn fair_tiles(&self) -> Option<&'static [(u8, f64)]> {
-        Some(&TWOS_TILES)
+    fn uniform_spawns(&self) -> Option<&'static [(u8, f64)]> {
+        Some(&POWERS_OF_TWO_SPAWNS)
     }
 }
 
@@ -64,7 +64,7 @@ mod tests {
 
     fn slid(line: &[u8]) -> (Vec<u8>, u32) {
         let mut line = line.to_vec();
-        let reward = Twos.slide_line(&mut line);
+        let reward = PowersOfTwo.slide_line(&mut line);
         (line, reward)
     }
 
@@ -84,7 +84,7 @@ mod tests {
     fn impossible_boards_are_refused() {
         let possible = |tiles: &[u8]| {
             let shape = Shape::new(2, 2).unwrap();
-            Twos.is_possible(shape, tiles, Luck::NONE)
+            PowersOfTwo.is_possible(shape, tiles, ChanceState::NONE)
         };
         assert!(possible(&[5, 4, 3, 2]), "the fullest board");
         assert!(!possible(&[6, 0, 0, 0]), "a 64-tile");

@@ -5,16 +5,17 @@ use std::fmt;
 use super::board::transpose;
 use super::row::Rows;
 use super::{
-    After, Arrival, Board, Direction, Game, Luck, Rules, Shape, Slides, State, TWOS_TILES, Twos,
+    After, Board, ChanceState, Direction, Game, POWERS_OF_TWO_SPAWNS, Position, PowersOfTwo, Rules, Shape,
+    Slides, Spawn, State,
 };
 
 /// 2048 on 4x4.
 #[derive(Clone, Copy)]
-pub struct Classic {
+pub struct Fast2048 {
     rows: &'static Rows,
 }
 
-impl Classic {
+impl Fast2048 {
     /// The game, with its row tables made.
     pub fn new() -> Self {
         Self { rows: Rows::get() }
@@ -46,30 +47,29 @@ impl Classic {
 
     /// Boards on which a tile beyond 32768 is, or could come next.
     #[cold]
-    fn slow_slides(board: Board) -> Slides<After<Board>> {
+    fn slow_slides(board: Board) -> Slides<Board> {
         let grid = board.to_grid();
-        Slides::new(After(board), |direction| {
-            grid.slide(&Twos, direction)
+        Slides::new(board, |direction| {
+            grid.slide(&PowersOfTwo, direction)
                 .map(|(after, reward)| (After(Board::from_grid(after)), reward))
         })
     }
 }
 
-impl Default for Classic {
+impl Default for Fast2048 {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for Classic {
+impl fmt::Debug for Fast2048 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Classic")
+        f.write_str("Fast2048")
     }
 }
 
-impl Game for Classic {
-    type State = State<Board>;
-    type After = After<Board>;
+impl Game for Fast2048 {
+    type Board = Board;
 
     fn shape(&self) -> Shape {
         Shape::FOUR
@@ -77,19 +77,19 @@ impl Game for Classic {
 
     #[inline(always)]
     fn rules(&self) -> &dyn Rules {
-        &Twos
+        &PowersOfTwo
     }
 
-    fn blank(&self) -> Self::After {
+    fn empty(&self) -> After<Self::Board> {
         After(Board::EMPTY)
     }
 
-    fn unslid(&self, State(board): Self::State) -> Self::After {
+    fn as_afterstate(&self, State(board): State<Self::Board>) -> After<Self::Board> {
         After(board)
     }
 
     #[inline(always)]
-    fn slides(&self, State(board): Self::State) -> Slides<Self::After> {
+    fn slides(&self, State(board): State<Self::Board>) -> Slides<Self::Board> {
         if board.needs_slow_slide() {
             return Self::slow_slides(board);
         }
@@ -102,24 +102,24 @@ impl Game for Classic {
     }
 
     #[inline(always)]
-    fn entries(&self, After(board): Self::After) -> u32 {
+    fn spawn_cells(&self, After(board): After<Self::Board>) -> u32 {
         board.empty_cells()
     }
 
     #[inline(always)]
-    fn for_each_arrival(&self, _: Self::After, mut visit: impl FnMut(Arrival, f64)) {
-        for (tile, chance) in TWOS_TILES {
-            visit(Arrival::of(tile), chance);
+    fn for_each_new_tile(&self, _: After<Self::Board>, mut visit: impl FnMut(Spawn, f64)) {
+        for (tile, chance) in POWERS_OF_TWO_SPAWNS {
+            visit(Spawn::of(tile), chance);
         }
     }
 
     #[inline(always)]
-    fn place(&self, After(board): Self::After, cell: usize, arrival: Arrival) -> Self::State {
-        State(board.with(cell, arrival.tile))
+    fn place(&self, After(board): After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board> {
+        State(board.with(cell, spawn.tile))
     }
 
-    fn state(&self, tiles: &[u8], luck: Luck) -> Option<Self::State> {
-        let possible = Twos.is_possible(Shape::FOUR, tiles, luck);
+    fn state(&self, tiles: &[u8], chance_state: ChanceState) -> Option<State<Self::Board>> {
+        let possible = PowersOfTwo.is_possible(Shape::FOUR, tiles, chance_state);
         let tiles: &[u8; 16] = tiles.try_into().ok()?;
         possible.then(|| State(Board::from_tiles(tiles)))
     }

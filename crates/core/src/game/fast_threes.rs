@@ -9,19 +9,23 @@ use std::sync::LazyLock;
 
 use super::board::{LOWEST_BITS, empty_cells, transpose};
 use super::rules::edge;
-use super::{After, Arrival, Direction, Game, Luck, Position, Rules, Shape, Slides, State, Threes};
-use crate::ntuple::{Indices, Plan};
+use super::symmetry::{canonical, packed_key, transform_mask, transform_packed};
+use super::{After, Spawn, Direction, Game, ChanceState, Position, Rules, Shape, Slides, State, Threes};
 
 /// Sixteen cells of tile indices, and what chance knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ThreesBoard {
     cells: u64,
-    luck: Luck,
+    chance_state: ChanceState,
     /// Of an afterstate, the cells that the slide lets a new tile enter, empty or not. Of a state, none.
-    entry: u16,
+    spawn_mask: u16,
 }
 
 impl Position for ThreesBoard {
+    const PACKED: bool = true;
+
+    type Key = u128;
+
     #[inline(always)]
     fn cell(self, i: usize) -> u8 {
         (self.cells >> (4 * i) & 15) as u8
@@ -29,13 +33,26 @@ impl Position for ThreesBoard {
 
     #[inline(always)]
     fn hint(self) -> u8 {
-        self.luck.hint
+        self.chance_state.hint
     }
 
     #[inline(always)]
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
-        let hints = four.map(|board| board.luck.hint);
-        plan.find_packed(four.map(|board| board.cells), hints, found);
+    fn packed(self) -> u64 {
+        self.cells
+    }
+
+    #[inline(always)]
+    fn key(self) -> u128 {
+        let spawn_cells = u32::from(self.spawn_mask) & empty_cells(self.cells);
+        packed_key(self.cells, self.chance_state.packed(), spawn_cells)
+    }
+
+    fn canonical(self) -> Self {
+        canonical(Shape::FOUR, |sources| Self {
+            cells: transform_packed(self.cells, sources),
+            spawn_mask: transform_mask(self.spawn_mask.into(), sources) as u16,
+            ..self
+        })
     }
 }
 
@@ -46,7 +63,7 @@ const LAST: u64 = FIRST << 12;
 
 /// What making a tile in each of two lines earns, by both tiles: 3 for a 3-tile, a third of what the tile scores for those from 6 on.
 static EARNED: LazyLock<Box<[u32; 256]>> = LazyLock::new(|| {
-    let score = |tile| Threes::Course.brings(tile);
+    let score = |tile| Threes::Course.spawn_reward(tile);
     let earned = |tile: usize| match tile as u8 {
         made @ 4..=Threes::LARGEST => score(made) - 2 * score(made - 1),
         made @ 0..=3 => score(made),
@@ -129,13 +146,13 @@ fn changed(cells: u64) -> usize {
 
 /// Threes! on 4x4.
 #[derive(Clone, Copy)]
-pub struct FourThrees {
+pub struct FastThrees {
     rules: Threes,
     earned: &'static [u32; 256],
     edges: &'static [[u16; 16]; 4],
 }
 
-impl FourThrees {
+impl FastThrees {
     /// This variant, with its tables made.
     pub fn new(rules: Threes) -> Self {
         Self {
@@ -146,15 +163,14 @@ impl FourThrees {
     }
 }
 
-impl fmt::Debug for FourThrees {
+impl fmt::Debug for FastThrees {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FourThrees({:?})", self.rules)
+        write!(f, "FastThrees({:?})", self.rules)
     }
 }
 
-impl Game for FourThrees {
-    type State = State<ThreesBoard>;
-    type After = After<ThreesBoard>;
+impl Game for FastThrees {
+    type Board = ThreesBoard;
 
     fn shape(&self) -> Shape {
         Shape::FOUR
@@ -165,21 +181,21 @@ impl Game for FourThrees {
         &self.rules
     }
 
-    fn blank(&self) -> Self::After {
+    fn empty(&self) -> After<Self::Board> {
         After(ThreesBoard {
             cells: 0,
-            luck: Luck::NONE,
-            entry: u16::MAX,
+            chance_state: ChanceState::NONE,
+            spawn_mask: u16::MAX,
         })
     }
 
-    fn unslid(&self, State(board): Self::State) -> Self::After {
-        let entry = u16::MAX;
-        After(ThreesBoard { entry, ..board })
+    fn as_afterstate(&self, State(board): State<Self::Board>) -> After<Self::Board> {
+        let spawn_mask = u16::MAX;
+        After(ThreesBoard { spawn_mask, ..board })
     }
 
     #[inline(always)]
-    fn slides(&self, State(board): Self::State) -> Slides<Self::After> {
+    fn slides(&self, State(board): State<Self::Board>) -> Slides<Self::Board> {
         let columns = transpose(board.cells);
         let [left, right] = slide(board.cells);
         let [up, down] = slide(columns);
@@ -197,13 +213,13 @@ impl Game for FourThrees {
         ];
         Slides::of(|direction| {
             let (slid, lines) = ways[direction as usize];
-            let entries = match self.rules {
+            let spawn_cells = match self.rules {
                 Threes::Course | Threes::Hint => 15,
                 Threes::Original => changed(slid.cells ^ lines),
             };
             let after = After(ThreesBoard {
                 cells: cells[direction as usize],
-                entry: self.edges[direction as usize][entries],
+                spawn_mask: self.edges[direction as usize][spawn_cells],
                 ..board
             });
             let earned = |made: u64| self.earned[(made & 0xFF) as usize];
@@ -213,44 +229,44 @@ impl Game for FourThrees {
     }
 
     #[inline(always)]
-    fn entries(&self, After(board): Self::After) -> u32 {
-        u32::from(board.entry) & empty_cells(board.cells)
+    fn spawn_cells(&self, After(board): After<Self::Board>) -> u32 {
+        u32::from(board.spawn_mask) & empty_cells(board.cells)
     }
 
     #[inline(always)]
-    fn for_each_arrival(&self, After(board): Self::After, visit: impl FnMut(Arrival, f64)) {
+    fn for_each_new_tile(&self, After(board): After<Self::Board>, visit: impl FnMut(Spawn, f64)) {
         // Only bonus tiles ask for it.
         let largest = if self.rules == Threes::Course {
             0
         } else {
-            self.largest(State(board))
+            self.max_tile(State(board))
         };
-        self.rules.arrivals(Shape::FOUR, board.luck, largest, visit);
+        self.rules.new_tiles(Shape::FOUR, board.chance_state, largest, visit);
     }
 
     #[inline(always)]
-    fn place(&self, After(board): Self::After, cell: usize, arrival: Arrival) -> Self::State {
+    fn place(&self, After(board): After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board> {
         State(ThreesBoard {
-            cells: board.cells | u64::from(arrival.tile) << (4 * cell),
-            luck: arrival.luck,
-            entry: 0,
+            cells: board.cells | u64::from(spawn.tile) << (4 * cell),
+            chance_state: spawn.chance_state,
+            spawn_mask: 0,
         })
     }
 
-    fn state(&self, tiles: &[u8], luck: Luck) -> Option<Self::State> {
-        let possible = self.rules.is_possible(Shape::FOUR, tiles, luck);
+    fn state(&self, tiles: &[u8], chance_state: ChanceState) -> Option<State<Self::Board>> {
+        let possible = self.rules.is_possible(Shape::FOUR, tiles, chance_state);
         let pack = |cells, &tile: &u8| cells << 4 | u64::from(tile);
         possible.then(|| {
             State(ThreesBoard {
                 cells: tiles.iter().rev().fold(0, pack),
-                luck,
-                entry: 0,
+                chance_state,
+                spawn_mask: 0,
             })
         })
     }
 
-    fn luck(&self, State(board): Self::State) -> Luck {
-        board.luck
+    fn chance_state(&self, State(board): State<Self::Board>) -> ChanceState {
+        board.chance_state
     }
 }
 

@@ -8,9 +8,9 @@ use crate::Value;
 /// processor, no data race to the language.
 #[derive(Debug, Default)]
 #[repr(transparent)]
-pub struct Number(AtomicU32);
+pub struct AtomicF32(AtomicU32);
 
-impl Number {
+impl AtomicF32 {
     /// The number.
     #[inline(always)]
     pub fn get(&self) -> Value {

@@ -4,11 +4,11 @@
 //! A slide gathers the cells of each line, from the wall that the tiles slide to, and reads the slid line from a
 //! table of all lines of that length, which the slow rule has made.
 
-use std::any::TypeId;
+use std::any::Any;
 use std::sync::{Mutex, PoisonError};
 
-use super::{After, Arrival, Direction, Game, Luck, Position, Rules, Shape, Slides, State};
-use crate::ntuple::{Indices, Plan};
+use super::symmetry::{canonical, packed_key, transform_mask, transform_packed};
+use super::{After, ChanceState, Direction, Game, Position, Rules, Shape, Slides, Spawn, State};
 
 /// Bits of a cell.
 const BITS: u32 = 4;
@@ -19,14 +19,32 @@ const LARGEST: u8 = 15;
 
 /// Up to sixteen cells of tile indices, and what chance knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SmallBoard {
+pub struct PackedBoard {
     pub(crate) cells: u64,
-    pub(crate) luck: Luck,
+    pub(crate) chance_state: ChanceState,
     /// Of an afterstate, the cells that the slide lets a new tile enter, empty or not. Of a state, none.
-    pub(crate) entry: u32,
+    pub(crate) spawn_mask: u16,
+    pub(crate) shape: Shape,
 }
 
-impl Position for SmallBoard {
+impl PackedBoard {
+    /// The empty cells, a bit each.
+    #[inline(always)]
+    fn empty_cells(self) -> u32 {
+        let cells = 0..self.shape.cells();
+        cells.map(|i| u32::from(self.cell(i) == 0) << i).sum()
+    }
+
+    /// The cells that a new tile may enter.
+    #[inline(always)]
+    fn spawn_cells(self) -> u32 {
+        u32::from(self.spawn_mask) & self.empty_cells()
+    }
+}
+
+impl Position for PackedBoard {
+    type Key = u128;
+
     #[inline(always)]
     fn cell(self, i: usize) -> u8 {
         (self.cells >> (BITS * i as u32) & 15) as u8
@@ -34,11 +52,19 @@ impl Position for SmallBoard {
 
     #[inline(always)]
     fn hint(self) -> u8 {
-        self.luck.hint
+        self.chance_state.hint
     }
 
-    fn indices(four: [Self; 4], plan: &Plan, found: &mut Indices) {
-        plan.find(four, found);
+    fn key(self) -> u128 {
+        packed_key(self.cells, self.chance_state.packed(), self.spawn_cells())
+    }
+
+    fn canonical(self) -> Self {
+        canonical(self.shape, |sources| Self {
+            cells: transform_packed(self.cells, sources),
+            spawn_mask: transform_mask(self.spawn_mask.into(), sources) as u16,
+            ..self
+        })
     }
 }
 
@@ -62,14 +88,14 @@ fn lines(rules: &dyn Rules, length: usize) -> Vec<Line> {
 
 /// A game on a board of sides from 2 to 4, none of whose tiles is larger than 15.
 #[derive(Clone, Copy, Debug)]
-pub struct Small<R> {
+pub struct PackedGrid<R> {
     shape: Shape,
     rules: R,
     rows: &'static [Line],
     cols: &'static [Line],
 }
 
-impl<R: Rules + Copy + 'static> Small<R> {
+impl<R: Rules + Copy + PartialEq + 'static> PackedGrid<R> {
     /// The game on this board, if its lines are short enough and its tiles small enough.
     pub fn new(shape: Shape, rules: R) -> Option<Self> {
         let short = shape.rows() <= LONGEST && shape.cols() <= LONGEST;
@@ -144,9 +170,8 @@ impl Way {
     }
 }
 
-impl<R: Rules + Copy + 'static> Game for Small<R> {
-    type State = State<SmallBoard>;
-    type After = After<SmallBoard>;
+impl<R: Rules + Copy + PartialEq + 'static> Game for PackedGrid<R> {
+    type Board = PackedBoard;
 
     fn shape(&self) -> Shape {
         self.shape
@@ -157,100 +182,106 @@ impl<R: Rules + Copy + 'static> Game for Small<R> {
         &self.rules
     }
 
-    fn blank(&self) -> Self::After {
-        After(SmallBoard {
+    fn empty(&self) -> After<Self::Board> {
+        After(PackedBoard {
             cells: 0,
-            luck: Luck::NONE,
-            entry: u32::MAX,
+            chance_state: ChanceState::NONE,
+            spawn_mask: u16::MAX,
+            shape: self.shape,
         })
     }
 
-    fn unslid(&self, State(board): Self::State) -> Self::After {
-        let entry = u32::MAX;
-        After(SmallBoard { entry, ..board })
+    fn as_afterstate(&self, State(board): State<Self::Board>) -> After<Self::Board> {
+        let spawn_mask = u16::MAX;
+        After(PackedBoard { spawn_mask, ..board })
     }
 
     #[inline(always)]
-    fn slides(&self, State(board): Self::State) -> Slides<Self::After> {
-        Slides::new(After(board), |direction| {
+    fn slides(&self, State(board): State<Self::Board>) -> Slides<Self::Board> {
+        Slides::new(board, |direction| {
             let (cells, reward, moved) = self.slid(board.cells, direction);
-            let after = || SmallBoard {
+            let after = || PackedBoard {
                 cells,
-                luck: board.luck,
-                entry: self.rules.entry(self.shape, direction, moved),
+                spawn_mask: self.rules.spawn_mask(self.shape, direction, moved) as u16,
+                ..board
             };
             (moved != 0).then(|| (After(after()), reward))
         })
     }
 
     #[inline(always)]
-    fn entries(&self, After(board): Self::After) -> u32 {
-        let cells = 0..self.shape.cells();
-        let empty = cells.map(|i| u32::from(board.cell(i) == 0) << i);
-        board.entry & empty.sum::<u32>()
+    fn spawn_cells(&self, After(board): After<Self::Board>) -> u32 {
+        board.spawn_cells()
     }
 
     #[inline(always)]
-    fn for_each_arrival(&self, After(board): Self::After, mut visit: impl FnMut(Arrival, f64)) {
-        let largest = if self.rules.remembers() {
-            self.largest(State(board))
+    fn for_each_new_tile(&self, After(board): After<Self::Board>, mut visit: impl FnMut(Spawn, f64)) {
+        let largest = if self.rules.has_chance_state() {
+            self.max_tile(State(board))
         } else {
             0
         };
         self.rules
-            .for_each_arrival(self.shape, board.luck, largest, &mut visit);
+            .for_each_new_tile(self.shape, board.chance_state, largest, &mut visit);
     }
 
     #[inline(always)]
-    fn place(&self, After(board): Self::After, cell: usize, arrival: Arrival) -> Self::State {
-        State(SmallBoard {
-            cells: board.cells | u64::from(arrival.tile) << (BITS * cell as u32),
-            luck: arrival.luck,
-            entry: 0,
+    fn place(&self, After(board): After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board> {
+        debug_assert_eq!(board.cell(cell), 0, "cell {cell} is occupied");
+        State(PackedBoard {
+            cells: board.cells | u64::from(spawn.tile) << (BITS * cell as u32),
+            chance_state: spawn.chance_state,
+            spawn_mask: 0,
+            ..board
         })
     }
 
-    fn state(&self, tiles: &[u8], luck: Luck) -> Option<Self::State> {
+    fn state(&self, tiles: &[u8], chance_state: ChanceState) -> Option<State<Self::Board>> {
         let pack = |board, &tile: &u8| board << BITS | u64::from(tile);
-        let possible = self.rules.is_possible(self.shape, tiles, luck);
+        let possible = self.rules.is_possible(self.shape, tiles, chance_state);
         possible.then(|| {
-            State(SmallBoard {
+            State(PackedBoard {
                 cells: tiles.iter().rev().fold(0, pack),
-                luck,
-                entry: 0,
+                chance_state,
+                spawn_mask: 0,
+                shape: self.shape,
             })
         })
     }
 
-    fn luck(&self, State(board): Self::State) -> Luck {
-        board.luck
+    fn chance_state(&self, State(board): State<Self::Board>) -> ChanceState {
+        board.chance_state
     }
 }
 
 /// The lines of every game and length that was asked for, made once a program.
 static LINES: Lines = Lines(Mutex::new(Vec::new()));
 
-struct Lines(Mutex<Vec<(Key, &'static [Line])>>);
+/// The rules, the length of a line, and all lines of that length.
+type Entry = (Box<dyn Any + Send>, usize, &'static [Line]);
 
-/// The type of the rules, what they look like, and the length of a line.
-type Key = (TypeId, String, usize);
+struct Lines(Mutex<Vec<Entry>>);
 
 impl Lines {
-    fn get<R: Rules + 'static>(&self, rules: &R, length: usize) -> &'static [Line] {
-        let key = (TypeId::of::<R>(), format!("{rules:?}"), length);
+    fn get<R: Rules + Copy + PartialEq + 'static>(
+        &self,
+        rules: &R,
+        length: usize,
+    ) -> &'static [Line] {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, lines)) = known.iter().find(|(other, _)| *other == key) {
+        let same = |(known, long, _): &&Entry| *long == length && known.downcast_ref() == Some(rules);
+        if let Some((.., lines)) = known.iter().find(same) {
             return lines;
         }
         let made = Vec::leak(lines(rules, length));
-        known.push((key, made));
+        known.push((Box::new(*rules), length, made));
         made
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Fibonacci, Grid, Threes, Twos};
+    use super::super::{Fibonacci, Grid, Threes, PowersOfTwo};
     use super::*;
     use crate::random::game_rng;
 
@@ -259,11 +290,11 @@ mod tests {
     }
 
     /// Random boards of every shape, most of them with tiles that merge.
-    fn slides_and_spawns_are_those_of_the_slow_board<R: Rules + Copy + 'static>(rules: &'static R) {
+    fn slides_and_spawns_are_those_of_the_slow_board<R: Rules + Copy + PartialEq + 'static>(rules: &'static R) {
         let mut rng = game_rng(1, 3);
         for (rows, cols) in (2..=4).flat_map(|rows| (2..=4).map(move |cols| (rows, cols))) {
             let shape = Shape::new(rows, cols).unwrap();
-            let Some(fast) = Small::new(shape, *rules) else {
+            let Some(fast) = PackedGrid::new(shape, *rules) else {
                 continue;
             };
             let slow = Grid::new(shape, rules);
@@ -274,13 +305,13 @@ mod tests {
                     .map(|_| (rng.bits() % kinds) as u8)
                     .collect();
                 let hint = (1 + rng.bits() % 4) as u8;
-                let luck = Luck {
-                    bag: [0; 3].map(|_| (rng.bits() % (2 + n % 4)) as u8),
+                let chance_state = ChanceState {
+                    memory: [0; 3].map(|_| (rng.bits() % (2 + n % 4)) as u8),
                     hint: if rules.shows_hint(shape) { hint } else { 0 },
                 };
-                let luck = if rules.remembers() { luck } else { Luck::NONE };
-                met += usize::from(fast.state(&board, luck).is_some());
-                let (Some(a), Some(b)) = (fast.state(&board, luck), slow.state(&board, luck))
+                let chance_state = if rules.has_chance_state() { chance_state } else { ChanceState::NONE };
+                met += usize::from(fast.state(&board, chance_state).is_some());
+                let (Some(a), Some(b)) = (fast.state(&board, chance_state), slow.state(&board, chance_state))
                 else {
                     continue;
                 };
@@ -294,10 +325,10 @@ mod tests {
                         "{shape} {board:?} {direction:?}"
                     );
                     if let (Some((a, _)), Some((b, _))) = (a, b) {
-                        assert_eq!(fast.entries(a), slow.entries(b));
+                        assert_eq!(fast.spawn_cells(a), slow.spawn_cells(b));
                         let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
-                        fast.for_each_arrival(a, |arrival, p| of_a.push((arrival, p)));
-                        slow.for_each_arrival(b, |arrival, p| of_b.push((arrival, p)));
+                        fast.for_each_new_tile(a, |spawn, p| of_a.push((spawn, p)));
+                        slow.for_each_new_tile(b, |spawn, p| of_b.push((spawn, p)));
                         assert_eq!(of_a, of_b);
                     }
                 }
@@ -308,7 +339,7 @@ mod tests {
 
     #[test]
     fn every_game_is_that_of_the_slow_board() {
-        slides_and_spawns_are_those_of_the_slow_board(&Twos);
+        slides_and_spawns_are_those_of_the_slow_board(&PowersOfTwo);
         slides_and_spawns_are_those_of_the_slow_board(&Fibonacci::OneTwo);
         slides_and_spawns_are_those_of_the_slow_board(&Fibonacci::OneThree);
         slides_and_spawns_are_those_of_the_slow_board(&Threes::Course);
@@ -316,12 +347,63 @@ mod tests {
         slides_and_spawns_are_those_of_the_slow_board(&Threes::Original);
     }
 
+    /// Rules that look alike in debug output, but double the reward or not.
+    #[derive(Clone, Copy, PartialEq)]
+    struct Lookalike {
+        doubled: bool,
+    }
+
+    impl std::fmt::Debug for Lookalike {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("Lookalike")
+        }
+    }
+
+    impl Rules for Lookalike {
+        fn tile_value(&self, tile: u8) -> u64 {
+            PowersOfTwo.tile_value(tile)
+        }
+
+        fn largest_tile(&self, shape: Shape) -> u8 {
+            PowersOfTwo.largest_tile(shape)
+        }
+
+        fn slide_line(&self, line: &mut [u8]) -> u32 {
+            PowersOfTwo.slide_line(line) * if self.doubled { 2 } else { 1 }
+        }
+
+        fn is_possible(&self, shape: Shape, tiles: &[u8], chance_state: ChanceState) -> bool {
+            PowersOfTwo.is_possible(shape, tiles, chance_state)
+        }
+
+        fn for_each_new_tile(
+            &self,
+            shape: Shape,
+            chance_state: ChanceState,
+            largest: u8,
+            visit: &mut dyn FnMut(Spawn, f64),
+        ) {
+            PowersOfTwo.for_each_new_tile(shape, chance_state, largest, visit);
+        }
+    }
+
+    #[test]
+    fn rules_with_equal_debug_output_have_lines_of_their_own() {
+        let shape = Shape::new(2, 2).unwrap();
+        let reward = |doubled| {
+            let game = PackedGrid::new(shape, Lookalike { doubled }).unwrap();
+            let state = game.state(&[1, 1, 0, 0], ChanceState::NONE).unwrap();
+            game.slides(state).get(Direction::Left).unwrap().reward()
+        };
+        assert_eq!([false, true, false].map(reward), [4, 8, 4]);
+    }
+
     #[test]
     fn lines_of_five_are_too_long_and_some_tiles_too_large() {
         let shape = |rows, cols| Shape::new(rows, cols).unwrap();
-        assert!(Small::new(shape(2, 5), Twos).is_none());
-        assert!(Small::new(shape(4, 4), Twos).is_none());
-        assert!(Small::new(shape(4, 4), Threes::Course).is_some());
-        assert!(Small::new(shape(2, 4), Fibonacci::OneTwo).is_none());
+        assert!(PackedGrid::new(shape(2, 5), PowersOfTwo).is_none());
+        assert!(PackedGrid::new(shape(4, 4), PowersOfTwo).is_none());
+        assert!(PackedGrid::new(shape(4, 4), Threes::Course).is_some());
+        assert!(PackedGrid::new(shape(2, 4), Fibonacci::OneTwo).is_none());
     }
 }

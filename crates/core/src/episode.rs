@@ -1,0 +1,304 @@
+//! Episodes: the one place where moves are made and counted.
+//!
+//! An [`Episode`] is a game in progress. Everything that plays is a driver of it: [`play`] plays one game to its end,
+//! [`play_interleaved`] a few in turn, so that what one will read is fetched while the others move, and [`play_batched`] many
+//! side by side, for value functions that are fast in batches. The replay trainer ([`crate::replay`]) drives its own.
+
+use crate::game::{Direction, Game, Slide, State};
+use crate::learn::TdErrorStats;
+use crate::policy::Policy;
+use crate::random::Rng;
+use crate::tally::{Outcome, Start};
+use crate::value::Decision;
+use crate::{Value, game::After};
+
+/// One move: the state, the slide, and what they earned.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<G: Game> {
+    /// The state before the slide.
+    pub state: State<G::Board>,
+    /// The slide.
+    pub direction: Direction,
+    /// The afterstate.
+    pub after: After<G::Board>,
+    /// The reward of the slide.
+    pub reward: u32,
+    /// The reward of the spawn that made `state`: 0 in most games, and in the first step.
+    pub spawn_reward: u32,
+}
+
+/// Observes an episode and learns from it, or not. `E` is what it may reuse of the policy's choices: a learner that reads
+/// every value itself takes any `E`.
+pub trait Learner<G: Game, E> {
+    /// A step was made; its spawn comes next.
+    fn step(&mut self, step: &Step<G>, estimate: E);
+
+    /// The game is over in this state, whose spawn earned `spawn_reward`.
+    fn finish(&mut self, state: State<G::Board>, spawn_reward: u32);
+
+    /// Changes the learning rate from now on.
+    fn set_learning_rate(&mut self, _: Value) {}
+
+    /// The errors of all updates so far.
+    fn td_errors(&self) -> TdErrorStats {
+        TdErrorStats::default()
+    }
+}
+
+/// Learns nothing: for evaluation.
+#[derive(Clone, Copy, Debug)]
+pub struct NoLearner;
+
+impl<G: Game, E> Learner<G, E> for NoLearner {
+    #[inline(always)]
+    fn step(&mut self, _: &Step<G>, _: E) {}
+    fn finish(&mut self, _: State<G::Board>, _: u32) {}
+}
+
+/// A game in progress.
+#[derive(Clone, Debug)]
+pub struct Episode<G: Game> {
+    state: State<G::Board>,
+    /// None once the game is over.
+    decision: Option<Decision<G>>,
+    /// The reward of the last spawn.
+    spawn_reward: u32,
+    outcome: Outcome,
+}
+
+impl<G: Game> Episode<G> {
+    /// A new game.
+    #[inline(always)]
+    pub fn start(game: &G, rng: &mut Rng) -> Self {
+        Self::from_state(game, game.start(rng), Start::Initial)
+    }
+
+    /// A game that starts in a given state. Its outcome says so, because its score is not that of a whole game.
+    #[inline(always)]
+    pub fn start_from(game: &G, state: State<G::Board>) -> Self {
+        Self::from_state(game, state, Start::Given)
+    }
+
+    #[inline(always)]
+    fn from_state(game: &G, state: State<G::Board>, start: Start) -> Self {
+        let outcome = Outcome {
+            score: game.initial_score(state),
+            start,
+            ..Outcome::default()
+        };
+        Self::in_progress(game, state, outcome)
+    }
+
+    /// A game that was interrupted in a state, with what it had come to.
+    #[inline(always)]
+    pub fn in_progress(game: &G, state: State<G::Board>, outcome: Outcome) -> Self {
+        Self {
+            state,
+            decision: Decision::new(game, state),
+            spawn_reward: 0,
+            outcome,
+        }
+    }
+
+    /// The state.
+    #[inline(always)]
+    pub fn state(&self) -> State<G::Board> {
+        self.state
+    }
+
+    /// The decision to be made, or `None` if the game is over.
+    #[inline(always)]
+    pub fn decision(&self) -> Option<&Decision<G>> {
+        self.decision.as_ref()
+    }
+
+    /// The score and the moves so far; the largest tile is known at the end.
+    #[inline(always)]
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// The outcome of a game that is over.
+    #[inline(always)]
+    pub fn finished(&self, game: &G) -> Option<Outcome> {
+        self.decision.is_none().then(|| Outcome {
+            largest: game.tile_value(game.max_tile(self.state)),
+            ..self.outcome
+        })
+    }
+
+    /// Makes a slide of the current decision, then a random spawn. Returns what both earned.
+    #[inline(always)]
+    pub fn advance(&mut self, game: &G, slide: Slide<G::Board>, rng: &mut Rng) -> u32 {
+        let (cell, spawn) = game.draw_spawn(slide.after(), rng);
+        self.state = game.place(slide.after(), cell, spawn);
+        self.spawn_reward = game.spawn_reward(spawn.tile);
+        self.decision = Decision::new(game, self.state);
+        let earned = slide.reward() + self.spawn_reward;
+        self.outcome.moves += 1;
+        self.outcome.score += u64::from(earned);
+        earned
+    }
+
+    /// A move and a spawn. Returns the outcome if that was the end of the game.
+    #[inline(always)]
+    fn turn<P: Policy<G>>(
+        &mut self,
+        game: &G,
+        policy: &mut P,
+        learner: &mut impl Learner<G, P::Estimate>,
+        rng: &mut Rng,
+    ) -> Option<Outcome> {
+        if let Some(decision) = &self.decision {
+            let (slide, estimate) = policy.choose(game, decision, rng);
+            let step = self.step(slide);
+            learner.step(&step, estimate);
+            self.advance(game, slide, rng);
+        }
+        self.finish(game, learner)
+    }
+
+    #[inline(always)]
+    fn step(&self, slide: Slide<G::Board>) -> Step<G> {
+        Step {
+            state: self.state,
+            direction: slide.direction(),
+            after: slide.after(),
+            reward: slide.reward(),
+            spawn_reward: self.spawn_reward,
+        }
+    }
+
+    /// Tells the learner if the game is over, and returns its outcome.
+    #[inline(always)]
+    fn finish<E>(&self, game: &G, learner: &mut impl Learner<G, E>) -> Option<Outcome> {
+        let outcome = self.finished(game)?;
+        learner.finish(self.state, self.spawn_reward);
+        Some(outcome)
+    }
+}
+
+/// Plays one game to its end.
+#[inline(always)]
+pub fn play<G: Game, P: Policy<G>>(
+    game: &G,
+    policy: &mut P,
+    learner: &mut impl Learner<G, P::Estimate>,
+    rng: &mut Rng,
+) -> Outcome {
+    play_on(game, Episode::start(game, rng), policy, learner, rng)
+}
+
+/// Plays a game from where it is to its end.
+#[inline(always)]
+pub fn play_on<G: Game, P: Policy<G>>(
+    game: &G,
+    mut episode: Episode<G>,
+    policy: &mut P,
+    learner: &mut impl Learner<G, P::Estimate>,
+    rng: &mut Rng,
+) -> Outcome {
+    loop {
+        if let Some(outcome) = episode.turn(game, policy, learner, rng) {
+            return outcome;
+        }
+    }
+}
+
+/// Plays games in turn, one move in each, until `next` yields no further (number, RNG): the same games as one after another.
+/// What a policy will read in one game is fetched while the others move.
+#[inline(always)]
+pub fn play_interleaved<G: Game, P: Policy<G>>(
+    game: &G,
+    policies: &mut [P],
+    mut next: impl FnMut() -> Option<(u64, Rng)>,
+    mut finished: impl FnMut(u64, Outcome),
+) {
+    let look = |policy: &mut P, episode: &Episode<G>| {
+        if let Some(decision) = &episode.decision {
+            policy.look(game, decision);
+        }
+    };
+    let mut begin = |policy: &mut P| {
+        next().map(|(number, mut rng)| {
+            let episode = Episode::start(game, &mut rng);
+            look(policy, &episode);
+            (number, rng, episode)
+        })
+    };
+    let mut running: Vec<_> = policies
+        .iter_mut()
+        .map_while(|policy| begin(policy).map(|begun| (policy, begun)))
+        .collect();
+    while !running.is_empty() {
+        running.retain_mut(|(policy, (number, rng, episode))| {
+            match episode.turn(game, *policy, &mut NoLearner, rng) {
+                None => look(policy, episode),
+                Some(outcome) => {
+                    finished(*number, outcome);
+                    match begin(policy) {
+                        Some(begun) => (*number, *rng, *episode) = begun,
+                        None => return false,
+                    }
+                }
+            }
+            true
+        });
+    }
+}
+
+/// Plays up to `most` games side by side, one move in each, until `next` yields no further (number, RNG, learner). `choose` is asked
+/// for all decisions at once: the same games as one after another, if its answers do not depend on each other.
+pub fn play_batched<G: Game, L: Learner<G, ()>>(
+    game: &G,
+    most: usize,
+    mut choose: impl FnMut(&[Decision<G>]) -> Vec<Slide<G::Board>>,
+    mut next: impl FnMut() -> Option<(u64, Rng, L)>,
+    mut finished: impl FnMut(u64, Outcome),
+) {
+    let mut begin = || {
+        next().map(|(number, mut rng, learner)| {
+            let episode = Episode::start(game, &mut rng);
+            (number, rng, learner, episode)
+        })
+    };
+    let mut running: Vec<_> = std::iter::from_fn(&mut begin).take(most).collect();
+    while !running.is_empty() {
+        let decisions: Vec<Decision<G>> = running
+            .iter()
+            .filter_map(|(.., episode)| episode.decision)
+            .collect();
+        let mut chosen = choose(&decisions).into_iter();
+        running.retain_mut(|game_in_progress| {
+            let (number, rng, learner, episode) = game_in_progress;
+            let slide = chosen.next().filter(|_| episode.decision.is_some());
+            let mut fixed = FixedMove(slide);
+            if let Some(outcome) = episode.turn(game, &mut fixed, learner, rng) {
+                finished(*number, outcome);
+                match begin() {
+                    Some(begun) => *game_in_progress = begun,
+                    None => return false,
+                }
+            }
+            true
+        });
+    }
+}
+
+/// Makes a slide that was chosen before.
+struct FixedMove<B>(Option<Slide<B>>);
+
+impl<G: Game> Policy<G> for FixedMove<G::Board> {
+    type Estimate = ();
+
+    fn choose(
+        &mut self,
+        _: &G,
+        decision: &Decision<G>,
+        _: &mut Rng,
+    ) -> (Slide<G::Board>, Self::Estimate) {
+        let chosen = self.0.take();
+        let slide = chosen.or_else(|| decision.slides().legal().next());
+        (slide.expect("a decision has a legal slide"), ())
+    }
+}

@@ -1,0 +1,135 @@
+//! V of afterstates: a slide is worth r + gamma V(s').
+
+use super::tables::{WeightTables, value};
+use super::{NetworkError, NetworkOptions, TupleSet, UpdateRule};
+use crate::Value;
+use crate::episode::Step;
+use crate::game::{After, Game, Position, Slide};
+use crate::machine::{AtomicF32, Indices};
+use crate::value::{
+    ActionValue, AfterstateValue, Decision, Pending, Trainable, TrajectoryStep, Updated,
+    ValueFunction,
+};
+
+/// An n-tuple network of afterstates.
+pub struct AfterstateNetwork {
+    tables: WeightTables<AtomicF32>,
+    discount: Value,
+}
+
+impl AfterstateNetwork {
+    /// A new network.
+    ///
+    /// # Errors
+    /// When the system refuses the memory.
+    pub fn new(tuples: &TupleSet, options: &NetworkOptions) -> Result<Self, NetworkError> {
+        Ok(Self {
+            tables: WeightTables::new(tuples, options)?,
+            discount: options.discount,
+        })
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> &WeightTables<AtomicF32> {
+        &self.tables
+    }
+
+    /// The value of an afterstate.
+    ///
+    /// # Panics
+    /// When the board has fewer cells than the tuples look at.
+    pub fn value<B: Position>(&self, After(board): After<B>) -> Value {
+        self.tables.value(board)
+    }
+}
+
+impl<G: Game> ValueFunction<G> for AfterstateNetwork {
+    type Lookup = Indices;
+    type Estimate = AfterstateValue;
+
+    #[inline(always)]
+    fn locate(&self, _: &G, decision: &Decision<G>, at: &mut Indices) {
+        let slides = decision.slides();
+        let four = slides.afterstates().map(|After(board)| board);
+        self.tables.find(four, at);
+        let cells = self.tables.at(at);
+        for slide in slides.legal() {
+            cells.prefetch(slide.direction() as usize);
+        }
+    }
+
+    #[inline(always)]
+    fn evaluate(
+        &self,
+        _: &G,
+        pending: &Pending<'_, G, Indices>,
+        mut visit: impl FnMut(Slide<G::Board>, ActionValue),
+    ) {
+        let cells = self.tables.at(pending.lookup());
+        for slide in pending.decision().slides().legal() {
+            let value = self.discount * value(cells, slide.direction() as usize);
+            let total = slide.reward() as Value + value;
+            visit(slide, ActionValue { value, total });
+        }
+    }
+
+    #[inline(always)]
+    fn estimate(value: ActionValue) -> AfterstateValue {
+        AfterstateValue(value.value)
+    }
+
+    fn fits(&self, game: &G) -> bool {
+        self.tables.tuples().shape() == game.shape()
+    }
+}
+
+impl<G: Game> Trainable<G> for AfterstateNetwork {
+    type Position = After<G::Board>;
+    type Located = Indices;
+
+    #[inline(always)]
+    fn discount(&self) -> Value {
+        self.discount
+    }
+
+    #[inline(always)]
+    fn trajectory_step(step: &Step<G>) -> TrajectoryStep<After<G::Board>> {
+        TrajectoryStep {
+            position: step.after,
+            reward_in: (step.spawn_reward + step.reward) as Value,
+            reward_out: 0.0,
+        }
+    }
+
+    #[inline(always)]
+    fn known_value(AfterstateValue(value): AfterstateValue) -> Option<Value> {
+        Some(value)
+    }
+
+    #[inline(always)]
+    fn locate_positions(&self, four: [After<G::Board>; 4], at: &mut Indices) {
+        self.tables.find(four.map(|After(board)| board), at);
+    }
+
+    #[inline(always)]
+    fn prefetch_update<R: UpdateRule>(&self, at: &Indices, lane: usize) {
+        self.tables.prefetch_update::<R>(at, lane);
+    }
+
+    #[inline(always)]
+    fn value_at(&self, at: &Indices, lane: usize) -> Value {
+        value(self.tables.at(at), lane)
+    }
+
+    #[inline(always)]
+    fn update<R: UpdateRule>(
+        &self,
+        _: After<G::Board>,
+        at: &mut Indices,
+        lane: usize,
+        target: Value,
+        learning_rate: Value,
+    ) -> Updated {
+        self.tables.update::<R>(at, lane, target, learning_rate)
+    }
+}

@@ -1,0 +1,281 @@
+//! The weights of all tuples in memory, with the plan that finds them.
+
+use std::ops::Add;
+
+use super::rule::{Sums, UpdateRule, WeightCell};
+use super::{LookupPlan, NetworkError, NetworkOptions, Tiling, TupleSet};
+use crate::Value;
+use crate::game::Position;
+use crate::machine::{AtomicF32, AtomicF32x2, Indices, WeightMemory, WeightView, Zeroed};
+use crate::value::Updated;
+
+/// Tables of weights. `C` is what choosing a move reads of each weight.
+pub struct WeightTables<C: WeightCell = AtomicF32> {
+    tuples: TupleSet,
+    pub(super) plan: LookupPlan,
+    pub(super) cells: WeightMemory<C>,
+    pub(super) sums: Sums,
+}
+
+/// A number that belongs to a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WeightPart {
+    /// The weight itself.
+    Weight,
+    /// E of TC: the sum of its errors.
+    ErrorSum,
+    /// A of TC: the sum of their sizes.
+    AbsoluteSum,
+    /// Of a network of states: the change of value that the next spawn is expected to bring.
+    ExpectedChange,
+}
+
+/// Memory of one kind of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// What choosing a move reads of each weight.
+    Cells,
+    /// What only an update needs.
+    Sums,
+}
+
+impl<C: WeightCell> WeightTables<C> {
+    /// New tables. Memory comes zeroed from the system, in huge pages where it has them, and is only taken up as weights are
+    /// written.
+    pub(super) fn new(tuples: &TupleSet, options: &NetworkOptions) -> Result<Self, NetworkError> {
+        let bytes = Self::bytes(tuples, options.coherence);
+        let refused = |source| NetworkError::Memory { bytes, source };
+        let len = usize::try_from(tuples.weights()).map_err(std::io::Error::other);
+        let len = len.map_err(refused)?;
+        let coherence = options.coherence.then(|| WeightMemory::zeroed(len));
+        let tables = Self {
+            tuples: tuples.clone(),
+            plan: LookupPlan::new(tuples, options.cpu),
+            cells: WeightMemory::zeroed(len).map_err(refused)?,
+            sums: Sums {
+                none: WeightMemory::zeroed(len).map_err(refused)?,
+                coherence: coherence.transpose().map_err(refused)?,
+            },
+        };
+        if options.initial_value != 0.0 {
+            let share = options.initial_value / tables.lookups() as Value;
+            let weights = tables.cells.iter().map(C::weight);
+            weights.for_each(|weight| weight.set(share));
+        }
+        Ok(tables)
+    }
+
+    /// The memory that tables of these tuples take, in bytes, with or without the sums of TC.
+    pub fn bytes(tuples: &TupleSet, coherence: bool) -> u64 {
+        let sums = if coherence { size_of::<AtomicF32x2>() } else { 0 };
+        tuples.weights().saturating_mul((size_of::<C>() + sums) as u64)
+    }
+
+    /// The tuples they were made for.
+    pub fn tuples(&self) -> &TupleSet {
+        &self.tuples
+    }
+
+    /// The number of lookups of one value: m.
+    #[inline(always)]
+    pub fn lookups(&self) -> usize {
+        self.plan.lookups()
+    }
+
+    /// Whether they have room for the sums of TC.
+    pub fn has_coherence(&self) -> bool {
+        self.sums.coherence.is_some()
+    }
+
+    /// Copies numbers out of the table of a tuple, in the order of files: from the one whose tiles,
+    /// read as digits with the tuple's first cell lowest, make `from`.
+    ///
+    /// # Panics
+    /// When the table ends before `out` is full, or has no such numbers.
+    pub fn export(&self, tuple: usize, part: WeightPart, from: usize, out: &mut [Value]) {
+        let table = &self.plan.tables()[tuple];
+        table.each_at(from, out.len(), |k, at| out[k] = self.number(at, part));
+    }
+
+    /// The opposite of [`WeightTables::export`]. Zeros are skipped: they are there already in new tables, and
+    /// writing them would only take up memory.
+    ///
+    /// # Panics
+    /// When the table ends before the last of `values`, or has no such numbers.
+    pub fn import(&self, tuple: usize, part: WeightPart, from: usize, values: &[Value]) {
+        let table = &self.plan.tables()[tuple];
+        table.each_at(from, values.len(), |k, at| {
+            if values[k] != 0.0 {
+                self.set_number(at, part, values[k]);
+            }
+        });
+    }
+
+    fn number(&self, at: usize, part: WeightPart) -> Value {
+        match part {
+            WeightPart::Weight => self.cells[at].number(0),
+            WeightPart::ExpectedChange => self.cells[at].number(1),
+            WeightPart::ErrorSum => self.coherence()[at].number(0),
+            WeightPart::AbsoluteSum => self.coherence()[at].number(1),
+        }
+    }
+
+    fn set_number(&self, at: usize, part: WeightPart, number: Value) {
+        match part {
+            WeightPart::Weight => self.cells[at].set_number(0, number),
+            WeightPart::ExpectedChange => self.cells[at].set_number(1, number),
+            WeightPart::ErrorSum => self.coherence()[at].set_number(0, number),
+            WeightPart::AbsoluteSum => self.coherence()[at].set_number(1, number),
+        }
+    }
+
+    fn coherence(&self) -> &WeightMemory<AtomicF32x2> {
+        let coherence = self.sums.coherence.as_ref();
+        coherence.expect("the tables were made with the sums of TC")
+    }
+
+    /// How the table of a tuple is cut into tiles.
+    pub(crate) fn tiling(&self, tuple: usize) -> &Tiling {
+        self.plan.tables()[tuple].tiling()
+    }
+
+    /// Copies the weights of a tile out of the table of a tuple; run n begins at `n * stride` of `out`.
+    pub(crate) fn export_tile(
+        &self,
+        (tuple, tile): (usize, usize),
+        out: &mut [Value],
+        stride: usize,
+    ) {
+        let cells = &self.cells[..];
+        self.plan.tables()[tuple].each_in_tile(tile, |run, k, place| {
+            out[run * stride + k] = cells[place].weight().get();
+        });
+    }
+
+    /// The opposite, which skips zeros as [`WeightTables::import`] does.
+    pub(crate) fn import_tile(
+        &self,
+        (tuple, tile): (usize, usize),
+        values: &[Value],
+        stride: usize,
+    ) {
+        let cells = &self.cells[..];
+        self.plan.tables()[tuple].each_in_tile(tile, |run, k, place| {
+            let value = values[run * stride + k];
+            if value != 0.0 {
+                cells[place].weight().set(value);
+            }
+        });
+    }
+
+    /// How many numbers a block of memory has.
+    pub(crate) fn block_len(&self, block: Block) -> usize {
+        match block {
+            Block::Cells => self.cells.numbers(),
+            Block::Sums => self.sums.coherence.as_ref().map_or(0, WeightMemory::numbers),
+        }
+    }
+
+    /// Copies numbers out of a block of memory, in its order.
+    pub(crate) fn export_block(&self, block: Block, from: usize, out: &mut [Value]) {
+        match block {
+            Block::Cells => self.cells.read(from, out),
+            Block::Sums => self.coherence().read(from, out),
+        }
+    }
+
+    /// The opposite, which skips zeros as [`WeightTables::import`] does.
+    pub(crate) fn import_block(&self, block: Block, from: usize, values: &[Value]) {
+        match block {
+            Block::Cells => self.cells.write(from, values),
+            Block::Sums => self.coherence().write(from, values),
+        }
+    }
+
+    /// The order of a block's numbers, in a few words.
+    pub(crate) fn order(&self) -> String {
+        self.plan.order()
+    }
+
+    /// Finds the weights of four boards.
+    #[inline(always)]
+    pub(super) fn find<B: Position>(&self, four: [B; 4], found: &mut Indices) {
+        self.plan.find(four, found);
+    }
+
+    /// The weights at these indices.
+    #[inline(always)]
+    pub(super) fn at<'n>(&'n self, at: &'n Indices) -> WeightView<'n, C> {
+        self.cells.at(at)
+    }
+
+    /// The sum of the weights of one board.
+    pub(super) fn value<B: Position>(&self, board: B) -> Value {
+        let mut at = Indices::default();
+        self.find([board; 4], &mut at);
+        value(self.at(&at), 0)
+    }
+
+    /// Asks the processor for everything that an update will change soon.
+    #[inline(always)]
+    pub(super) fn prefetch_update<R: UpdateRule>(&self, at: &Indices, lane: usize) {
+        self.at(at).prefetch_to_write(lane);
+        if size_of::<R::Sums>() > 0 {
+            R::sums(&self.sums).at(at).prefetch_to_write(lane);
+        }
+    }
+
+    /// Moves the value of the position in a lane towards a target, each weight by its share of the step. Where a board is
+    /// symmetric to itself, a weight is found, and adjusted, more than once.
+    #[inline(always)]
+    pub(super) fn update<R: UpdateRule>(
+        &self,
+        at: &Indices,
+        lane: usize,
+        target: Value,
+        learning_rate: Value,
+    ) -> Updated {
+        let cells = self.at(at);
+        let delta = target - value(cells, lane);
+        let step = learning_rate / self.lookups() as Value;
+        let sums = R::sums(&self.sums);
+        let value = sum(cells.lane_with(sums, lane), |sum, (cell, sums)| {
+            sum + R::adjust(cell.get().weight(), sums.get(), delta, step).1
+        });
+        Updated { value, delta }
+    }
+}
+
+/// The value of the position in this lane.
+#[inline(always)]
+pub(super) fn value<C: WeightCell>(cells: WeightView<'_, C>, lane: usize) -> Value {
+    sum(cells.lane(lane), |sum, cell| C::added_to(cell, sum))
+}
+
+/// Adds up in four sums side by side: an addition waits for the one before it, and 32 in a row would
+/// take longer than the weights do to arrive. What is left over after fours has a sum of its own.
+#[inline(always)]
+pub(super) fn sum<S: Copy + Default + Add<Output = S>, T>(
+    (eights, rest): (
+        impl Iterator<Item = [T; 8]>,
+        impl ExactSizeIterator<Item = T>,
+    ),
+    mut add: impl FnMut(S, T) -> S,
+) -> S {
+    let mut sums = [S::default(); 4];
+    for eight in eights {
+        for (k, one) in eight.into_iter().enumerate() {
+            sums[k % 4] = add(sums[k % 4], one);
+        }
+    }
+    let mut last = S::default();
+    let fours = rest.len() & !3;
+    for (k, one) in rest.enumerate() {
+        let sum = if k < fours { &mut sums[k] } else { &mut last };
+        *sum = add(*sum, one);
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + last
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+use super::*;
+use crate::game::{After, Board, GridBoard, Shape};
+use crate::machine::Cpu;
+use crate::ntuple::{AfterstateNetwork, Td};
+use crate::random::game_rng;
+
+fn network(set: &str, symmetry: bool, initial_value: Value) -> AfterstateNetwork {
+    let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
+    let options = NetworkOptions {
+        initial_value,
+        ..NetworkOptions::default()
+    };
+    AfterstateNetwork::new(&tuples, &options).unwrap()
+}
+
+fn random_network(set: &str, symmetry: bool) -> AfterstateNetwork {
+    let network = network(set, symmetry, 0.0);
+    let mut rng = game_rng(3, 3);
+    for cell in &network.tables().cells[..] {
+        AtomicF32::set(cell, rng.below(1000) as Value / 8.0);
+    }
+    network
+}
+
+/// Cells that hold few tiles, so that most are empty or small.
+fn random_board(number: u64) -> Board {
+    let mut rng = game_rng(4, number);
+    Board::from_tiles(&std::array::from_fn(|_| {
+        rng.below(12).saturating_sub(4) as u8
+    }))
+}
+
+/// Any tiles, up to those that all look like 15 to a network.
+fn wild_board(number: u64) -> Board {
+    let mut rng = game_rng(5, number);
+    Board::from_tiles(&std::array::from_fn(|_| match number {
+        0 => 15,
+        _ => rng.below(18) as u8,
+    }))
+}
+
+/// The sets make pairs and tuples alone of one shift to many.
+#[test]
+fn every_processor_and_the_slow_board_look_up_the_same() {
+    for set in [
+        "4x6",
+        "8x6",
+        "8x4",
+        "210 fed05a 9 048c1 43527816 43527806 cdef efba",
+        "cdef 8cde 0123 f 1247 147c",
+        "0ef 1ef 01ef 048e 1248cdef e 02468ace 02468acf 4579bd 45789d",
+    ] {
+        for symmetry in [true, false] {
+            let tuples = TupleSet::parse(set, Shape::FOUR, symmetry).unwrap();
+            for cpu in Cpu::all() {
+                let plan = LookupPlan::new(&tuples, cpu);
+                for number in 0..200 {
+                    let boards = [0, 1, 2, 3].map(|lane| wild_board(4 * number + lane));
+                    let (mut fast, mut slow) = (Indices::default(), Indices::default());
+                    plan.find(boards, &mut fast);
+                    plan.find::<GridBoard>(boards.map(Board::to_grid), &mut slow);
+                    assert_eq!(fast.all(), slow.all(), "{cpu} {set} {boards:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Against a sum as one would write it down, in the order that is promised: four side by side, and what
+/// is left over.
+#[test]
+fn sums_of_any_number_of_weights() {
+    let mut tuples: Vec<String> = (0..16).map(|cell| format!("{cell:x}")).collect();
+    tuples.push("01".to_owned());
+    for count in 1..=tuples.len() {
+        let set = tuples[..count].join(" ");
+        let network = random_network(&set, false);
+        let tables = network.tables();
+        let board = wild_board(7);
+        let mut at = Indices::default();
+        tables.find([random_board(1), board, board, board], &mut at);
+        let weights: Vec<Value> = at.all().iter().map(|i| tables.cells[i[1]].get()).collect();
+        assert_eq!(weights.len(), count);
+        let mut sums = [0.0; 4];
+        for (k, weight) in weights.iter().enumerate().take(count & !3) {
+            sums[k % 4] += weight;
+        }
+        let left: Value = weights[count & !3..]
+            .iter()
+            .fold(0.0, |sum, weight| sum + weight);
+        let expected = (sums[0] + sums[1]) + (sums[2] + sums[3]) + left;
+        let found = value(tables.at(&at), 1);
+        assert_eq!(found.to_bits(), expected.to_bits(), "{set}");
+
+        // An update moves each of them by its share, and finds what it has made.
+        let target = expected + 8.0 * count as Value;
+        let updated = tables.update::<Td>(&at, 1, target, 1.0);
+        let found = value(tables.at(&at), 1);
+        assert_eq!(updated.value.to_bits(), found.to_bits());
+        let moved = |(i, before): (&[usize; 4], &Value)| tables.cells[i[1]].get() - before;
+        let moves: Vec<Value> = at.all().iter().zip(&weights).map(moved).collect();
+        assert!(
+            moves.iter().all(|moved| (moved - 8.0).abs() < 1e-3),
+            "{moves:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_exported_is_what_a_position_finds() {
+    let network = random_network("3210 0125 45 6", false);
+    let tables = network.tables();
+    for (n, pattern) in tables.tuples().patterns().iter().enumerate() {
+        let mut table = vec![0.0; pattern.weights()];
+        tables.export(n, WeightPart::Weight, 0, &mut table);
+        let alone = self::network(&pattern.to_string(), false, 0.0);
+        let (first, rest) = table.split_at(7);
+        alone.tables().import(0, WeightPart::Weight, 0, first);
+        alone.tables().import(0, WeightPart::Weight, 7, rest);
+        for number in 0..100 {
+            let board = random_board(number);
+            let digits = pattern.cells().iter().rev();
+            let file = digits.fold(0, |i, &c| 16 * i + usize::from(board.cell(c.into())));
+            assert_eq!(alone.value(After(board)), table[file]);
+        }
+    }
+}
+
+#[test]
+fn a_symmetric_network_values_symmetric_boards_alike() {
+    let network = random_network("01256 0145 4589a", true);
+    let board = random_board(1);
+    let value = network.value(After(board));
+    for symmetry in Shape::FOUR.symmetries() {
+        let tiles = std::array::from_fn(|i| board.cell(symmetry[i]));
+        let symmetric = network.value(After(Board::from_tiles(&tiles)));
+        assert!((symmetric - value).abs() < 0.1);
+    }
+}
+
+#[test]
+fn an_update_moves_the_value_by_its_share() {
+    // Two tuples, no symmetry: m = 2. V = 0, target 10, rate 0.5: each weight gains 2.5.
+    let network = network("0 15", false, 0.0);
+    let tables = network.tables();
+    let board = Board::from_packed(0x21);
+    let mut at = Indices::default();
+    tables.find([board; 4], &mut at);
+    let updated = tables.update::<Td>(&at, 2, 10.0, 0.5);
+    assert_eq!((updated.value, updated.delta), (5.0, 10.0));
+    let mut weights = [0.0; 16];
+    let only = |n: usize| std::array::from_fn(|i| if i == n { 2.5 } else { 0.0 });
+    tables.export(0, WeightPart::Weight, 0, &mut weights);
+    assert_eq!(weights, only(1));
+    tables.export(1, WeightPart::Weight, 0, &mut weights);
+    assert_eq!(weights, only(2));
+    assert_eq!(network.value(After(board)), 5.0);
+}
+
+#[test]
+fn an_initial_value_is_spread_over_the_lookups() {
+    let network = network("0123 4567", true, 320.0);
+    assert_eq!(network.value(After(random_board(9))), 320.0);
+}
+
+#[test]
+#[should_panic(expected = "the sums of TC")]
+fn tables_without_sums_do_not_learn_by_tc() {
+    let network = network("0123", true, 0.0);
+    let mut at = Indices::default();
+    network.tables().find([random_board(1); 4], &mut at);
+    network.tables().update::<crate::ntuple::Tc>(&at, 0, 1.0, 1.0);
+}

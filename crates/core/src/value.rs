@@ -1,0 +1,193 @@
+//! Value functions: what the rest of the game is worth after each legal slide of a state.
+//!
+//! `State -> Decision -> ValueFunction -> ActionValues -> Policy`
+//!
+//! Everything that judges moves is a [`ValueFunction`]: n-tuple networks of afterstates and of states, deep networks, exact
+//! solutions. Everything that uses judgements, such as a policy, a search or an analysis, is written once for all of them.
+//!
+//! Asking is in two steps, so that cache misses of several positions are waited for together: [`Pending::begin`] finds what
+//! will be read and asks the processor for it, [`ValueFunction::evaluate`] reads it. A [`Pending`] ties the two to one
+//! decision, so that values cannot be asked for other slides than those that were looked up.
+
+mod trainable;
+
+pub use trainable::{Trainable, TrajectoryStep, Updated};
+
+use crate::Value;
+use crate::game::{Direction, Game, Slide, Slides, State};
+
+/// A state in which the player has a legal slide, with its slides.
+#[derive(Clone, Copy, Debug)]
+pub struct Decision<G: Game> {
+    state: State<G::Board>,
+    slides: Slides<G::Board>,
+}
+
+impl<G: Game> Decision<G> {
+    /// The decision in a state, or `None` where the game is over.
+    #[inline(always)]
+    pub fn new(game: &G, state: State<G::Board>) -> Option<Self> {
+        let slides = game.slides(state);
+        slides.any().then_some(Self { state, slides })
+    }
+
+    /// The state.
+    #[inline(always)]
+    pub fn state(&self) -> State<G::Board> {
+        self.state
+    }
+
+    /// Its slides, of which at least one is legal.
+    #[inline(always)]
+    pub fn slides(&self) -> &Slides<G::Board> {
+        &self.slides
+    }
+}
+
+/// The value of one slide.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ActionValue {
+    /// The value of the rest of the game after the slide, discounted.
+    pub value: Value,
+    /// The slide's reward plus that value: Q(s, a). What a greedy policy maximises.
+    pub total: Value,
+}
+
+/// The values of all legal slides of a state, by [`Direction`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ActionValues([Option<ActionValue>; 4]);
+
+impl ActionValues {
+    /// The value of a slide; `None` if it is illegal.
+    pub fn get(&self, direction: Direction) -> Option<ActionValue> {
+        self.0[direction as usize]
+    }
+
+    /// Sets the value of a legal slide.
+    pub fn set(&mut self, direction: Direction, value: ActionValue) {
+        self.0[direction as usize] = Some(value);
+    }
+
+    /// The values of the legal slides, in the order of directions.
+    pub fn legal(&self) -> impl Iterator<Item = (Direction, ActionValue)> + '_ {
+        let each = Direction::ALL.into_iter().zip(self.0);
+        each.filter_map(|(direction, value)| Some((direction, value?)))
+    }
+
+    /// The direction of the largest total, the first of several; a NaN is larger than nothing, and nothing is
+    /// larger than it.
+    pub fn best(&self) -> Option<Direction> {
+        let larger = |a: (Direction, ActionValue), b: (Direction, ActionValue)| {
+            if b.1.total > a.1.total { b } else { a }
+        };
+        self.legal().reduce(larger).map(|(direction, _)| direction)
+    }
+}
+
+/// A decision whose values were looked up, and may be read.
+#[derive(Debug)]
+pub struct Pending<'p, G: Game, L> {
+    decision: &'p Decision<G>,
+    lookup: &'p L,
+}
+
+impl<'p, G: Game, L> Pending<'p, G, L> {
+    /// Finds what `values` will read for a decision, and asks the processor for it.
+    #[inline(always)]
+    pub fn begin<V: ValueFunction<G, Lookup = L>>(
+        values: &V,
+        game: &G,
+        decision: &'p Decision<G>,
+        lookup: &'p mut L,
+    ) -> Self {
+        values.locate(game, decision, lookup);
+        Self { decision, lookup }
+    }
+
+    /// A decision that was begun before, by a copy of it.
+    #[inline(always)]
+    pub(crate) fn resume(decision: &'p Decision<G>, lookup: &'p L) -> Self {
+        Self { decision, lookup }
+    }
+
+    /// The decision.
+    #[inline(always)]
+    pub fn decision(&self) -> &'p Decision<G> {
+        self.decision
+    }
+
+    /// What was found for it.
+    #[inline(always)]
+    pub fn lookup(&self) -> &'p L {
+        self.lookup
+    }
+}
+
+/// The value of the rest of the game after each slide.
+pub trait ValueFunction<G: Game>: Send + Sync + Sized {
+    /// Where the values of one decision are found: indices, buffers. Reused from decision to decision.
+    type Lookup: Default + Send;
+
+    /// What a learner may reuse of the value that chose a move: [`AfterstateValue`], or `()` for nothing.
+    type Estimate: Copy;
+
+    /// Finds what [`ValueFunction::evaluate`] will read, and asks the processor for it. Called by [`Pending::begin`].
+    fn locate(&self, game: &G, decision: &Decision<G>, lookup: &mut Self::Lookup);
+
+    /// Visits every legal slide with its value, in the order of directions.
+    fn evaluate(
+        &self,
+        game: &G,
+        pending: &Pending<'_, G, Self::Lookup>,
+        visit: impl FnMut(Slide<G::Board>, ActionValue),
+    );
+
+    /// The estimate that goes with the value of the chosen slide.
+    fn estimate(value: ActionValue) -> Self::Estimate;
+
+    /// Whether its tables are made for the board of this game.
+    fn fits(&self, game: &G) -> bool;
+
+    /// The values of one decision.
+    fn action_values(
+        &self,
+        game: &G,
+        decision: &Decision<G>,
+        lookup: &mut Self::Lookup,
+    ) -> ActionValues {
+        let pending = Pending::begin(self, game, decision, lookup);
+        let mut values = ActionValues::default();
+        self.evaluate(game, &pending, |slide, value| {
+            values.set(slide.direction(), value);
+        });
+        values
+    }
+
+    /// The values of many decisions, in their order, in place of what `values` held. The next decision is looked up before the
+    /// values of one are read.
+    fn batch(&self, game: &G, decisions: &[Decision<G>], values: &mut Vec<ActionValues>) {
+        values.clear();
+        let mut lookups = <[Self::Lookup; 2]>::default();
+        let (mut here, mut next) = lookups.split_at_mut(1);
+        if let Some(first) = decisions.first() {
+            self.locate(game, first, &mut here[0]);
+        }
+        for (n, decision) in decisions.iter().enumerate() {
+            if let Some(following) = decisions.get(n + 1) {
+                self.locate(game, following, &mut next[0]);
+            }
+            let mut found = ActionValues::default();
+            let pending = Pending::resume(decision, &here[0]);
+            self.evaluate(game, &pending, |slide, value| {
+                found.set(slide.direction(), value);
+            });
+            values.push(found);
+            std::mem::swap(&mut here, &mut next);
+        }
+    }
+}
+
+/// The value of the chosen afterstate, discounted, as the policy read it: what a learner that adjusts the same network need not
+/// read again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AfterstateValue(pub Value);
