@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use afterstate_lab::registry::USUAL_GAME;
+use afterstate_lab::games::DEFAULT_GAME;
 use clap::{Parser, Subcommand, ValueEnum};
 
 /// The largest number that a recipe can keep.
@@ -170,7 +170,7 @@ pub struct JudgeArgs {
     /// A file of records, a line each; - for standard input
     pub records: PathBuf,
     /// The game that was played
-    #[arg(long, default_value = USUAL_GAME)]
+    #[arg(long, default_value = DEFAULT_GAME)]
     pub game: String,
     /// Rows and columns of its board
     #[arg(long, value_name = "RxC", default_value = "4x4")]
@@ -186,9 +186,10 @@ pub struct JudgeArgs {
 /// `afterstate compare`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  afterstate compare runs/state-6 runs/state-6x6 --games 10000")]
+  afterstate compare runs/state-6 runs/state-6x6 --games 10000
+  afterstate compare runs/quick greedy")]
 pub struct CompareArgs {
-    /// A model file, a run folder, or weights of TDL2048+ or TDL2048-Demo
+    /// A model file, a run folder, or weights of TDL2048+ or TDL2048-Demo; or `random` or `greedy`
     pub a: PathBuf,
     /// Another one, for the same game and board
     pub b: PathBuf,
@@ -209,9 +210,12 @@ pub struct AnalyzeArgs {
     /// Tile values by rows: commas between cells, slashes between rows, 0 for an empty cell
     #[arg(required_unless_present = "batch", conflicts_with = "batch")]
     pub board: Option<String>,
-    /// A model file, a run folder, or weights of another program [default: the run under runs/ that was saved last]
+    /// A model file, a run folder, or weights of another program [default: the newest run of the game and board under runs/]
     #[arg(long)]
     pub model: Option<PathBuf>,
+    /// The game that the board is of [default: 2048, or that of --model]
+    #[arg(long, conflicts_with = "solution")]
+    pub game: Option<String>,
     /// Exact values from a file that `afterstate solve --out` made
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     pub solution: Option<PathBuf>,
@@ -286,7 +290,7 @@ pub enum KindArg {
 Positions are those in which the player is to move, or the game is over. With --target the whole game is solved if it is sure to fit into memory; otherwise the game that ends with the target, and the report says so. 3x3 takes a minute or two and 1.5 GiB. What does not fit into memory is refused. Ctrl-C stops, and leaves no file.")]
 pub struct SolveArgs {
     /// The game to solve
-    #[arg(long, default_value = USUAL_GAME)]
+    #[arg(long, default_value = DEFAULT_GAME)]
     pub game: String,
     /// Rows and columns of its board, each from 2 to 5, up to 16 cells
     #[arg(long, value_name = "RxC")]

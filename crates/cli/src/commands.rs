@@ -6,6 +6,7 @@ pub mod compare;
 pub mod convert;
 pub mod eval;
 pub mod judge;
+pub mod models;
 pub mod plot;
 pub mod recipes;
 pub mod solve;

@@ -12,9 +12,9 @@ mod common;
 
 use std::hint::black_box;
 
+use afterstate::episode::Step;
 use afterstate::game::Fast2048;
-use afterstate::ntuple::{Coherent, Expecting, Indices, Plain, Tables, Weight};
-use afterstate::play::{Afterstates, States, Step};
+use afterstate::ntuple::{AfterstateNetwork, Indices, StateNetwork, Tc, Td, UpdateRule};
 use afterstate::tally::Outcome;
 use common::{After, Choice, EveryNewTile, State};
 use gungraun::{library_benchmark, library_benchmark_group, main};
@@ -43,21 +43,21 @@ impl<N> Ready<N> {
     }
 }
 
-fn td() -> Ready<Tables<Plain>> {
-    Ready::new(common::td(), common::steps::<Afterstates<_>>)
+fn td() -> Ready<AfterstateNetwork> {
+    Ready::new(common::td(), common::steps)
 }
 
-fn tc() -> Ready<Tables<Coherent>> {
-    Ready::new(common::tc(), common::steps::<Afterstates<_>>)
+fn tc() -> Ready<AfterstateNetwork> {
+    Ready::new(common::tc(), common::steps)
 }
 
-fn of_states() -> Ready<Expecting<Plain>> {
-    Ready::new(common::of_states(), common::steps::<States<_>>)
+fn of_states() -> Ready<StateNetwork> {
+    Ready::new(common::of_states(), common::steps)
 }
 
-fn every_new_tile() -> Ready<Tables<Plain>> {
+fn every_new_tile() -> Ready<EveryNewTile<1>> {
     let Ready { network, steps, .. } = of_states();
-    Ready::new(common::every_new_tile(&network), |_| steps.clone())
+    Ready::new(EveryNewTile::new(&network), |_| steps.clone())
 }
 
 /// What a function was given, and what it made of it.
@@ -65,99 +65,97 @@ type Done<N, T> = (Ready<N>, T);
 
 #[library_benchmark]
 #[bench::four_directions(args = (td()), teardown = check_slide)]
-fn slide(ready: Ready<Tables<Plain>>) -> Done<Tables<Plain>, u64> {
+fn slide(ready: Ready<AfterstateNetwork>) -> Done<AfterstateNetwork, u64> {
     let sum = common::slide(&ready.game, black_box(&ready.states));
     (ready, sum)
 }
 
-fn check_slide((ready, sum): Done<Tables<Plain>, u64>) {
+fn check_slide((ready, sum): Done<AfterstateNetwork, u64>) {
     assert_eq!(sum, common::slow_slide(&ready.states));
 }
 
 #[library_benchmark]
 #[bench::four_by_six(args = (td()), teardown = check_value)]
-fn value(mut ready: Ready<Tables<Plain>>) -> Done<Tables<Plain>, f64> {
+fn value(mut ready: Ready<AfterstateNetwork>) -> Done<AfterstateNetwork, f64> {
     let sum = common::value(&ready.network, black_box(&ready.afters), &mut ready.at);
     (ready, sum)
 }
 
-fn check_value((ready, sum): Done<Tables<Plain>, f64>) {
+fn check_value((ready, sum): Done<AfterstateNetwork, f64>) {
     assert_eq!(sum, common::slow_value(&ready.network, &ready.steps));
 }
 
 #[library_benchmark]
-#[bench::td(args = (td()), teardown = check_update)]
-fn update_td(mut ready: Ready<Tables<Plain>>) -> Done<Tables<Plain>, f64> {
-    let sum = common::update(&ready.network, black_box(&ready.afters), &mut ready.at);
+#[bench::td(args = (td()), teardown = check_update::<Td>)]
+fn update_td(mut ready: Ready<AfterstateNetwork>) -> Done<AfterstateNetwork, f64> {
+    let sum = common::update::<Td>(&ready.network, black_box(&ready.afters), &mut ready.at);
     (ready, sum)
 }
 
 #[library_benchmark]
-#[bench::tc(args = (tc()), teardown = check_update)]
-fn update_tc(mut ready: Ready<Tables<Coherent>>) -> Done<Tables<Coherent>, f64> {
-    let sum = common::update(&ready.network, black_box(&ready.afters), &mut ready.at);
+#[bench::tc(args = (tc()), teardown = check_update::<Tc>)]
+fn update_tc(mut ready: Ready<AfterstateNetwork>) -> Done<AfterstateNetwork, f64> {
+    let sum = common::update::<Tc>(&ready.network, black_box(&ready.afters), &mut ready.at);
     (ready, sum)
 }
 
-fn check_update<W: Weight>((ready, sum): Done<Tables<W>, f64>) {
-    common::check_update(sum, &ready.afters, &ready.network);
+fn check_update<R: UpdateRule>((ready, sum): Done<AfterstateNetwork, f64>) {
+    common::check_update::<R>(sum, &ready.afters, &ready.network);
 }
 
 #[library_benchmark]
 #[bench::playing(args = (td()), teardown = check_episode)]
-fn playing(ready: Ready<Tables<Plain>>) -> Done<Tables<Plain>, Outcome> {
-    let outcome = common::playing::<_, Afterstates<_>>(&ready.game, black_box(&ready.network));
+fn playing(ready: Ready<AfterstateNetwork>) -> Done<AfterstateNetwork, Outcome> {
+    let outcome = common::playing(&ready.game, black_box(&ready.network));
     (ready, outcome)
 }
 
 #[library_benchmark]
 #[bench::learning(args = (td()), teardown = check_episode)]
-fn learning(ready: Ready<Tables<Plain>>) -> Done<Tables<Plain>, Outcome> {
-    let outcome = common::learning::<Afterstates<_>>(&ready.game, black_box(&ready.network));
+fn learning(ready: Ready<AfterstateNetwork>) -> Done<AfterstateNetwork, Outcome> {
+    let outcome = common::learning(&ready.game, black_box(&ready.network));
     (ready, outcome)
 }
 
-fn check_episode((ready, outcome): Done<Tables<Plain>, Outcome>) {
+fn check_episode((ready, outcome): Done<AfterstateNetwork, Outcome>) {
     assert_eq!(outcome, common::slow_playing(&ready.network));
 }
 
 #[library_benchmark]
 #[bench::expecting(args = (of_states()), teardown = check_choices)]
-fn choose(ready: Ready<Expecting<Plain>>) -> Done<Expecting<Plain>, Vec<Choice>> {
-    let choices =
-        common::choose::<States<_>>(&ready.game, &ready.network, black_box(&ready.states));
+fn choose(ready: Ready<StateNetwork>) -> Done<StateNetwork, Vec<Choice>> {
+    let choices = common::choose(&ready.game, &ready.network, black_box(&ready.states));
     (ready, choices)
 }
 
-fn check_choices((ready, choices): Done<Expecting<Plain>, Vec<Choice>>) {
-    let plain = common::every_new_tile(&ready.network);
-    let slow = common::choose::<EveryNewTile<1>>(&ready.game, &plain, &ready.states);
-    common::check_choices(&choices, &slow);
+fn check_choices((ready, choices): Done<StateNetwork, Vec<Choice>>) {
+    let plain = EveryNewTile::new(&ready.network);
+    let slow = common::choose(&ready.game, &plain, &ready.states);
+    common::check_choices((&ready.network, &choices), (&plain, &slow), &ready.states);
 }
 
 #[library_benchmark]
 #[bench::every_new_tile(args = (every_new_tile()), teardown = check_slow_choices)]
-fn slow_choose(ready: Ready<Tables<Plain>>) -> Done<Tables<Plain>, Vec<Choice>> {
-    let choices =
-        common::choose::<EveryNewTile<1>>(&ready.game, &ready.network, black_box(&ready.states));
+fn slow_choose(ready: Ready<EveryNewTile<1>>) -> Done<EveryNewTile<1>, Vec<Choice>> {
+    let choices = common::choose(&ready.game, &ready.network, black_box(&ready.states));
     (ready, choices)
 }
 
-fn check_slow_choices((ready, choices): Done<Tables<Plain>, Vec<Choice>>) {
-    let fast = common::of_states();
-    let fast = common::choose::<States<_>>(&ready.game, &fast, &ready.states);
-    common::check_choices(&fast, &choices);
+fn check_slow_choices((ready, choices): Done<EveryNewTile<1>, Vec<Choice>>) {
+    let network = common::of_states();
+    let fast = common::choose(&ready.game, &network, &ready.states);
+    common::check_choices((&network, &fast), (&ready.network, &choices), &ready.states);
 }
 
 #[library_benchmark]
 #[bench::expecting(args = (of_states()), teardown = check_learning_of_states)]
-fn learning_of_states(ready: Ready<Expecting<Plain>>) -> Done<Expecting<Plain>, Outcome> {
-    let outcome = common::learning::<States<_>>(&ready.game, black_box(&ready.network));
+fn learning_of_states(ready: Ready<StateNetwork>) -> Done<StateNetwork, Outcome> {
+    let outcome = common::learning(&ready.game, black_box(&ready.network));
     (ready, outcome)
 }
 
-fn check_learning_of_states((ready, outcome): Done<Expecting<Plain>, Outcome>) {
-    let played = common::playing::<_, States<_>>(&ready.game, &ready.network);
+fn check_learning_of_states((ready, outcome): Done<StateNetwork, Outcome>) {
+    let played = common::playing(&ready.game, &ready.network);
     assert_eq!(outcome, played);
 }
 

@@ -11,8 +11,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use afterstate::game::Fast2048;
-use afterstate::ntuple::{Indices, Tables, Weight};
-use afterstate::play::{Afterstates, States, Viewpoint};
+use afterstate::ntuple::{AfterstateNetwork, Indices, Tc, Td, UpdateRule};
+use afterstate::value::Trainable;
 use common::EveryNewTile;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
@@ -26,7 +26,7 @@ fn group<'c>(c: &'c mut Criterion, name: &str, elements: u64) -> BenchmarkGroup<
 
 fn afterstates(c: &mut Criterion) {
     let (game, network) = (Fast2048::new(), common::td());
-    let steps = common::steps::<Afterstates<_>>(&network);
+    let steps = common::steps(&network);
     let (states, afters) = (common::states(&steps), common::afters(&steps));
     let mut at = Indices::default();
 
@@ -42,11 +42,11 @@ fn afterstates(c: &mut Criterion) {
         b.iter(|| common::value(&network, black_box(&afters), &mut at))
     });
 
-    update(c, "td", &network, &afters);
+    update::<Td>(c, "td", &network, &afters);
 
     let outcome = common::slow_playing(&network);
-    let playing = common::playing::<_, Afterstates<_>>;
-    let learning = common::learning::<Afterstates<_>>;
+    let playing = common::playing::<_, AfterstateNetwork>;
+    let learning = common::learning::<AfterstateNetwork>;
     assert_eq!(playing(&game, &network), outcome);
     assert_eq!(learning(&game, &network), outcome);
     let mut episode = group(c, "episode", outcome.moves);
@@ -60,49 +60,56 @@ fn afterstates(c: &mut Criterion) {
 
 fn coherent(c: &mut Criterion) {
     let network = common::tc();
-    let steps = common::steps::<Afterstates<_>>(&network);
-    update(c, "tc", &network, &common::afters(&steps));
+    let steps = common::steps(&network);
+    update::<Tc>(c, "tc", &network, &common::afters(&steps));
 }
 
-fn update<W: Weight>(c: &mut Criterion, rule: &str, network: &Tables<W>, afters: &[common::After]) {
+fn update<R: UpdateRule>(
+    c: &mut Criterion,
+    rule: &str,
+    network: &AfterstateNetwork,
+    afters: &[common::After],
+) {
     let mut at = Indices::default();
-    common::check_update(common::update(network, afters, &mut at), afters, network);
+    let sum = common::update::<R>(network, afters, &mut at);
+    common::check_update::<R>(sum, afters, network);
     group(c, "update", afters.len() as u64).bench_function(rule, |b| {
-        b.iter(|| common::update(network, black_box(afters), &mut at))
+        b.iter(|| common::update::<R>(network, black_box(afters), &mut at))
     });
 }
 
 fn of_states(c: &mut Criterion) {
     let (game, network) = (Fast2048::new(), common::of_states());
-    let plain = common::every_new_tile(&network);
-    let states = common::states(&common::steps::<States<_>>(&network));
-    let fast = common::choose::<States<_>>;
-    let slow = common::choose::<EveryNewTile<1>>;
+    let plain = EveryNewTile::<1>::new(&network);
+    let states = common::states(&common::steps(&network));
     common::check_choices(
-        &fast(&game, &network, &states),
-        &slow(&game, &plain, &states),
+        (&network, &common::choose(&game, &network, &states)),
+        (&plain, &common::choose(&game, &plain, &states)),
+        &states,
     );
     let mut choice = group(c, "choice by V(state)", states.len() as u64);
     choice.bench_function("expecting", |b| {
-        b.iter(|| fast(&game, &network, black_box(&states)))
+        b.iter(|| common::choose(&game, &network, black_box(&states)))
     });
     choice.bench_function("every new tile", |b| {
-        b.iter(|| slow(&game, &plain, black_box(&states)))
+        b.iter(|| common::choose(&game, &plain, black_box(&states)))
     });
     drop(choice);
-    learning_of_states::<States<_>>(c, "expecting", &network);
-    learning_of_states::<EveryNewTile<1>>(c, "every new tile", &plain);
-    learning_of_states::<EveryNewTile<4>>(c, "every new tile, by fours", &plain);
+    learning_of_states(c, "expecting", &network);
+    learning_of_states(c, "every new tile", &plain);
+    drop(plain);
+    let by_fours = EveryNewTile::<4>::new(&network);
+    learning_of_states(c, "every new tile, by fours", &by_fours);
 }
 
 /// Whole games with learning. Two ways to add up the same numbers may part at a tie, so that each has
 /// games of its own; an element is a move.
-fn learning_of_states<V: Viewpoint<Fast2048>>(c: &mut Criterion, name: &str, network: &V::Network) {
+fn learning_of_states<N: Trainable<Fast2048>>(c: &mut Criterion, name: &str, network: &N) {
     let game = Fast2048::new();
-    let outcome = common::playing::<_, V>(&game, network);
-    assert_eq!(common::learning::<V>(&game, network), outcome);
+    let outcome = common::playing(&game, network);
+    assert_eq!(common::learning(&game, network), outcome);
     group(c, "episode of V(state)", outcome.moves).bench_function(name, |b| {
-        b.iter(|| common::learning::<V>(&game, black_box(network)))
+        b.iter(|| common::learning(&game, black_box(network)))
     });
 }
 

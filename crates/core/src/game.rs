@@ -9,30 +9,30 @@
 //! [`Game`] of its own is only for speed: [`Fast2048`] and its like are equal to the grid in every result.
 
 mod board;
-mod fast2048;
+mod chance;
 #[cfg(test)]
 mod conformance;
+mod fast2048;
 mod fast_fibonacci;
+mod fast_threes;
 mod grid;
-mod chance;
+mod packed_grid;
 mod row;
 mod rules;
 mod symmetry;
-mod packed_grid;
-mod fast_threes;
 
 use std::fmt;
 use std::hash::Hash;
 
 pub use board::Board;
 pub(crate) use board::{HALF_TURN, symmetric_boards};
-pub use fast2048::Fast2048;
-pub use fast_fibonacci::{FibonacciBoard, FastFibonacci};
-pub use grid::{Grid, GridBoard};
-pub use chance::{Spawn, ChanceState};
-pub use rules::{Fibonacci, Rules, POWERS_OF_TWO_SPAWNS, Threes, PowersOfTwo};
-pub use packed_grid::{PackedGrid, PackedBoard};
+pub use chance::{ChanceState, Spawn};
+pub use fast_fibonacci::{FastFibonacci, FibonacciBoard};
 pub use fast_threes::{FastThrees, ThreesBoard};
+pub use fast2048::Fast2048;
+pub use grid::{Grid, GridBoard};
+pub use packed_grid::{PackedBoard, PackedGrid};
+pub use rules::{Fibonacci, POWERS_OF_TWO_SPAWNS, PowersOfTwo, Rules, Threes};
 
 use crate::random::{Rng, scale};
 
@@ -457,7 +457,11 @@ pub trait Game: Copy + Send + Sync + 'static {
 
     /// Every state that a spawn can make of an afterstate, with the spawn's reward and its probability.
     #[inline(always)]
-    fn for_each_spawn(&self, after: After<Self::Board>, mut visit: impl FnMut(State<Self::Board>, u32, f64)) {
+    fn for_each_spawn(
+        &self,
+        after: After<Self::Board>,
+        mut visit: impl FnMut(State<Self::Board>, u32, f64),
+    ) {
         let entries = self.spawn_cells(after);
         let cells = f64::from(entries.count_ones());
         for cell in each_cell(entries) {

@@ -6,22 +6,22 @@
 #![allow(unsafe_code)]
 
 mod allocator;
+mod atomic_f32;
 mod f32x2;
 mod indices;
 mod lanes;
 mod memory;
-mod atomic_f32;
 
 use std::fmt;
 use std::sync::LazyLock;
 
 pub use allocator::keep_freed_memory;
+pub use atomic_f32::AtomicF32;
 pub use f32x2::AtomicF32x2;
 pub(crate) use f32x2::F32x2;
-pub use indices::{WeightView, Indices, WeightRef};
 pub(crate) use indices::{Gather, Gathers, Member, Shift};
+pub use indices::{Indices, WeightRef, WeightView};
 pub(crate) use memory::{WeightMemory, Zeroed};
-pub use atomic_f32::AtomicF32;
 
 /// Which instructions to use. A value of this type is proof that the processor has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

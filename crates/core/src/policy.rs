@@ -83,7 +83,9 @@ impl<'v, G: Game, V: ValueFunction<G>> Greedy<'v, G, V> {
         let values = self.values.action_values(game, decision, &mut self.lookup);
         let totals = || values.legal().map(|(_, value)| value.total);
         let best = totals().reduce(Value::max);
-        let equal = values.legal().filter(|(_, value)| Some(value.total) == best);
+        let equal = values
+            .legal()
+            .filter(|(_, value)| Some(value.total) == best);
         let most = match self.ties {
             Ties::Order => 1,
             Ties::Random => Direction::ALL.len(),

@@ -212,9 +212,10 @@ impl<G: Game<Board: Packed>> Solver<G> {
     #[inline]
     pub fn for_each_spawn(&self, after: u64, mut visit: impl FnMut(u64, u32, f64)) {
         let after: After<G::Board> = self.code.afterstate(after);
-        self.game.for_each_spawn(after, |state, spawn_reward, chance| {
-            visit(self.code.of(state.0), spawn_reward, chance);
-        });
+        self.game
+            .for_each_spawn(after, |state, spawn_reward, chance| {
+                visit(self.code.of(state.0), spawn_reward, chance);
+            });
     }
 
     /// The afterstates of some states, in order, each once.

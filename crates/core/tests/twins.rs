@@ -1,21 +1,22 @@
 //! The fast paths against their slow twins, over whole games: the 4x4 board in a u64 against the grid
 //! that slides a cell at a time, down to the last bit of every weight.
 
+use afterstate::episode::{Learner, NoLearner, play};
 use afterstate::game::{
-    Fast2048, Fibonacci, FastFibonacci, FastThrees, Game, Grid, ChanceState, Position, Rules, Shape,
-    Slides, POWERS_OF_TWO_SPAWNS, Threes, PowersOfTwo,
+    ChanceState, Fast2048, FastFibonacci, FastThrees, Fibonacci, Game, Grid, POWERS_OF_TWO_SPAWNS,
+    Position, PowersOfTwo, Rules, Shape, Slides, Threes,
 };
-use afterstate::learn::{Backward, TdParams, Forward};
+use afterstate::learn::{Backward, Forward, TdParams};
 use afterstate::machine::Cpu;
-use afterstate::ntuple::{Coherent, Expecting, Network, Plain, Tables, TupleSet, Weight};
-use afterstate::play::{
-    Afterstates, Greedy, Learner, Policy, Random, States, Ties, Viewpoint, NoLearner, play,
+use afterstate::ntuple::{
+    AfterstateNetwork, NetworkOptions, StateNetwork, Tc, Td, TupleSet, WeightCell, WeightPart,
+    WeightTables,
 };
+use afterstate::policy::{Greedy, Policy, Random, Ties};
 use afterstate::random::game_rng;
 use afterstate::tally::Outcome;
+use afterstate::value::{Decision, ValueFunction};
 use proptest::prelude::*;
-
-const SPAWNS: &[(u8, f64)] = &POWERS_OF_TWO_SPAWNS;
 
 fn grid() -> Grid {
     Grid::new(Shape::FOUR, &PowersOfTwo)
@@ -25,10 +26,18 @@ fn tuples() -> TupleSet {
     TupleSet::parse("0145 1256 1257 4569 01", Shape::FOUR, true).unwrap()
 }
 
-fn bits<W: Weight>(tables: &Tables<W>) -> Vec<u32> {
+const WEIGHTS: &[WeightPart] = &[WeightPart::Weight];
+const WITH_SUMS: &[WeightPart] = &[
+    WeightPart::Weight,
+    WeightPart::ErrorSum,
+    WeightPart::AbsoluteSum,
+];
+const WITH_CHANGES: &[WeightPart] = &[WeightPart::Weight, WeightPart::ExpectedChange];
+
+fn bits<C: WeightCell>(tables: &WeightTables<C>, parts: &[WeightPart]) -> Vec<u32> {
     let mut bits = Vec::new();
     for (table, (_, weights)) in tables.tuples().tables().enumerate() {
-        for part in 0..W::PARTS {
+        for &part in parts {
             let mut numbers = vec![0.0; weights];
             tables.export(table, part, 0, &mut numbers);
             bits.extend(numbers.into_iter().map(f32::to_bits));
@@ -37,13 +46,13 @@ fn bits<W: Weight>(tables: &Tables<W>) -> Vec<u32> {
     bits
 }
 
-fn games<G: Game, V: Viewpoint<G>>(
+fn games<G: Game, V: ValueFunction<G>>(
     game: &G,
-    network: &V::Network,
-    learner: &mut impl Learner<G>,
+    network: &V,
+    learner: &mut impl Learner<G, V::Estimate>,
     ties: Ties,
 ) -> Vec<Outcome> {
-    let mut policy = Greedy::<G, V>::new(network, ties);
+    let mut policy = Greedy::new(game, network, ties);
     (0..60)
         .map(|n| play(game, &mut policy, learner, &mut game_rng(5, n)))
         .collect()
@@ -52,19 +61,23 @@ fn games<G: Game, V: Viewpoint<G>>(
 /// Trains on the fast board with every set of instructions there is, and on the slow board: the same
 /// games and the same weights.
 macro_rules! same_training {
-    ($viewpoint:ty, $learner:ident, $credit:expr, $ties:expr, $network:expr) => {{
+    ($learner:ident, $rule:ty, $params:expr, $ties:expr, $network:expr, $parts:expr) => {{
         let slow = $network(Cpu::PLAIN);
-        let mut learner = $learner::<Grid, $viewpoint>::new(&slow, $credit);
-        let slowly = games::<Grid, $viewpoint>(&grid(), &slow, &mut learner, $ties);
+        let mut learner = $learner::<Grid, _, $rule>::new(&slow, $params);
+        let slowly = games(&grid(), &slow, &mut learner, $ties);
         for cpu in Cpu::all() {
             let fast = $network(cpu);
-            let mut learner = $learner::<Fast2048, $viewpoint>::new(&fast, $credit);
-            let played = games::<Fast2048, $viewpoint>(&Fast2048::new(), &fast, &mut learner, $ties);
+            let mut learner = $learner::<Fast2048, _, $rule>::new(&fast, $params);
+            let played = games(&Fast2048::new(), &fast, &mut learner, $ties);
             assert_eq!(played, slowly, "{cpu}");
-            assert_eq!(bits(fast.tables()), bits(slow.tables()), "{cpu}");
+            assert_eq!(
+                bits(fast.tables(), $parts),
+                bits(slow.tables(), $parts),
+                "{cpu}"
+            );
         }
         assert!(
-            bits(slow.tables()).iter().any(|&bits| bits != 0),
+            bits(slow.tables(), $parts).iter().any(|&bits| bits != 0),
             "something was learned"
         );
     }};
@@ -72,59 +85,94 @@ macro_rules! same_training {
 
 #[test]
 fn the_same_training_on_afterstates() {
-    let credit = TdParams {
+    let params = TdParams {
         lambda: 0.5,
-        rate: 1.0,
+        learning_rate: 1.0,
         ..TdParams::default()
     };
-    let zeros = |cpu| Tables::on(cpu, &tuples(), 0.0).unwrap();
-    same_training!(Afterstates<Coherent>, Backward, credit, Ties::Order, zeros);
-    let hopeful = |cpu| Tables::on(cpu, &tuples(), 100.0).unwrap();
-    same_training!(Afterstates<Plain>, Forward, 0.1, Ties::Random, hopeful);
+    let zeros = |cpu| afterstate_network(cpu, &tuples(), true, 0.0);
+    same_training!(Backward, Tc, params, Ties::Order, zeros, WITH_SUMS);
+    let optimistic = |cpu| afterstate_network(cpu, &tuples(), false, 100.0);
+    same_training!(Forward, Td, 0.1, Ties::Random, optimistic, WEIGHTS);
+}
+
+/// A forward learner that takes the values of its policy learns the same as one that reads them again.
+#[test]
+fn the_same_training_with_the_values_of_the_policy() {
+    let game = Fast2048::new();
+    for ties in [Ties::Order, Ties::Random] {
+        let again = afterstate_network(Cpu::best(), &tuples(), true, 100.0);
+        let mut learner = Forward::<_, _, Tc>::new(&again, 1.0);
+        let slowly = games(&game, &again, &mut learner, ties);
+        let trusted = afterstate_network(Cpu::best(), &tuples(), true, 100.0);
+        let (mut policy, mut learner) =
+            Forward::<_, _, Tc, _>::with_policy(&game, &trusted, ties, 1.0);
+        let game_of = |n| play(&game, &mut policy, &mut learner, &mut game_rng(5, n));
+        let played: Vec<Outcome> = (0..60).map(game_of).collect();
+        assert_eq!(played, slowly);
+        let [trusted, again] = [trusted, again].map(|network| bits(network.tables(), WITH_SUMS));
+        assert_eq!(trusted, again);
+    }
+}
+
+fn afterstate_network(
+    cpu: Cpu,
+    tuples: &TupleSet,
+    coherence: bool,
+    initial_value: f32,
+) -> AfterstateNetwork {
+    let options = NetworkOptions {
+        initial_value,
+        coherence,
+        cpu,
+        ..NetworkOptions::default()
+    };
+    AfterstateNetwork::new(tuples, &options).unwrap()
 }
 
 #[test]
 fn the_same_training_on_states() {
-    let credit = TdParams {
+    let params = TdParams {
         reward_twice: true,
         ..TdParams::default()
     };
-    let zeros = |cpu| Expecting::on(cpu, &tuples(), 0.0, SPAWNS).unwrap();
-    same_training!(States<Plain>, Backward, credit, Ties::Random, zeros);
-    let zeros = |cpu| Expecting::on(cpu, &tuples(), 0.0, SPAWNS).unwrap();
-    same_training!(States<Plain>, Forward, 0.1, Ties::Order, zeros);
+    let zeros = |cpu| {
+        let options = NetworkOptions {
+            cpu,
+            ..NetworkOptions::default()
+        };
+        StateNetwork::new(&tuples(), &options, &POWERS_OF_TWO_SPAWNS).unwrap()
+    };
+    same_training!(Backward, Td, params, Ties::Random, zeros, WITH_CHANGES);
+    same_training!(Forward, Td, 0.1, Ties::Order, zeros, WITH_CHANGES);
 }
 
-/// Ask a player for all it may choose, and it will choose one of these, the only one where order decides, and in
-/// the end each of them.
+/// A policy chooses one of its choices, the only one where order decides, and in the end each of them.
 #[test]
 fn a_choice_is_one_of_the_choices() {
     let game = Grid::new(Shape::new(3, 3).unwrap(), &PowersOfTwo);
     let tuples = TupleSet::parse("012 345", game.shape(), true).unwrap();
-    let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
-    network.import(0, 0, 0x111, &[7.0, 3.0, 7.0]);
+    let network = afterstate_network(Cpu::best(), &tuples, false, 0.0);
+    let tables = network.tables();
+    tables.import(0, WeightPart::Weight, 0x111, &[7.0, 3.0, 7.0]);
     for ties in [Ties::Order, Ties::Random] {
-        let mut policy = Greedy::<Grid, Afterstates<Plain>>::new(&network, ties);
+        let mut policy = Greedy::new(&game, &network, ties);
         let (mut several, mut rng) = (0, game_rng(1, 1));
         for n in 0..200 {
             let mut state = game.start(&mut game_rng(3, n));
-            loop {
-                let choices: Vec<_> = policy.choices(&game, state).collect();
+            while let Some(decision) = Decision::new(&game, state) {
+                let choices = policy.choices(&game, &decision);
                 several += usize::from(choices.len() > 1);
                 let mut left = choices.clone();
                 let mut last = None;
                 for _ in 0..100 * choices.len() {
-                    last = policy.choose(&game, state, &mut rng);
-                    let chosen = last.as_ref().expect("a choice").direction;
-                    assert!(choices.contains(&chosen));
-                    left.retain(|&direction| direction != chosen);
+                    let (chosen, _) = policy.choose(&game, &decision, &mut rng);
+                    assert!(choices.contains(&chosen.direction()));
+                    left.retain(|&direction| direction != chosen.direction());
+                    last = Some(chosen);
                 }
                 assert_eq!(left, [], "all are chosen");
-                let Some(step) = last else {
-                    assert!(policy.choose(&game, state, &mut rng).is_none());
-                    break;
-                };
-                state = game.spawn(step.after, &mut rng);
+                state = game.spawn(last.expect("a choice").after(), &mut rng);
             }
         }
         assert_eq!(several > 0, ties == Ties::Random);
@@ -164,9 +212,10 @@ fn the_same_positions<G: Game>(fast: G, rules: &'static dyn Rules) {
             if count == 0 {
                 break;
             }
-            for ((_, one, _), (_, other, _)) in one.legal().zip(other.legal()) {
-                assert_eq!(fast.entries(one), slow.entries(other));
-                assert_eq!(one.hint(), other.hint());
+            for (one, other) in one.legal().zip(other.legal()) {
+                let (one, other) = (one.after(), other.after());
+                assert_eq!(fast.spawn_cells(one), slow.spawn_cells(other));
+                assert_eq!(one.0.hint(), other.0.hint());
                 let (mut first, mut second) = (Vec::new(), Vec::new());
                 fast.for_each_new_tile(one, |spawn, p| first.push((spawn, p)));
                 slow.for_each_new_tile(other, |spawn, p| second.push((spawn, p)));
@@ -174,8 +223,8 @@ fn the_same_positions<G: Game>(fast: G, rules: &'static dyn Rules) {
             }
             let pick = a.below(count as u32) as usize;
             b.below(count as u32);
-            left = fast.spawn(one.legal().nth(pick).unwrap().1, &mut a);
-            right = slow.spawn(other.legal().nth(pick).unwrap().1, &mut b);
+            left = fast.spawn(one.legal().nth(pick).unwrap().after(), &mut a);
+            right = slow.spawn(other.legal().nth(pick).unwrap().after(), &mut b);
         }
         let (mut a, mut b) = rngs();
         let outcome = play(&fast, &mut Random, &mut NoLearner, &mut a);
@@ -195,32 +244,31 @@ fn the_same_games_of_threes_and_2584() {
     );
 }
 
-/// A training with tables by hint, on the packed board and on the grid.
+/// A run with tables by hint, on the packed board and on the grid.
 #[test]
 fn the_same_training_by_hint() {
     let tuples = tuples().with_hints(true);
-    let network = |cpu| Tables::<Coherent>::on(cpu, &tuples, 0.0).unwrap();
+    let network = |cpu| afterstate_network(cpu, &tuples, true, 0.0);
     let slow = network(Cpu::PLAIN);
-    let credit = TdParams {
-        rate: 1.0,
+    let params = TdParams {
+        learning_rate: 1.0,
         ..TdParams::default()
     };
-    type View = Afterstates<Coherent>;
-    let mut learner = Backward::<Grid, View>::new(&slow, credit);
+    let mut learner = Backward::<Grid, _, Tc>::new(&slow, params);
     let grid = Grid::new(Shape::FOUR, &Threes::Hint);
-    let slowly = games::<Grid, View>(&grid, &slow, &mut learner, Ties::Order);
+    let slowly = games(&grid, &slow, &mut learner, Ties::Order);
+    let slow = bits(slow.tables(), WITH_SUMS);
     for cpu in Cpu::all() {
         let fast = network(cpu);
-        let mut learner = Backward::<FastThrees, View>::new(&fast, credit);
+        let mut learner = Backward::<FastThrees, _, Tc>::new(&fast, params);
         let game = FastThrees::new(Threes::Hint);
-        let played = games::<FastThrees, View>(&game, &fast, &mut learner, Ties::Order);
+        let played = games(&game, &fast, &mut learner, Ties::Order);
         assert_eq!(played, slowly, "{cpu}");
-        assert_eq!(bits(&fast), bits(&slow), "{cpu}");
+        assert_eq!(bits(fast.tables(), WITH_SUMS), slow, "{cpu}");
     }
     // Every hint has learned something of its own.
-    let tables = bits(&slow);
-    for sheet in tables.chunks(tables.len() / 4) {
-        assert!(sheet.iter().any(|&bits| bits != 0));
+    for bank in slow.chunks(slow.len() / 4) {
+        assert!(bank.iter().any(|&bits| bits != 0));
     }
 }
 
@@ -229,32 +277,35 @@ fn the_same_training_by_hint() {
 fn the_same_training_with_five_bits() {
     let tuples = TupleSet::parse("012 1256 45", Shape::FOUR, true).unwrap();
     let tuples = tuples.with_tile_bits(5);
-    let slow = Tables::<Plain>::new(&tuples, 0.0).unwrap();
-    let fast = Tables::<Plain>::new(&tuples, 0.0).unwrap();
-    type View = Afterstates<Plain>;
+    let network = || afterstate_network(Cpu::best(), &tuples, false, 0.0);
+    let (slow, fast) = (network(), network());
     let grid = Grid::new(Shape::FOUR, &Fibonacci::OneTwo);
-    let mut learner = Forward::<Grid, View>::new(&slow, 0.1);
-    let slowly = games::<Grid, View>(&grid, &slow, &mut learner, Ties::Order);
+    let mut learner = Forward::<Grid, _, Td>::new(&slow, 0.1);
+    let slowly = games(&grid, &slow, &mut learner, Ties::Order);
     let four = FastFibonacci::new(Fibonacci::OneTwo);
-    let mut learner = Forward::<FastFibonacci, View>::new(&fast, 0.1);
-    let played = games::<FastFibonacci, View>(&four, &fast, &mut learner, Ties::Order);
+    let mut learner = Forward::<FastFibonacci, _, Td>::new(&fast, 0.1);
+    let played = games(&four, &fast, &mut learner, Ties::Order);
     assert_eq!(played, slowly);
-    assert_eq!(bits(&fast), bits(&slow));
+    assert_eq!(bits(fast.tables(), WEIGHTS), bits(slow.tables(), WEIGHTS));
     // Tiles beyond 15 have weights of their own.
     let board = |tile| {
         let mut tiles = [0; 16];
         tiles[0] = tile;
-        four.state(&tiles, ChanceState::NONE).unwrap()
+        four.as_afterstate(four.state(&tiles, ChanceState::NONE).unwrap())
     };
-    fast.import(0, 0, 17, &[1000.0]);
+    let tables = fast.tables();
+    tables.import(0, WeightPart::Weight, 17, &[1000.0]);
     assert_ne!(fast.value(board(17)), fast.value(board(16)));
 }
 
-fn shown<A: Position>(slides: &Slides<A>) -> Vec<(String, Vec<u8>, u32)> {
-    let tiles = |after: A| (0..16).map(|i| after.cell(i)).collect();
+fn shown<B: Position>(slides: &Slides<B>) -> Vec<(String, Vec<u8>, u32)> {
+    let tiles = |board: B| (0..16).map(|i| board.cell(i)).collect();
     slides
         .legal()
-        .map(|(d, after, reward)| (d.name().into(), tiles(after), reward))
+        .map(|slide| {
+            let name = slide.direction().name().into();
+            (name, tiles(slide.after().0), slide.reward())
+        })
         .collect()
 }
 
@@ -282,22 +333,23 @@ fn two_32768_tiles_make_65536_and_two_of_those_131072() {
     let game = Fast2048::new();
     let merged = |tiles: [u8; 16]| {
         let slides = game.slides(game.state(&tiles, ChanceState::NONE).unwrap());
-        let (_, after, reward) = slides.legal().last().unwrap();
-        (after.cell(0), reward)
+        let slide = slides.legal().last().unwrap();
+        (slide.after().cell(0), slide.reward())
     };
     let mut tiles = [0; 16];
     (tiles[0], tiles[3]) = (15, 15);
     assert_eq!(merged(tiles), (16, 65_536));
     (tiles[0], tiles[3]) = (16, 16);
     assert_eq!(merged(tiles), (17, 131_072));
-    // F32x2 at once, and the networks see each as the largest tile they know.
+    // Both at once, and the networks see each as the largest tile they know.
     (tiles[0], tiles[1], tiles[2], tiles[3]) = (16, 16, 15, 15);
     let slides = game.slides(game.state(&tiles, ChanceState::NONE).unwrap());
-    let (_, after, reward) = slides.legal().last().unwrap();
+    let slide = slides.legal().last().unwrap();
+    let after = slide.after();
     assert_eq!(
-        ((after.cell(0), after.cell(1)), reward),
+        ((after.cell(0), after.cell(1)), slide.reward()),
         ((17, 16), 196_608)
     );
-    let network = Tables::<Plain>::new(&tuples(), 5.0).unwrap();
+    let network = afterstate_network(Cpu::best(), &tuples(), false, 5.0);
     assert_eq!(network.value(after), 5.0);
 }

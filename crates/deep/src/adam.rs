@@ -8,15 +8,15 @@ use crate::parameters::Parameters;
 pub enum Decay {
     /// Nothing: Adam.
     None,
-    /// So much of a weight in each step, times the rate: AdamW.
+    /// This share of a weight in each step, times the learning rate: AdamW.
     Weights(f32),
 }
 
 /// Keeps the mean of each gradient and of its square.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adam {
-    /// How far a step goes.
-    pub rate: f32,
+    /// The step size.
+    pub learning_rate: f32,
     /// What pulls weights towards 0.
     pub decay: Decay,
     /// Steps so far.
@@ -33,10 +33,10 @@ const EPSILON: f32 = 1e-8;
 
 impl Adam {
     /// Before the first step.
-    pub fn new(parameters: &Parameters, rate: f32, decay: Decay) -> Self {
+    pub fn new(parameters: &Parameters, learning_rate: f32, decay: Decay) -> Self {
         let zeros = || parameters.0.iter().map(|one| vec![0.0; one.values.len()]);
         Self {
-            rate,
+            learning_rate,
             decay,
             steps: 0,
             first: zeros().collect(),
@@ -49,10 +49,10 @@ impl Adam {
         self.steps += 1;
         let steps = self.steps.min(i32::MAX as u64) as i32;
         let (bias_1, bias_2) = (1.0 - BETA_1.powi(steps), 1.0 - BETA_2.powi(steps));
-        let rate = self.rate / bias_1;
+        let rate = self.learning_rate / bias_1;
         let shrink = match self.decay {
             Decay::None => 1.0,
-            Decay::Weights(decay) => 1.0 - self.rate * decay,
+            Decay::Weights(decay) => 1.0 - self.learning_rate * decay,
         };
         let means = self.first.iter_mut().zip(&mut self.second);
         for ((one, gradient), (first, second)) in

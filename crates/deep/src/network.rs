@@ -26,7 +26,7 @@ pub struct Network {
 
 /// What to learn: boards, and for each the output that was chosen and what it should have been.
 #[derive(Clone, Copy, Debug)]
-pub struct Lesson<'a> {
+pub struct TrainingBatch<'a> {
     /// Tile indices, board by board.
     pub boards: &'a [u8],
     /// The number of an output for each.
@@ -41,21 +41,21 @@ pub struct Lesson<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dropout {
     /// Where.
-    pub place: Place,
+    pub place: DropoutPlace,
     /// For each board, what the numbers there are multiplied by: 0, or 1 / (1 - rate).
     pub factors: Vec<f32>,
 }
 
 /// Where numbers are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum DropoutPlace {
     /// Behind the convolutions.
     Convolutions,
     /// Before the outputs: behind the last hidden layer, or behind the convolutions if there is none.
     Hidden,
 }
 
-impl Place {
+impl DropoutPlace {
     /// How many numbers there are for a board.
     pub fn width(self, architecture: &Architecture) -> usize {
         match (self, architecture.hidden.last()) {
@@ -65,28 +65,28 @@ impl Place {
     }
 }
 
-impl<'a> Lesson<'a> {
-    /// The lesson in parts of so many boards, with their numbers; what is left out stays whole.
-    fn parts(&self, share: usize) -> impl Iterator<Item = (Range<usize>, Lesson<'a>)> {
+impl<'a> TrainingBatch<'a> {
+    /// The batch in parts of so many boards, with their numbers; what is left out stays whole.
+    fn parts(&self, share: usize) -> impl Iterator<Item = (Range<usize>, TrainingBatch<'a>)> {
         let count = self.targets.len().max(1);
         let cells = self.boards.len() / count;
-        let lesson = *self;
+        let batch = *self;
         (0..self.targets.len()).step_by(share).map(move |from| {
-            let to = (from + share).min(lesson.targets.len());
-            let part = Lesson {
-                boards: &lesson.boards[from * cells..to * cells],
-                chosen: &lesson.chosen[from..to],
-                targets: &lesson.targets[from..to],
-                ..lesson
+            let to = (from + share).min(batch.targets.len());
+            let part = TrainingBatch {
+                boards: &batch.boards[from * cells..to * cells],
+                chosen: &batch.chosen[from..to],
+                targets: &batch.targets[from..to],
+                ..batch
             };
             (from..to, part)
         })
     }
 }
 
-/// What a lesson came to.
+/// What a batch came to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Learned {
+pub struct BatchGradients {
     /// The mean squared error.
     pub loss: f64,
     /// The mean of the chosen outputs.
@@ -95,7 +95,7 @@ pub struct Learned {
     pub gradients: Gradients,
 }
 
-impl Learned {
+impl BatchGradients {
     fn plus(mut self, other: Self) -> Self {
         self.loss += other.loss;
         self.value += other.value;
@@ -206,16 +206,16 @@ impl Network {
         on_threads(boards.chunks(share * cells), compute).concat()
     }
 
-    /// The mean squared error of a lesson, the mean of the chosen outputs, and the gradients of the error.
-    pub fn gradients(&self, lesson: &Lesson<'_>) -> Learned {
-        let count = lesson.targets.len();
-        let parts = lesson.parts(self.share(count));
+    /// The mean squared error of a batch, the mean of the chosen outputs, and the gradients of the error.
+    pub fn gradients(&self, batch: &TrainingBatch<'_>) -> BatchGradients {
+        let count = batch.targets.len();
+        let parts = batch.parts(self.share(count));
         let learned = on_threads(parts, |(boards, part)| {
             self.part_of_gradients(&part, boards, count)
         });
         learned
             .into_iter()
-            .reduce(Learned::plus)
+            .reduce(BatchGradients::plus)
             .unwrap_or_default()
     }
 
@@ -224,26 +224,31 @@ impl Network {
         boards.div_ceil(self.threads).max(1)
     }
 
-    /// What a part of a lesson adds: these boards of so many.
-    fn part_of_gradients(&self, lesson: &Lesson<'_>, boards: Range<usize>, all: usize) -> Learned {
-        let count = lesson.targets.len();
+    /// What a part of a batch adds: these boards of so many.
+    fn part_of_gradients(
+        &self,
+        batch: &TrainingBatch<'_>,
+        boards: Range<usize>,
+        all: usize,
+    ) -> BatchGradients {
+        let count = batch.targets.len();
         let share = count as f64 / all as f64;
         let outputs = self.architecture.outputs;
         let tracked = |tensor: &Tensor<2>| tensor.clone().autodiff().require_grad();
         let tensors: Vec<Tensor<2>> = self.tensors.iter().map(tracked).collect();
         let mut picks = vec![0.0; count * outputs];
-        for (row, &chosen) in lesson.chosen.iter().enumerate() {
+        for (row, &chosen) in batch.chosen.iter().enumerate() {
             picks[row * outputs + chosen] = 1.0;
         }
         let constant = |values: Vec<f32>, shape| matrix(values, shape, &self.device).autodiff();
         let picks = constant(picks, [count, outputs]);
-        let targets = constant(lesson.targets.to_vec(), [count, 1]);
-        let dropout = lesson.dropout.map(|dropout| {
+        let targets = constant(batch.targets.to_vec(), [count, 1]);
+        let dropout = batch.dropout.map(|dropout| {
             let width = dropout.place.width(&self.architecture);
             let factors = dropout.factors[boards.start * width..boards.end * width].to_vec();
             (dropout.place, constant(factors, [count, width]))
         });
-        let input = self.input(lesson.boards).autodiff();
+        let input = self.input(batch.boards).autodiff();
         let picked = (self.forward(input, &tensors, dropout) * picks).sum_dim(1);
         let error = picked.clone() - targets;
         let loss = (error.clone() * error).mean();
@@ -253,7 +258,7 @@ impl Network {
             let found = tensor.grad_remove(&mut found);
             numbers(found.expect("every parameter has its part in the outputs"))
         };
-        Learned {
+        BatchGradients {
             gradients: Gradients(tensors.iter().map(gradient).collect()),
             loss: f64::from(scalar(loss.inner())),
             value: share * f64::from(scalar(picked.inner().mean())),
@@ -276,7 +281,7 @@ impl Network {
         &self,
         input: Tensor<4>,
         tensors: &[Tensor<2>],
-        dropout: Option<(Place, Tensor<2>)>,
+        dropout: Option<(DropoutPlace, Tensor<2>)>,
     ) -> Tensor<2> {
         let mut layers = tensors.chunks_exact(2);
         let mut linear = |x: Tensor<2>| match layers.next() {
@@ -301,18 +306,18 @@ impl Network {
         }
         let [count, height, width, channels] = maps.dims();
         let mut x = maps.reshape([count, height * width * channels]);
-        let leave_out = |x: Tensor<2>, here: Place| match &dropout {
+        let leave_out = |x: Tensor<2>, here: DropoutPlace| match &dropout {
             Some((place, factors)) if *place == here => x * factors.clone(),
             _ => x,
         };
-        x = leave_out(x, Place::Convolutions);
+        x = leave_out(x, DropoutPlace::Convolutions);
         for _ in &self.architecture.hidden {
             x = linear(x);
             if self.architecture.hidden_relu {
                 x = relu(x);
             }
         }
-        linear(leave_out(x, Place::Hidden))
+        linear(leave_out(x, DropoutPlace::Hidden))
     }
 }
 
@@ -341,7 +346,7 @@ fn scalar(tensor: Tensor<1>) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::Initial;
+    use crate::parameters::InitialWeights;
     use afterstate::random::game_rng;
 
     fn tiny() -> (Architecture, Parameters) {
@@ -355,7 +360,7 @@ mod tests {
             outputs: 4,
         };
         let parameters =
-            Parameters::random(&architecture, Initial::Torch, &mut game_rng(1, 1)).unwrap();
+            Parameters::random(&architecture, InitialWeights::Torch, &mut game_rng(1, 1)).unwrap();
         (architecture, parameters)
     }
 
@@ -365,30 +370,30 @@ mod tests {
     #[test]
     fn gradients_are_those_of_the_loss() {
         let (architecture, parameters) = tiny();
-        let dropout = |place: Place| {
+        let dropout = |place: DropoutPlace| {
             let factor = |n| if n % 4 == 0 { 0.0 } else { 1.25 };
             let factors = (0..3 * place.width(&architecture)).map(factor).collect();
             Some(Dropout { place, factors })
         };
-        let places = [Place::Convolutions, Place::Hidden].map(dropout);
+        let places = [DropoutPlace::Convolutions, DropoutPlace::Hidden].map(dropout);
         for dropout in [None].into_iter().chain(places) {
-            let lesson = Lesson {
+            let batch = TrainingBatch {
                 boards: &BOARDS,
                 chosen: &[1, 3, 0],
                 targets: &[2.0, -1.0, 0.5],
                 dropout: dropout.as_ref(),
             };
             let mut network = Network::new(&architecture, &parameters).unwrap();
-            let Learned {
+            let BatchGradients {
                 loss,
                 value,
                 gradients,
-            } = network.gradients(&lesson);
+            } = network.gradients(&batch);
             assert!(loss > 0.1);
             // Several threads come to the same, but for the last digits.
             for threads in [2, 3, 4] {
                 let shared = network.clone().with_threads(threads);
-                let other = shared.gradients(&lesson);
+                let other = shared.gradients(&batch);
                 assert!((other.loss - loss).abs() < 1e-5 && (other.value - value).abs() < 1e-5);
                 let pairs = gradients
                     .0
@@ -405,7 +410,7 @@ mod tests {
                         let mut changed = parameters.clone();
                         changed.0[n].values[place] += change;
                         network.load(&changed);
-                        network.gradients(&lesson).loss
+                        network.gradients(&batch).loss
                     };
                     let step = 1e-2;
                     let slope = (loss_at(step) - loss_at(-step)) / (2.0 * f64::from(step));
@@ -437,7 +442,7 @@ mod tests {
             outputs: 4,
         };
         let parameters =
-            Parameters::random(&architecture, Initial::Torch, &mut game_rng(1, 1)).unwrap();
+            Parameters::random(&architecture, InitialWeights::Torch, &mut game_rng(1, 1)).unwrap();
         let network = Network::new(&architecture, &parameters).unwrap();
         let network = network.in_groups(64);
         let mut rng = game_rng(2, 2);

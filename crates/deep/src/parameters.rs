@@ -216,7 +216,7 @@ pub struct Parameters(pub Vec<Parameter>);
 
 /// What a network begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Initial {
+pub enum InitialWeights {
     /// Weights and biases uniform within 1 / sqrt(inputs), as PyTorch has it for both kinds of layers. What passes a layer and its ReLU becomes smaller, until
     /// the bias alone decides, and units whose bias is negative are dead from the beginning.
     #[default]
@@ -225,7 +225,7 @@ pub enum Initial {
     He,
 }
 
-impl Initial {
+impl InitialWeights {
     /// The largest number of a weight, or of a bias, with so many inputs.
     fn bound(self, is_bias: bool, inputs: usize) -> f64 {
         match self {
@@ -243,7 +243,7 @@ impl Parameters {
     /// When the architecture cannot be built.
     pub fn random(
         architecture: &Architecture,
-        initial: Initial,
+        initial: InitialWeights,
         rng: &mut Rng,
     ) -> Result<Self, ArchitectureError> {
         let mut all = Self::zeros(architecture)?;
@@ -359,7 +359,8 @@ mod tests {
     fn names_shapes_and_places_are_those_of_pytorch() {
         let architecture = architecture();
         let mut rng = game_rng(1, 1);
-        let parameters = Parameters::random(&architecture, Initial::Torch, &mut rng).unwrap();
+        let parameters =
+            Parameters::random(&architecture, InitialWeights::Torch, &mut rng).unwrap();
         let arrays = parameters.to_torch(&architecture);
         let shape = |name: &str| {
             let found = arrays.iter().find(|array| array.name == name);
@@ -404,7 +405,10 @@ mod tests {
 
     #[test]
     fn new_numbers_are_within_their_bounds() {
-        for (initial, weights, biases) in [(Initial::Torch, 1.0, 1.0), (Initial::He, 6.0, 0.0)] {
+        for (initial, weights, biases) in [
+            (InitialWeights::Torch, 1.0, 1.0),
+            (InitialWeights::He, 6.0, 0.0),
+        ] {
             let mut rng = game_rng(1, 1);
             let parameters = Parameters::random(&architecture(), initial, &mut rng).unwrap();
             let layers = parameters.0.chunks(2).zip([10.0, 21.0, 28.0, 6.0, 3.0]);

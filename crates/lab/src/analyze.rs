@@ -1,15 +1,19 @@
 //! "Here is my board: what is each move worth?"
 
-use afterstate::game::{Direction, ChanceState, Rules, Shape};
+use afterstate::game::{ChanceState, Direction, Rules, Shape};
 use serde::Serialize;
 
 use crate::LabError;
-use crate::model::Model;
-use crate::registry;
+use crate::agent::Board;
+use crate::games;
+use crate::model::{Model, ModelInfo};
 
 /// Every move of a board, worth numbers of type `V`; the JSON of `analyze --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis<V> {
+    /// The model that was asked; none for a solution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelInfo>,
     /// The game.
     pub game: String,
     /// Its board, as in `3x3`.
@@ -92,9 +96,9 @@ pub(crate) fn best<V>(
 /// # Errors
 /// When the text is not a board of the model's game.
 pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
-    let shape = model.player.shape();
-    let rules = registry::rules(model.player.game())?;
-    let (tiles, chance_state) = parse(board, shape, rules, &model.session.faces())?;
+    let (game, shape) = (model.spec.game(), model.spec.shape());
+    let tile_values = games::tile_values(game, shape)?;
+    let (tiles, chance_state) = parse(board, shape, games::rules(game)?, &tile_values)?;
     if tiles.iter().all(|&tile| tile == 0) {
         return Err(LabError::Board(
             "the board is empty: a game always has tiles".to_owned(),
@@ -103,34 +107,57 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
     let impossible = || {
         LabError::Board(format!(
             "no game of {} can come to the board `{board}`: its tiles are more than the board can hold",
-            model.game()
+            model.spec.game_on()
         ))
     };
-    let (worth, best) = model.session.worths(&tiles, chance_state).ok_or_else(impossible)?;
+    let position = Board {
+        tiles,
+        chance_state,
+    };
+    let judged = model.agent.judge(&[position]).pop().flatten();
+    let judgement = judged.ok_or_else(impossible)?;
     let of = |direction: Direction| {
-        let found = worth.iter().find(|worth| worth.direction == direction);
-        found.map_or_else(
-            || Move::illegal(direction),
-            |worth| {
-                // A network of three outputs says nothing of the fourth slide.
-                let value = Some(worth.value).filter(|value| value.is_finite());
-                Move {
-                    legal: true,
-                    reward: Some(worth.reward),
-                    value,
-                    total: value.map(|value| worth.reward as f32 + value),
-                    ..Move::illegal(direction)
-                }
-            },
-        )
+        let reward = judgement.rewards[direction as usize];
+        let Some(reward) = reward else {
+            return Move::illegal(direction);
+        };
+        // A network of three outputs has no value for the fourth slide.
+        let value = judgement.values.get(direction);
+        let value = value.filter(|value| value.value.is_finite());
+        Move {
+            legal: true,
+            reward: Some(reward),
+            value: value.map(|value| value.value),
+            total: value.map(|value| reward as f32 + value.value),
+            ..Move::illegal(direction)
+        }
     };
     Ok(Analysis {
-        game: model.player.game().to_owned(),
+        model: Some(model.info()),
+        game: game.to_owned(),
         board: shape.to_string(),
         exact: None,
-        best: best.map(|direction| direction.name()),
+        best: judgement.chosen.map(Direction::name),
         moves: Direction::ALL.map(of).into(),
     })
+}
+
+/// The rows and columns of a board text.
+///
+/// # Errors
+/// When its rows are not of one length, or too short or too long for a board.
+pub fn shape_of(board: &str) -> Result<Shape, LabError> {
+    let (cells, _) = split(split(board, '@').0, '+');
+    let widths: Vec<usize> = rows(cells).map(|row| row.split(',').count()).collect();
+    let (rows, cols) = (widths.len(), widths.first().copied().unwrap_or(0));
+    match Shape::new(rows, cols).filter(|_| widths.iter().all(|&width| width == cols)) {
+        Some(shape) => Ok(shape),
+        None => parse_tiles(cells, 4, 4, &[]).map(|_| Shape::FOUR),
+    }
+}
+
+fn rows(board: &str) -> impl Iterator<Item = &str> {
+    board.trim().split('/')
 }
 
 /// The tile indices and the luck of a board text. The luck follows the tiles where there is any: `+2` or `+bonus` for the
@@ -166,15 +193,20 @@ pub(crate) fn parse(
         Some(text) => return Err(wrong(format!("`+{text}` is no tile that is shown"), hints)),
     };
     let impossible = || {
-        let shown = ChanceState { hint, ..ChanceState::NONE };
+        let shown = ChanceState {
+            hint,
+            ..ChanceState::NONE
+        };
         LabError::Board(format!(
             "no game comes to the board `{}{shown}`",
             board.trim()
         ))
     };
-    let mut chance_state = rules.chance_state_of(shape, &tiles, hint).ok_or_else(impossible)?;
+    let mut chance_state = rules
+        .chance_state_of(shape, &tiles, hint)
+        .ok_or_else(impossible)?;
     if let Some(bag) = bag {
-        chance_state.bag = parse_bag(bag)?;
+        chance_state.memory = parse_bag(bag)?;
         if !rules.has_chance_state() || !rules.is_possible(shape, &tiles, chance_state) {
             let found = format!("this game has no bag that holds `{bag}`");
             return Err(LabError::Board(found));
@@ -205,15 +237,15 @@ fn parse_bag(text: &str) -> Result<[u8; 3], LabError> {
     Ok(bag)
 }
 
-fn parse_tiles(board: &str, rows: usize, cols: usize, faces: &[u64]) -> Result<Vec<u8>, LabError> {
+fn parse_tiles(board: &str, count: usize, cols: usize, faces: &[u64]) -> Result<Vec<u8>, LabError> {
     let wrong = |found: String| {
-        let example = vec![vec!["0"; cols].join(","); rows].join("/");
+        let example = vec![vec!["0"; cols].join(","); count].join("/");
         Err(LabError::Board(format!(
-            "{found}; expected {rows} rows of {cols} tiles, such as `{example}` (0 is an empty cell)"
+            "{found}; expected {count} rows of {cols} tiles, such as `{example}` (0 is an empty cell)"
         )))
     };
-    let lines: Vec<&str> = board.trim().split('/').collect();
-    if lines.len() != rows {
+    let lines: Vec<&str> = rows(board).collect();
+    if lines.len() != count {
         return wrong(format!(
             "the board has {} row{}",
             lines.len(),
@@ -256,7 +288,7 @@ fn parse_tiles(board: &str, rows: usize, cols: usize, faces: &[u64]) -> Result<V
 
 #[cfg(test)]
 mod tests {
-    use afterstate::game::{Threes, PowersOfTwo};
+    use afterstate::game::{PowersOfTwo, Threes};
 
     use super::*;
 
@@ -277,7 +309,7 @@ mod tests {
         let course = |text| parse(text, shape, &Threes::Course, &faces);
         let (tiles, chance_state) = course("0,0,0/0,1,0 +2").unwrap();
         assert_eq!(
-            (tiles, chance_state.hint, chance_state.bag),
+            (tiles, chance_state.hint, chance_state.memory),
             (vec![0, 0, 0, 0, 1, 0], 2, [0, 0, 1])
         );
         let error = |text| course(text).unwrap_err().to_string();

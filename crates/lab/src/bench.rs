@@ -8,7 +8,7 @@
 //! Machines are noisy, and may be slow for seconds: slices in turn let that fall on both kinds.
 //! Training goes on while it is measured; play, which leaves the network as it is, comes first where
 //! a network is measured both ways. The recipes are the built-in ones, and the games are played by the
-//! same [`Session`] as everywhere.
+//! same [`TrainableAgent`] as everywhere.
 
 #[cfg(test)]
 mod tests;
@@ -26,9 +26,11 @@ use sysinfo::{CpuRefreshKind, System};
 
 use crate::LabError;
 use crate::recipe::{Recipe, Rule};
-use crate::registry::{self, Player};
-use crate::session::{Lesson, Session};
+
+use crate::agent::{RoundSpec, TrainableAgent, ntuple_agent};
+use crate::memory::MemoryBudget;
 use crate::share::threads;
+use crate::spec::{NTupleSpec, TdSpec};
 use crate::statistics::median;
 
 /// The fewest slices of each kind: fewer have no middle worth the name.
@@ -237,7 +239,7 @@ fn chosen(names: &[String]) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
 /// A network under measurement.
 struct Trained {
     recipe: Recipe,
-    session: Box<dyn Session>,
+    agent: Box<dyn TrainableAgent>,
     games: u64,
 }
 
@@ -247,10 +249,11 @@ impl Trained {
             .tuples
             .map(|tuples| format!("network.tuples={tuples}"));
         let recipe = Recipe::load(subject.recipe, overrides.as_slice())?;
-        let session = registry::session(&Player::of(&recipe)?, recipe.learner.rule, 0.0)?;
+        let (spec, rule) = (NTupleSpec::of(&recipe)?, recipe.learner.rule);
+        let agent = ntuple_agent(&spec, rule, 0.0, &MemoryBudget::process())?;
         Ok(Self {
             recipe,
-            session,
+            agent,
             games: 0,
         })
     }
@@ -265,22 +268,19 @@ impl Trained {
         seen: &(dyn Fn(&Outcome) + Sync),
     ) -> Result<(), LabError> {
         let first = self.games;
-        let mut lesson = Lesson {
-            numbers: first..first.saturating_add(most),
-            seed: self.recipe.seed,
-            threads,
+        let numbers = first..first.saturating_add(most);
+        let mut round = RoundSpec {
             stop,
-            seen,
-            updates: u64::MAX,
-            learned: &|_| (),
+            on_game: seen,
+            ..RoundSpec::new(numbers, self.recipe.seed, threads)
         };
         if mode == Mode::Play {
             // The same games in every slice.
-            lesson.numbers = 0..most;
-            self.session.play(&lesson);
+            round.numbers = 0..most;
+            self.agent.play(&round, None);
             return Ok(());
         }
-        let lived = self.session.learn(&lesson, &self.recipe.learner);
+        let lived = self.agent.learn(&round, &TdSpec::of(&self.recipe));
         self.games += lived.outcomes.len() as u64;
         if lived.finite {
             return Ok(());
@@ -328,7 +328,7 @@ impl Bench<'_> {
                     threads,
                     moves_per_second: median(&sorted),
                     slices,
-                    memory_mib: network.session.bytes() as f64 / 1_048_576.0,
+                    memory_mib: network.agent.bytes() as f64 / 1_048_576.0,
                 });
             }
         }
@@ -365,7 +365,7 @@ impl Bench<'_> {
             &tell,
         )?;
         if self.threads > 1 {
-            network.session.refresh();
+            network.agent.refresh(1);
         }
         self.done += rows.len() as u32;
         Ok(())
@@ -397,7 +397,7 @@ impl Bench<'_> {
     ///
     /// A slice ends with whole games, so threads end at different times. Each is charged for its own
     /// time alone: the wait for the last one is no part of a longer training, and would make short
-    /// slices with many threads look slow. What [`Session::refresh`] takes
+    /// slices with many threads look slow. What [`TrainableAgent::refresh`] takes
     /// between the rounds of a training on states is not counted either.
     fn slice(
         &self,

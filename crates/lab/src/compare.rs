@@ -9,8 +9,7 @@ use afterstate::tally::Outcome;
 use serde::Serialize;
 
 use crate::LabError;
-use crate::evaluate::{Evaluation, Plan, outcomes, summary};
-use crate::model::Model;
+use crate::evaluate::{Contender, Evaluation, Plan, outcomes, summary};
 use crate::statistics::{Interval, mean_interval};
 
 /// Two players' figures and their difference; the JSON of `compare --json`.
@@ -47,13 +46,13 @@ const FIRST_TURN: u64 = 64;
 ///
 /// # Errors
 /// When the two play different games.
-pub fn compare(a: &Model, b: &Model, plan: &Plan<'_>) -> Result<Comparison, LabError> {
-    if (a.player.game(), a.player.shape()) != (b.player.game(), b.player.shape()) {
+pub fn compare(a: &Contender, b: &Contender, plan: &Plan<'_>) -> Result<Comparison, LabError> {
+    if (&a.game, a.shape) != (&b.game, b.shape) {
         return Err(LabError::DifferentGames {
-            a: a.path.display().to_string(),
-            game_a: a.game(),
-            b: b.path.display().to_string(),
-            game_b: b.game(),
+            a: a.label.clone(),
+            game_a: a.game_on(),
+            b: b.label.clone(),
+            game_b: b.game_on(),
         });
     }
     let (mut games_a, mut games_b) = (Vec::new(), Vec::new());
@@ -63,9 +62,9 @@ pub fn compare(a: &Model, b: &Model, plan: &Plan<'_>) -> Result<Comparison, LabE
         let turn = first.clamp(FIRST_TURN, TURN);
         let numbers = first..(first + turn).min(plan.games);
         first = numbers.end;
-        let play = |model, games: &mut Vec<Outcome>, seconds: &mut f64| {
+        let play = |contender, games: &mut Vec<Outcome>, seconds: &mut f64| {
             let begun = Instant::now();
-            games.extend(outcomes(model, plan, numbers.clone()));
+            games.extend(outcomes(contender, plan, numbers.clone()));
             *seconds += begun.elapsed().as_secs_f64();
         };
         play(a, &mut games_a, &mut seconds_a);

@@ -323,7 +323,7 @@ impl Input {
             let board = self.player.shape();
             return no_place(format!("the {board} board"), "its boards are 4x4");
         }
-        if self.player.game != crate::registry::USUAL_GAME && program != Program::Framework {
+        if self.player.game != crate::games::DEFAULT_GAME && program != Program::Framework {
             let advice = "it plays 2048";
             return no_place(format!("the game {}", self.player.game), advice);
         }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use afterstate::game::Shape;
@@ -9,10 +10,10 @@ use afterstate::tally::{Outcome, Tally};
 use serde::Serialize;
 
 use crate::LabError;
-use crate::model::Model;
-use crate::recorder::Sink;
+use crate::agent::{Agent, Baseline, RoundSpec};
+use crate::error::game_on;
+use crate::model::{Model, ModelInfo};
 use crate::records;
-use crate::session::Lesson;
 use crate::share::threads;
 use crate::statistics::{Interval, mean_interval, median, share_interval};
 
@@ -33,6 +34,9 @@ pub struct Plan<'a> {
 /// A player's figures; these fields are the JSON of `eval --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
+    /// The model that was evaluated; none for a baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelInfo>,
     /// The game.
     pub game: String,
     /// The board.
@@ -42,7 +46,7 @@ pub struct Evaluation {
     /// Their seed.
     pub seed: u64,
     /// How moves were chosen.
-    pub search: &'static str,
+    pub search: String,
     /// The mean score.
     pub mean: f64,
     /// Its 95% interval; one game has none.
@@ -72,44 +76,67 @@ pub struct TileRow {
     pub end: f64,
 }
 
-/// Plays some games of a plan, in the order of their numbers.
-pub(crate) fn outcomes(model: &Model, plan: &Plan<'_>, numbers: Range<u64>) -> Vec<Outcome> {
-    model.session.play(&lesson(plan, numbers))
+/// An agent that can be evaluated and compared: a model, a baseline, anything with a game.
+#[derive(Clone)]
+pub struct Contender {
+    /// What it is called: the path of its model, or a name.
+    pub label: String,
+    /// The game.
+    pub game: String,
+    /// The board.
+    pub shape: Shape,
+    /// The agent.
+    pub agent: Arc<dyn Agent>,
+    /// The model it was read from.
+    pub model: Option<ModelInfo>,
 }
 
-/// Someone who can be evaluated.
-pub trait Contender {
-    /// The game's name and the board.
-    fn game(&self) -> (&str, Shape);
+impl Contender {
+    /// A baseline.
+    ///
+    /// # Errors
+    /// When there is no such game.
+    pub fn baseline(baseline: Baseline, game: &str, shape: Shape) -> Result<Self, LabError> {
+        Ok(Self {
+            label: baseline.name().to_owned(),
+            game: game.to_owned(),
+            shape,
+            agent: baseline.agent(game, shape)?,
+            model: None,
+        })
+    }
 
-    /// How it chooses its moves, in a word.
-    fn search(&self) -> &'static str;
-
-    /// Plays some games, and hands over a record of each if someone takes it.
-    fn play(&self, lesson: &Lesson<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome>;
+    /// The game and the board, as in `2048 on 4x4`.
+    pub fn game_on(&self) -> String {
+        game_on(&self.game, self.shape)
+    }
 }
 
-impl Contender for Model {
-    fn game(&self) -> (&str, Shape) {
-        (self.player.game(), self.player.shape())
-    }
-
-    fn search(&self) -> &'static str {
-        "1ply"
-    }
-
-    fn play(&self, lesson: &Lesson<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
-        match sink {
-            Some(sink) => self.session.record(lesson, sink),
-            None => self.session.play(lesson),
+impl From<&Model> for Contender {
+    fn from(model: &Model) -> Self {
+        Self {
+            label: model.path.display().to_string(),
+            game: model.spec.game().to_owned(),
+            shape: model.spec.shape(),
+            agent: Arc::clone(&model.agent),
+            model: Some(model.info()),
         }
     }
 }
 
+/// Plays some games of a plan, in the order of their numbers.
+pub(crate) fn outcomes(
+    contender: &Contender,
+    plan: &Plan<'_>,
+    numbers: Range<u64>,
+) -> Vec<Outcome> {
+    contender.agent.play(&round(plan, numbers), None)
+}
+
 /// Plays and counts.
-pub fn evaluate(contender: &dyn Contender, plan: &Plan<'_>) -> Evaluation {
+pub fn evaluate(contender: &Contender, plan: &Plan<'_>) -> Evaluation {
     let begun = Instant::now();
-    let outcomes = contender.play(&lesson(plan, 0..plan.games), None);
+    let outcomes = outcomes(contender, plan, 0..plan.games);
     let seconds = begun.elapsed().as_secs_f64();
     summary(contender, plan.seed, &outcomes, seconds)
 }
@@ -118,43 +145,35 @@ pub fn evaluate(contender: &dyn Contender, plan: &Plan<'_>) -> Evaluation {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn record(
-    contender: &dyn Contender,
-    plan: &Plan<'_>,
-    path: &Path,
-) -> Result<Evaluation, LabError> {
+pub fn record(contender: &Contender, plan: &Plan<'_>, path: &Path) -> Result<Evaluation, LabError> {
     let begun = Instant::now();
-    let outcomes = records::write(path, contender.game(), |sink, failed| {
-        let lesson = Lesson {
+    let game = (&*contender.game, contender.shape);
+    let outcomes = records::write(path, game, |sink, failed| {
+        let round = RoundSpec {
             stop: &|| failed() || (plan.stop)(),
-            ..lesson(plan, 0..plan.games)
+            ..round(plan, 0..plan.games)
         };
-        contender.play(&lesson, Some(sink))
+        contender.agent.play(&round, Some(sink))
     })?;
     let seconds = begun.elapsed().as_secs_f64();
     Ok(summary(contender, plan.seed, &outcomes, seconds))
 }
 
-fn lesson<'a>(plan: &Plan<'a>, numbers: Range<u64>) -> Lesson<'a> {
-    Lesson {
-        numbers,
-        seed: plan.seed,
-        threads: threads(plan.threads),
+fn round<'a>(plan: &Plan<'a>, numbers: Range<u64>) -> RoundSpec<'a> {
+    RoundSpec {
         stop: plan.stop,
-        seen: plan.seen,
-        updates: u64::MAX,
-        learned: &|_| (),
+        on_game: plan.seen,
+        ..RoundSpec::new(numbers, plan.seed, threads(plan.threads))
     }
 }
 
 /// The figures of games that were played.
 pub(crate) fn summary(
-    contender: &dyn Contender,
+    contender: &Contender,
     seed: u64,
     outcomes: &[Outcome],
     seconds: f64,
 ) -> Evaluation {
-    let (game, shape) = contender.game();
     let mut tally = Tally {
         seconds,
         ..Tally::default()
@@ -174,11 +193,12 @@ pub(crate) fn summary(
         end: tally.end(tile),
     };
     Evaluation {
-        game: game.to_owned(),
-        board: shape.to_string(),
+        model: contender.model.clone(),
+        game: contender.game.clone(),
+        board: contender.shape.to_string(),
         games: tally.games,
         seed,
-        search: contender.search(),
+        search: contender.agent.search().to_owned(),
         mean,
         mean_ci95,
         median: median(&sorted),

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use afterstate::format::foreign::{Foreign, OutputSpec, Meaningless, Program};
+use afterstate::format::foreign::{Foreign, Meaningless, OutputSpec, Program};
 use afterstate::format::scan::ScanError;
 use afterstate::game::Shape;
 use afterstate::ntuple::{TupleSet, TupleSetError};

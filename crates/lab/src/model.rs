@@ -7,22 +7,24 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use afterstate::format::floats::Float;
-use afterstate::format::native::Metadata;
+use afterstate::format::native::{Keep, Metadata};
 use afterstate::ntuple::TupleSet;
+use afterstate::policy::Ties;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::LabError;
-use crate::deep::{CONVOLUTIONS, DeepPlayer};
-use crate::error::game_on;
+use crate::agent::{Agent, TrainableAgent, ntuple_agent};
 use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
+use crate::games;
+use crate::memory::MemoryBudget;
 use crate::metadata::{Fields, SOLUTION, TUPLES};
-use crate::recipe::{Recipe, Rule, Ties, ValueOf, parse_board};
-use crate::registry::{self, AnyPlayer, Player};
+use crate::recipe::{Recipe, Rule, ValueOf, parse_board};
 use crate::run;
-use crate::session::Playing;
+use crate::spec::{self, AgentSpec, CONVOLUTIONS, DeepSpec, NTupleSpec};
 use crate::tables::Saved;
 
 /// The version of the metadata.
@@ -31,13 +33,13 @@ const VERSION: &str = "1";
 /// A player ready to play.
 pub struct Model {
     /// What it is.
-    pub player: AnyPlayer,
+    pub spec: AgentSpec,
     /// The games it was trained for; nobody knows if another program has trained it.
     pub episodes: Option<u64>,
     /// Where it was read from.
     pub path: PathBuf,
     /// Its network.
-    pub session: Box<dyn Playing>,
+    pub agent: Arc<dyn Agent>,
 }
 
 impl Model {
@@ -82,14 +84,15 @@ impl Model {
         let Theirs { file, foreign } = theirs;
         let meaning = foreign.meaning(None).map_err(Unplayable::from);
         let tuples = meaning.and_then(|meaning| foreign::tuples(&meaning, true));
-        let player = Player {
-            game: registry::USUAL_GAME.to_owned(),
+        let player = NTupleSpec {
+            game: games::DEFAULT_GAME.to_owned(),
             tuples: tuples.map_err(|source| LabError::Unplayable {
                 path: path.clone(),
                 source,
             })?,
             value: ValueOf::Afterstate,
             ties: Ties::Order,
+            discount: 1.0,
         };
         let entries = foreign.entries();
         let places = entries.iter().map(|entry| {
@@ -97,35 +100,68 @@ impl Model {
             (run.float.unwrap_or(Float::F32), run.at)
         });
         let saved = Saved::of_theirs(file, places.collect());
-        Self::read(path, AnyPlayer::Tuples(player), None, &saved)
+        Self::read(path, AgentSpec::NTuple(player), None, &saved)
     }
 
     fn read(
         path: PathBuf,
-        player: AnyPlayer,
+        spec: AgentSpec,
         episodes: Option<u64>,
         saved: &Saved,
     ) -> Result<Self, LabError> {
-        let session = registry::playing(&player, saved, &path)?;
+        let agent = open_agent(&spec, saved, &path)?;
         Ok(Self {
-            player,
+            spec,
             episodes,
             path,
-            session,
+            agent,
         })
     }
 
-    /// The game and the board, as in `2048 on 4x4`.
-    pub fn game(&self) -> String {
-        game_on(self.player.game(), self.player.shape())
+    /// What reports say of it.
+    pub fn info(&self) -> ModelInfo {
+        ModelInfo {
+            path: self.path.display().to_string(),
+            game: self.spec.game().to_owned(),
+            board: self.spec.shape().to_string(),
+            trained: self.episodes,
+        }
     }
 }
 
+/// What reports say of a model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ModelInfo {
+    /// Where it was read from.
+    pub path: String,
+    /// The game.
+    pub game: String,
+    /// The board.
+    pub board: String,
+    /// The games it was trained for, if that is known.
+    pub trained: Option<u64>,
+}
+
+/// A new agent, filled from a file.
+fn open_agent(spec: &AgentSpec, saved: &Saved, path: &Path) -> Result<Arc<dyn Agent>, LabError> {
+    let budget = MemoryBudget::process();
+    let agent: Box<dyn TrainableAgent> = match spec {
+        AgentSpec::NTuple(spec) => ntuple_agent(spec, Rule::Td, 0.0, &budget)?,
+        #[cfg(feature = "deep")]
+        AgentSpec::Deep(spec) => crate::agent::deep::to_be_filled(spec, saved, path)?,
+        #[cfg(not(feature = "deep"))]
+        AgentSpec::Deep(_) => return Err(LabError::NoDeep),
+    };
+    let read = agent.read(saved, Keep::Weights);
+    read.map_err(LabError::model("read", path))?;
+    Ok(Arc::from(agent as Box<dyn Agent>))
+}
+
 /// The metadata of a player after so many games.
-pub(crate) fn metadata(player: &AnyPlayer, recipe: &Recipe, episodes: u64) -> Metadata {
+pub(crate) fn metadata(player: &AgentSpec, recipe: &Recipe, episodes: u64) -> Metadata {
     let mut metadata = match player {
-        AnyPlayer::Tuples(player) => about(player, recipe.learner.rule),
-        AnyPlayer::Deep(player) => {
+        AgentSpec::NTuple(player) => about(player, recipe.learner.rule),
+        AgentSpec::Deep(player) => {
             let entries = player.metadata().into_iter();
             let entries = entries.chain([("afterstate", VERSION.to_owned())]);
             entries
@@ -139,7 +175,7 @@ pub(crate) fn metadata(player: &AnyPlayer, recipe: &Recipe, episodes: u64) -> Me
 }
 
 /// The metadata of a player of whose training nothing is known but the rule.
-pub(crate) fn about(player: &Player, rule: Rule) -> Metadata {
+pub(crate) fn about(player: &NTupleSpec, rule: Rule) -> Metadata {
     let hint = player.tuples.by_hint();
     let entries = [
         ("afterstate", VERSION.to_owned()),
@@ -168,15 +204,15 @@ pub(crate) fn version(fields: &Fields<'_>) -> Result<(), LabError> {
 }
 
 /// The player that a file's metadata tells of, whichever kind of network it has.
-fn any_player(fields: &Fields<'_>) -> Result<AnyPlayer, LabError> {
+fn any_player(fields: &Fields<'_>) -> Result<AgentSpec, LabError> {
     match fields.has(CONVOLUTIONS) {
-        true => DeepPlayer::read(fields).map(AnyPlayer::Deep),
-        false => player(fields).map(AnyPlayer::Tuples),
+        true => DeepSpec::read(fields).map(AgentSpec::Deep),
+        false => player(fields).map(AgentSpec::NTuple),
     }
 }
 
 /// The player with tuples that a file's metadata tells of.
-pub(crate) fn player(fields: &Fields<'_>) -> Result<Player, LabError> {
+pub(crate) fn player(fields: &Fields<'_>) -> Result<NTupleSpec, LabError> {
     let text = |key, expected| fields.get(key, expected, |text| Some(text.to_owned()));
     let game = text("game", "the name of a game")?;
     let (rows, cols) = fields.get("board", "a size such as 4x4", |text| parse_board(text).ok())?;
@@ -186,14 +222,22 @@ pub(crate) fn player(fields: &Fields<'_>) -> Result<Player, LabError> {
     let tuples = text(TUPLES, "patterns such as 012345")?;
     let hint = fields.has("hint")
         && fields.get("hint", "true or false", |text| bool::from_str(text).ok())?;
-    let tuples = TupleSet::parse(&tuples, registry::shape(rows, cols)?, symmetry)?;
-    Ok(Player {
-        tuples: registry::tuples_of(&game, tuples, hint)?,
+    let tuples = TupleSet::parse(&tuples, games::shape(rows, cols)?, symmetry)?;
+    Ok(NTupleSpec {
+        tuples: spec::tuples_of(&game, tuples, hint)?,
         game,
         value: fields.get("value", "afterstate or state", |text| {
             from_word::<ValueOf>(text).filter(|value| *value != ValueOf::Action)
         })?,
         ties: fields.get("ties", "order or random", from_word::<Ties>)?,
+        discount: match fields.has("discount") {
+            false => 1.0,
+            true => fields.get("discount", "a number from 0 to 1", |text| {
+                text.parse()
+                    .ok()
+                    .filter(|gamma| (0.0..=1.0).contains(gamma))
+            })?,
+        },
     })
 }
 

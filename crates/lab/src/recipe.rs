@@ -293,7 +293,7 @@ impl Default for Recipe {
             purpose: String::new(),
             figure: String::new(),
             time: String::new(),
-            game: crate::registry::USUAL_GAME.into(),
+            game: crate::games::DEFAULT_GAME.into(),
             board: "4x4".into(),
             episodes: 100_000,
             threads: 0,

@@ -1,22 +1,22 @@
-//! Notes games down as they are played.
+//! Records games as they are played.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use afterstate::episode::{Learner, Step};
 use afterstate::format::episode::{Action, Episode, Meta, Move};
-use afterstate::game::{Game, Position};
-use afterstate::play::{Learner, Step};
+use afterstate::game::{After, Game, State};
 use afterstate::random::Rng;
 
 /// Takes finished episodes, from several threads.
 pub type Sink<'a> = &'a (dyn Fn(&Episode) + Sync);
 
-/// Notes a game down as it is played.
+/// Records a game as it is played.
 pub(crate) struct Recorder<'a, G: Game> {
     game: G,
     sink: Sink<'a>,
     episode: Episode,
     /// The position that the last slide led to.
-    after: Option<G::After>,
+    after: Option<After<G::Board>>,
     /// When the last action was done.
     last: Instant,
     /// When the game began.
@@ -50,7 +50,7 @@ impl<'a, G: Game> Recorder<'a, G> {
     }
 
     /// A state of which the tiles in these cells are new, in this order.
-    fn place(&mut self, state: G::State, cells: &[usize]) {
+    fn place(&mut self, state: State<G::Board>, cells: &[usize]) {
         for (n, &cell) in cells.iter().enumerate() {
             let tile = state.cell(cell);
             // Of the first tiles, each shows the one behind it.
@@ -66,7 +66,7 @@ impl<'a, G: Game> Recorder<'a, G> {
     }
 
     /// The state before a slide, or at the end of a game.
-    fn come_to(&mut self, state: G::State) {
+    fn come_to(&mut self, state: State<G::Board>) {
         let cells = 0..self.game.shape().cells();
         match self.after.take() {
             Some(after) => {
@@ -99,7 +99,7 @@ fn now() -> u64 {
 
 /// The cells of the first tiles in an order in which they may have come, each of these with the same chance: the game does not
 /// tell which it was, and any fixed order would look like a preference to a judge.
-fn initial_tiles<G: Game>(game: &G, state: G::State, rng: &mut Rng) -> Vec<usize> {
+fn initial_tiles<G: Game>(game: &G, state: State<G::Board>, rng: &mut Rng) -> Vec<usize> {
     let cells = 0..game.shape().cells();
     let mut cells: Vec<usize> = cells.filter(|&cell| state.cell(cell) != 0).collect();
     // Of nine tiles from bags of three, one order in eight is possible.
@@ -115,7 +115,7 @@ fn initial_tiles<G: Game>(game: &G, state: G::State, rng: &mut Rng) -> Vec<usize
 }
 
 /// Whether the tiles of a state may have come in this order.
-fn leads_to<G: Game>(game: &G, state: G::State, cells: &[usize]) -> bool {
+fn leads_to<G: Game>(game: &G, state: State<G::Board>, cells: &[usize]) -> bool {
     let mut after = game.empty();
     for (n, &cell) in cells.iter().enumerate() {
         let next = cells.get(n + 1).map(|&next| state.cell(next));
@@ -136,15 +136,15 @@ fn leads_to<G: Game>(game: &G, state: G::State, cells: &[usize]) -> bool {
 }
 
 /// What a new tile shows if `next` comes behind it: nothing in games that do not, and what the state shows if it is the last.
-fn shown<G: Game>(game: &G, state: G::State, next: Option<u8>) -> u8 {
+fn shown<G: Game>(game: &G, state: State<G::Board>, next: Option<u8>) -> u8 {
     match game.chance_state(state).hint {
         0 => 0,
         hint => next.unwrap_or(hint),
     }
 }
 
-impl<G: Game> Learner<G> for Recorder<'_, G> {
-    fn step(&mut self, step: &Step<G>) {
+impl<G: Game, E> Learner<G, E> for Recorder<'_, G> {
+    fn step(&mut self, step: &Step<G>, _: E) {
         let thought = self.last.elapsed().as_millis() as u64;
         let first = self.after.is_none();
         self.come_to(step.state);
@@ -154,7 +154,7 @@ impl<G: Game> Learner<G> for Recorder<'_, G> {
         self.last = Instant::now();
     }
 
-    fn finish(&mut self, state: G::State, _brought: u32) {
+    fn finish(&mut self, state: State<G::Board>, _: u32) {
         self.come_to(state);
         self.episode.closed = Meta {
             tag: LAST.to_owned(),

@@ -17,8 +17,8 @@ use serde::Serialize;
 
 use crate::LabError;
 use crate::disk::{can_be_written, replace_with};
+use crate::games::{self, GameVisitor, with_game};
 use crate::recorder::Sink;
-use crate::registry::{self, OnBoard, on_board};
 
 /// Writes the episodes that `play` hands over to a file, which appears when all of them are there. `play` may ask whether
 /// writing has failed, and stop.
@@ -30,7 +30,7 @@ pub fn write<T>(
     (game, shape): (&str, Shape),
     play: impl FnOnce(Sink<'_>, &(dyn Fn() -> bool + Sync)) -> T,
 ) -> Result<T, LabError> {
-    let hints = registry::rules(game)?.shows_hint(shape);
+    let hints = games::rules(game)?.shows_hint(shape);
     let free = can_be_written(path, is_records).map_err(LabError::file("write", path))?;
     if !free {
         return Err(LabError::NotRecords(path.to_owned()));
@@ -64,7 +64,7 @@ fn is_records(path: &Path) -> bool {
 pub struct Plan<'a> {
     /// A file of records, or `-` for standard input.
     pub path: &'a Path,
-    /// The game, by one of the names of [`registry::games`].
+    /// The game, by one of the names of [`games::games`].
     pub game: &'a str,
     /// The board.
     pub shape: Shape,
@@ -151,15 +151,15 @@ const LONGEST: u64 = 8 << 20;
 /// # Errors
 /// When the game is unknown, or the file cannot be read or holds no records at all. Faults in records are not errors.
 pub fn judge(plan: &Plan<'_>) -> Result<Verdict, LabError> {
-    on_board(plan.game, plan.shape, Judging(plan))?
+    with_game(plan.game, plan.shape, Judging(plan))?
 }
 
 struct Judging<'a>(&'a Plan<'a>);
 
-impl OnBoard for Judging<'_> {
+impl GameVisitor for Judging<'_> {
     type Output = Result<Verdict, LabError>;
 
-    fn on<G: Game>(self, game: G) -> Self::Output {
+    fn visit<G: Game>(self, game: G) -> Self::Output {
         let plan = self.0;
         let mut judge = Judge::new(game);
         let mut faults = Faults::default();
@@ -258,7 +258,7 @@ fn named((name, test): (&'static str, Test)) -> NamedTest {
 
 /// The percentage of games that reach the game's goal, and a point for the goal and each step beyond it.
 fn assessment(plan: &Plan<'_>, tally: &Tally) -> Option<f64> {
-    let rules = registry::rules(plan.game).ok()?;
+    let rules = games::rules(plan.game).ok()?;
     let goal = rules.goal_tile()?;
     let highest = tally.ended.keys().next_back().copied().unwrap_or(0);
     let beyond =

@@ -35,9 +35,9 @@ use afterstate::tally::{Outcome, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
+use crate::agent::TrainableAgent;
 use crate::disk::{Part, replace, sync_folder};
 use crate::recipe::{Recipe, Update};
-use crate::session::Session;
 use crate::share::{Background, threads};
 use crate::tables::Saved;
 use found::existing;
@@ -151,7 +151,7 @@ impl Run {
     pub fn resume(
         folder: &Path,
         recipe: &Recipe,
-        session: &dyn Session,
+        agent: &dyn TrainableAgent,
     ) -> Result<(Self, Progress), LabError> {
         let lock = lock(folder)?;
         let path = folder.join(CHECKPOINT);
@@ -172,7 +172,7 @@ impl Run {
             let found = "its checkpoint tells of more than anyone has played".to_owned();
             return Err(LabError::Inconsistent { path, found });
         }
-        session
+        agent
             .read(&saved, Keep::Everything)
             .map_err(LabError::model("read", &path))?;
         Log::check(&folder.join(BLOCKS), progress.blocks_bytes)?;
@@ -285,7 +285,7 @@ impl Run {
     /// the save before this one failed.
     pub fn save_checkpoint(
         &mut self,
-        session: &dyn Session,
+        agent: &dyn TrainableAgent,
         mut metadata: Metadata,
         mut progress: Progress,
     ) -> Result<(), LabError> {
@@ -301,7 +301,7 @@ impl Run {
             Some(part) => part,
             None => self.part(CHECKPOINT)?,
         };
-        self.save(part, CHECKPOINT, session, &metadata, Keep::Everything)
+        self.save(part, CHECKPOINT, agent, &metadata, Keep::Everything)
     }
 
     /// Begins with a draft of a checkpoint; the network may change while it is written.
@@ -310,7 +310,7 @@ impl Run {
     /// When there can be no such file. Also when the save before this one failed.
     pub fn draft_checkpoint(
         &mut self,
-        session: Arc<dyn Session>,
+        agent: Arc<dyn TrainableAgent>,
         metadata: Metadata,
     ) -> Result<(), LabError> {
         self.saved()?;
@@ -318,7 +318,7 @@ impl Run {
         let part = Arc::new(self.part(CHECKPOINT)?);
         self.draft = Some(Arc::clone(&part));
         self.saving.begin(move || {
-            match session.write(&metadata, Keep::Everything, &part, 1) {
+            match agent.write(&metadata, Keep::Everything, &part, 1) {
                 // Found again, and told, when the training rests.
                 Err(NativeError::NotFinite { .. }) => Ok(()),
                 drafted => drafted.map_err(LabError::model("write", &path)),
@@ -337,12 +337,12 @@ impl Run {
     /// When it cannot be written, or a weight is not finite. Also when the save before this one failed.
     pub fn save_model(
         &mut self,
-        session: &dyn Session,
+        agent: &dyn TrainableAgent,
         metadata: &Metadata,
     ) -> Result<(), LabError> {
         self.saved()?;
         let part = self.part(MODEL)?;
-        self.save(part, MODEL, session, metadata, Keep::Weights)
+        self.save(part, MODEL, agent, metadata, Keep::Weights)
     }
 
     /// A new file. The last one may have been written aside in the same place, so that has to be saved.
@@ -355,12 +355,12 @@ impl Run {
         &mut self,
         part: Part,
         name: &str,
-        session: &dyn Session,
+        agent: &dyn TrainableAgent,
         metadata: &Metadata,
         keep: Keep,
     ) -> Result<(), LabError> {
         let path = self.folder.join(name);
-        let written = session.write(metadata, keep, &part, threads(0));
+        let written = agent.write(metadata, keep, &part, threads(0));
         written.map_err(LabError::model("write", &path))?;
         let logs = [Some(&self.blocks), self.scores.as_ref()];
         let logs = logs.into_iter().flatten().map(Log::twin);

@@ -33,15 +33,15 @@ pub use layers::Layers;
 pub use solution::{About, Solution, Target};
 
 use crate::LabError;
-use crate::registry::{OnGame, on_game};
-use crate::session::available_memory;
+use crate::games::{PackedVisitor, with_packed_game};
+use crate::memory::available_memory;
 use crate::share::threads;
 use estimate::{Boards, Memory};
 use work::{Stopped, Work};
 
 /// What to solve.
 pub struct Plan<'a> {
-    /// The game, by one of the names of [`crate::registry::games`].
+    /// The game, by one of the names of [`crate::games::games`].
     pub game: &'a str,
     /// The board.
     pub shape: Shape,
@@ -49,8 +49,8 @@ pub struct Plan<'a> {
     pub target: Option<u64>,
     /// What later rewards count, from 0 to 1.
     pub discount: f64,
-    /// Whether to find the score, and the chance of the target, with the worst and with the best luck, too.
-    pub chance_state: bool,
+    /// Whether to find the score, and the chance of the target, with the worst and with the best spawns, too.
+    pub bounds: bool,
     /// Threads that work at once; 0 means one for each core.
     pub threads: usize,
     /// The most memory to take, in bytes; what is free if there is no limit.
@@ -95,10 +95,10 @@ pub enum Doing {
 pub struct Solved {
     /// The solution.
     pub solution: Solution,
-    /// The score from the start with the worst and with the best luck, if asked for.
-    pub chance_state: Option<[f64; 2]>,
+    /// The score from the start with the worst and with the best spawns, if asked for.
+    pub score_bounds: Option<[f64; 2]>,
     /// The same of the chance of the target, if there is one.
-    pub lucky_win: Option<[f64; 2]>,
+    pub win_bounds: Option<[f64; 2]>,
     /// How long it took.
     pub seconds: f64,
 }
@@ -156,10 +156,10 @@ impl Solved {
             target: about.target.map(|target| target.face),
             win_probability: about.target.map(|target| target.probability),
             ends_at_target: about.ends_at_target(),
-            min_score: self.chance_state.map(|[min, _]| min),
-            max_score: self.chance_state.map(|[_, max]| max),
-            min_win_probability: self.lucky_win.map(|[min, _]| min),
-            max_win_probability: self.lucky_win.map(|[_, max]| max),
+            min_score: self.score_bounds.map(|[min, _]| min),
+            max_score: self.score_bounds.map(|[_, max]| max),
+            min_win_probability: self.win_bounds.map(|[min, _]| min),
+            max_win_probability: self.win_bounds.map(|[_, max]| max),
             seconds: self.seconds,
         }
     }
@@ -176,7 +176,7 @@ pub fn solve(plan: &Plan<'_>) -> Result<Option<Solved>, LabError> {
     }
     let target = plan.target.map(|face| tile_of(plan.game, plan.shape, face));
     let target = target.transpose()?;
-    match on_game(plan.game, plan.shape, Solve { plan, target })? {
+    match with_packed_game(plan.game, plan.shape, Solve { plan, target })? {
         Ok(solved) => Ok(Some(solved)),
         Err(Halt::Stopped) => Ok(None),
         Err(Halt::Failed(error)) => Err(error.into()),
@@ -185,7 +185,7 @@ pub fn solve(plan: &Plan<'_>) -> Result<Option<Solved>, LabError> {
 
 /// The index of the tile with this face.
 fn tile_of(game: &str, shape: Shape, face: u64) -> Result<u8, LabError> {
-    let known = on_game(game, shape, Faces)?;
+    let known = with_packed_game(game, shape, Faces)?;
     let tile = known.iter().position(|&known| known == face);
     let tile = tile.map(|tile| tile as u8 + 1);
     tile.ok_or(SolveError::Target { found: face, known }.into())
@@ -194,10 +194,10 @@ fn tile_of(game: &str, shape: Shape, face: u64) -> Result<u8, LabError> {
 /// The face values of all tiles that a solution can hold, from the smallest.
 struct Faces;
 
-impl OnGame for Faces {
+impl PackedVisitor for Faces {
     type Output = Vec<u64>;
 
-    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
+    fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let anywhere = Shape::new(5, 5).map_or(0, |shape| game.rules().largest_tile(shape));
         let most = anywhere.min(Code::LARGEST);
         (1..=most).map(|tile| game.tile_value(tile)).collect()
@@ -227,14 +227,14 @@ struct Solve<'a> {
     target: Option<u8>,
 }
 
-impl OnGame for Solve<'_> {
+impl PackedVisitor for Solve<'_> {
     type Output = Result<Solved, Halt>;
 
-    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
+    fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let begun = Instant::now();
         let memory = Memory {
             limit: self.plan.memory.unwrap_or_else(available_memory),
-            values: 1 + u64::from(self.target.is_some() || self.plan.chance_state),
+            values: 1 + u64::from(self.target.is_some() || self.plan.bounds),
         };
         let work = Work {
             threads: threads(self.plan.threads),
@@ -255,12 +255,12 @@ impl OnGame for Solve<'_> {
             let (max, _) = valued(best, Chance::Best, goal)?;
             Ok::<_, Stopped>([min, max])
         };
-        let lucky = |doing, goal: Option<Goal>| {
-            let asked = goal.filter(|_| self.plan.chance_state);
+        let bounds = |doing, goal: Option<Goal>| {
+            let asked = goal.filter(|_| self.plan.bounds);
             asked.map(|goal| both(doing, goal)).transpose()
         };
-        let chance_state = lucky([Doing::Worst, Doing::Best], Some(for_score))?;
-        let lucky_win = lucky([Doing::WorstWin, Doing::BestWin], for_win)?;
+        let score_bounds = bounds([Doing::Worst, Doing::Best], Some(for_score))?;
+        let win_bounds = bounds([Doing::WorstWin, Doing::BestWin], for_win)?;
         let (expected_score, score) = valued(Doing::Score, Chance::Mean, for_score)?;
         let win = for_win.map(|goal| valued(Doing::Win, Chance::Mean, goal));
         let win = win.transpose()?;
@@ -287,8 +287,8 @@ impl OnGame for Solve<'_> {
         };
         Ok(Solved {
             solution,
-            chance_state,
-            lucky_win,
+            score_bounds,
+            win_bounds,
             seconds: begun.elapsed().as_secs_f64(),
         })
     }
@@ -296,7 +296,7 @@ impl OnGame for Solve<'_> {
 
 impl Solve<'_> {
     /// The whole game, if there is no target or it is sure to fit; else the one that ends with the target.
-    fn choose<G: Game<State: Packed, After: Packed>>(
+    fn choose<G: Game<Board: Packed>>(
         &self,
         game: G,
         memory: &Memory,
@@ -339,7 +339,7 @@ impl Solve<'_> {
     }
 
     /// What the start and every state are worth.
-    fn value<G: Game<State: Packed, After: Packed>>(
+    fn value<G: Game<Board: Packed>>(
         &self,
         solver: &Solver<G>,
         layers: &Layers,

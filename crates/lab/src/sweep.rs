@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use afterstate::tally::{Outcome, Tally};
 
 use crate::LabError;
-use crate::evaluate::{Evaluation, Plan, evaluate};
+use crate::evaluate::{Contender, Evaluation, Plan, evaluate};
 use crate::model::Model;
 use crate::recipe::{Difference, Recipe, difference};
 use crate::run::{self, Studied};
@@ -295,7 +295,7 @@ impl Task {
 
     fn evaluate(&self, model: &Model, games: u64, stop: &(dyn Fn() -> bool + Sync)) -> Evaluation {
         evaluate(
-            model,
+            &Contender::from(model),
             &Plan {
                 games,
                 seed: self.evaluation_seed(),

@@ -7,9 +7,9 @@ use std::path::Path;
 use afterstate::format::floats::Float;
 use afterstate::format::foreign::Run;
 use afterstate::format::native::{
-    self, Buffer, Header, Keep, Layout, Metadata, NativeError, Piece,
+    self, Buffer, Header, Keep, Layout, Metadata, NativeError, Piece, RawTensor,
 };
-use afterstate::ntuple::{Tables, Weight};
+use afterstate::ntuple::{WeightCell, WeightTables};
 
 use crate::LabError;
 use crate::disk::{Part, Shared};
@@ -20,15 +20,31 @@ use crate::share::{threads, try_share};
 ///
 /// # Errors
 /// When it cannot be written, or at the first weight that is not finite.
-pub(crate) fn write<W: Weight>(
-    tables: &Tables<W>,
+pub(crate) fn write<C: WeightCell>(
+    tables: &WeightTables<C>,
     metadata: &Metadata,
     keep: Keep,
     part: &Part,
     threads: usize,
 ) -> Result<(), NativeError> {
-    let (header, layout) = native::lay_out(tables, metadata, keep);
-    part.begin(&header, layout.end())?;
+    write_with(tables, metadata, keep, &[], part, threads)
+}
+
+/// The same with further tensors.
+pub(crate) fn write_with<C: WeightCell>(
+    tables: &WeightTables<C>,
+    metadata: &Metadata,
+    keep: Keep,
+    further: &[RawTensor],
+    part: &Part,
+    threads: usize,
+) -> Result<(), NativeError> {
+    let (header, layout, places) = native::lay_out_with(tables, metadata, keep, further);
+    let bytes: usize = further.iter().map(|raw| raw.bytes().len()).sum();
+    part.begin(&header, layout.end() + bytes as u64)?;
+    for (raw, &at) in further.iter().zip(&places) {
+        part.write_at(raw.bytes(), at)?;
+    }
     carry(&layout.pieces(tables), threads, |piece, buffer| {
         piece.export(tables, buffer, |bytes, at| part.write_at(bytes, at))
     })
@@ -149,6 +165,21 @@ impl Saved {
         }
     }
 
+    /// All bytes of a tensor of any type.
+    ///
+    /// # Errors
+    /// When there is no such tensor, or it cannot be read.
+    pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>, NativeError> {
+        let (at, count) = match &self.places {
+            Places::Ours(header) => header.bytes_of(name)?,
+            Places::Theirs(_) => return Err(NativeError::NoTable(name.to_owned())),
+        };
+        // Within the file: its size was compared with the header.
+        let mut bytes = vec![0; count as usize];
+        self.file.read_at(&mut bytes, at)?;
+        Ok(bytes)
+    }
+
     /// The file alone.
     pub(crate) fn into_file(self) -> Shared {
         self.file
@@ -158,9 +189,9 @@ impl Saved {
     ///
     /// # Errors
     /// When a table is missing, has the wrong size, or holds something that is not a number.
-    pub(crate) fn read<W: Weight>(
+    pub(crate) fn read<C: WeightCell>(
         &self,
-        tables: &Tables<W>,
+        tables: &WeightTables<C>,
         keep: Keep,
     ) -> Result<(), NativeError> {
         let layout = match &self.places {

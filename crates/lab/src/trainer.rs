@@ -16,12 +16,14 @@ use afterstate::replay::TrainingStats;
 use afterstate::tally::{Outcome, Tally};
 
 use crate::LabError;
+use crate::agent::{RoundSpec, TrainableAgent, ntuple_agent, replay_agent};
+use crate::games;
+use crate::memory::MemoryBudget;
 use crate::model::metadata;
-use crate::recipe::Recipe;
-use crate::registry::{self, AnyPlayer};
+use crate::recipe::{Recipe, Update};
 use crate::run::{self, BlockRow, Progress, Run, Studied};
-use crate::session::{Lesson, Session};
 use crate::share::threads;
+use crate::spec::{AgentSpec, TdSpec, replay_config};
 
 /// Hears what happens in a training, and may end it.
 pub trait Observer: Sync {
@@ -47,8 +49,8 @@ pub enum Ending {
 /// A training between two rounds.
 pub struct Trainer {
     recipe: Recipe,
-    player: AnyPlayer,
-    session: Arc<dyn Session>,
+    spec: AgentSpec,
+    agent: Arc<dyn TrainableAgent>,
     run: Run,
     progress: Progress,
     faces: Vec<u64>,
@@ -61,13 +63,13 @@ impl Trainer {
     /// When the recipe does not make a network, or the folder cannot be used.
     pub fn new(recipe: Recipe, folder: &Path) -> Result<Self, LabError> {
         recipe.validate()?;
-        let (player, session) = network(&recipe, recipe.network.initial as f32)?;
-        let faces = session.faces();
+        let (spec, agent) = new_agent(&recipe, recipe.network.initial as f32)?;
+        let faces = games::tile_values(spec.game(), spec.shape())?;
         let run = Run::create(folder, &recipe, &faces)?;
         Ok(Self {
             recipe,
-            player,
-            session,
+            spec,
+            agent,
             run,
             progress: Progress::default(),
             faces,
@@ -84,18 +86,18 @@ impl Trainer {
         let saved = run::has_checkpoint(folder);
         // A checkpoint has every weight that is not 0, whatever they all began with.
         let initial = if saved { 0.0 } else { recipe.network.initial };
-        let (player, session) = network(&recipe, initial as f32)?;
-        let faces = session.faces();
+        let (spec, agent) = new_agent(&recipe, initial as f32)?;
+        let faces = games::tile_values(spec.game(), spec.shape())?;
         let (run, progress) = if saved {
-            Run::resume(folder, &recipe, session.as_ref())?
+            Run::resume(folder, &recipe, agent.as_ref())?
         } else {
             let run = Run::restart(folder, &recipe, &faces)?;
             (run, Progress::default())
         };
         Ok(Self {
             recipe,
-            player,
-            session,
+            spec,
+            agent,
             run,
             progress,
             faces,
@@ -148,20 +150,20 @@ impl Trainer {
                 continue;
             }
             self.run.saved()?;
-            let drafted = self.run.has_draft() || !self.session.drafts() && Instant::now() >= due;
+            let drafted = self.run.has_draft() || !self.agent.drafts() && Instant::now() >= due;
             if drafted {
                 self.save()?;
                 due = Instant::now() + between;
             } else if Instant::now() >= due {
-                let (session, metadata) = (Arc::clone(&self.session), self.metadata());
-                self.run.draft_checkpoint(session, metadata)?;
+                let (agent, metadata) = (Arc::clone(&self.agent), self.metadata());
+                self.run.draft_checkpoint(agent, metadata)?;
             }
         }
         self.save()?;
         let finished = self.is_finished();
         if finished {
             let metadata = self.metadata();
-            self.run.save_model(self.session.as_ref(), &metadata)?;
+            self.run.save_model(self.agent.as_ref(), &metadata)?;
         }
         self.draw()?;
         self.run.saved()?;
@@ -185,40 +187,40 @@ impl Trainer {
         let played = AtomicBool::new(false);
         let run = &self.run;
         let time_to_save = || Instant::now() >= due && !run.is_saving();
-        let lesson = Lesson {
+        let round = RoundSpec {
             numbers: first..last,
             seed: self.recipe.seed,
             threads: threads(self.recipe.threads),
             // A round has at least one game, however soon the next checkpoint is due.
             stop: &|| observer.stop() || (played.load(Ordering::Relaxed) && time_to_save()),
-            seen: &|outcome| {
+            on_game: &|outcome| {
                 played.store(true, Ordering::Relaxed);
                 observer.game(outcome);
             },
-            updates: match self.recipe.replay.updates {
+            max_updates: match self.recipe.replay.updates {
                 0 => u64::MAX,
                 most => most.saturating_sub(before),
             },
-            learned: &|updates| observer.learned(before + updates),
+            on_update: &|updates| observer.learned(before + updates),
         };
-        let lived = self.session.learn(&lesson, &self.recipe.learner);
-        if lesson.threads > 1 {
-            self.session.refresh();
+        let result = self.agent.learn(&round, &TdSpec::of(&self.recipe));
+        if round.threads > 1 {
+            self.agent.refresh(round.threads);
         }
         self.progress.block.seconds += begun.elapsed().as_secs_f64();
-        self.progress.games += lived.outcomes.len() as u64;
-        if !lived.finite {
+        self.progress.games += result.outcomes.len() as u64;
+        if !result.finite {
             return Err(self.broke());
         }
-        lived
+        result
             .outcomes
             .iter()
             .for_each(|outcome| self.progress.block.add(outcome));
-        if let Some(study) = lived.study {
+        if let Some(study) = result.stats {
             let studied = self.progress.studied.get_or_insert_default();
-            studied.add(&study, &lived.outcomes);
+            studied.add(&study, &result.outcomes);
         }
-        self.run.append_scores(first + 1, &lived.outcomes)?;
+        self.run.append_scores(first + 1, &result.outcomes)?;
         self.close_block(observer)
     }
 
@@ -251,8 +253,8 @@ impl Trainer {
 
     fn save(&mut self) -> Result<(), LabError> {
         let (metadata, progress) = (self.metadata(), self.progress.clone());
-        let session = self.session.as_ref();
-        let saved = self.run.save_checkpoint(session, metadata, progress);
+        let agent = self.agent.as_ref();
+        let saved = self.run.save_checkpoint(agent, metadata, progress);
         saved.map_err(|error| self.broken(error))
     }
 
@@ -279,7 +281,7 @@ impl Trainer {
     }
 
     fn metadata(&self) -> Metadata {
-        metadata(&self.player, &self.recipe, self.progress.games)
+        metadata(&self.spec, &self.recipe, self.progress.games)
     }
 
     fn draw(&self) -> Result<(), LabError> {
@@ -288,10 +290,25 @@ impl Trainer {
     }
 }
 
-fn network(recipe: &Recipe, initial: f32) -> Result<(AnyPlayer, Arc<dyn Session>), LabError> {
-    let player = AnyPlayer::of(recipe)?;
-    let session = registry::training(&player, recipe, initial)?;
-    Ok((player, session.into()))
+/// A new agent that learns as a recipe says, every position of which has the value `initial_value`.
+fn new_agent(
+    recipe: &Recipe,
+    initial_value: f32,
+) -> Result<(AgentSpec, Arc<dyn TrainableAgent>), LabError> {
+    let spec = AgentSpec::of(recipe)?;
+    let budget = MemoryBudget::process();
+    let agent = match &spec {
+        AgentSpec::NTuple(spec) if recipe.learner.update == Update::Replay => {
+            let config = replay_config(recipe);
+            replay_agent(spec, config, recipe.seed, initial_value, &budget)?
+        }
+        AgentSpec::NTuple(spec) => ntuple_agent(spec, recipe.learner.rule, initial_value, &budget)?,
+        #[cfg(feature = "deep")]
+        AgentSpec::Deep(spec) => crate::agent::deep::new_agent(spec, recipe)?,
+        #[cfg(not(feature = "deep"))]
+        AgentSpec::Deep(_) => return Err(LabError::NoDeep),
+    };
+    Ok((spec, agent.into()))
 }
 
 #[cfg(test)]

@@ -2,18 +2,20 @@
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use afterstate::game::Shape;
 use afterstate_lab::LabError;
-use afterstate_lab::analyze::{Analysis, analyze};
+use afterstate_lab::analyze::{Analysis, analyze, shape_of};
 use afterstate_lab::error::game_on;
+use afterstate_lab::games::DEFAULT_GAME;
 use afterstate_lab::model::Model;
-use afterstate_lab::run::newest;
 use afterstate_lab::solve::Solution;
 use anyhow::{Context, bail};
 use serde::Serialize;
 
-use super::{RUNS, shown};
+use super::models::{default_model, described};
+use super::shown;
 use crate::args::AnalyzeArgs;
 use crate::output::{print, print_json};
 
@@ -46,8 +48,19 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         return answer(args, &source, |board| solution.analyze(board));
     }
     let model = Model::open(&model_path(args)?)?;
+    if let Some(game) = args
+        .game
+        .as_deref()
+        .filter(|game| *game != model.spec.game())
+    {
+        bail!(
+            "{} plays {}, not {game}",
+            shown(&model.path),
+            model.spec.game_on()
+        );
+    }
     let source = Source {
-        title: format!("{}: {}", shown(&model.path), model.game()),
+        title: described(&model),
         target: None,
         over: STUCK,
         digits: 1,
@@ -82,11 +95,17 @@ fn answer<V: Serialize + Display + Copy>(
     print(format!("{}\n\n{}", source.title, table(&analysis, source)))
 }
 
+/// The model that is named, or the default one of the game and the board that is asked about.
 fn model_path(args: &AnalyzeArgs) -> anyhow::Result<PathBuf> {
-    let asked = args.model.clone().or_else(|| newest(Path::new(RUNS)));
-    asked.context(
-        "there is no model to ask: train one with `afterstate train`, or name one with `--model`",
-    )
+    if let Some(model) = &args.model {
+        return Ok(model.clone());
+    }
+    let game = args.game.as_deref().unwrap_or(DEFAULT_GAME);
+    let shape = match &args.board {
+        Some(board) => shape_of(board)?,
+        None => Shape::FOUR,
+    };
+    default_model(game, shape)
 }
 
 /// The longest line that is read as a board: many times what one needs.

@@ -1,17 +1,16 @@
 //! `afterstate compare`: which one is better?
 
 use afterstate_lab::compare::{Comparison, Side, compare};
-use afterstate_lab::model::Model;
 
 use super::eval::{cut_short, plan, table};
-use super::shown;
+use super::models::pair;
 use crate::args::CompareArgs;
 use crate::interrupt;
 use crate::output::{grouped, interval, print, print_json};
 use crate::progress::Progress;
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
-    let (a, b) = (Model::open(&args.a)?, Model::open(&args.b)?);
+    let (a, b) = pair(&args.a, &args.b)?;
     interrupt::listen()?;
     let progress = Progress::new(2 * args.play.games, 0);
     let comparison = compare(&a, &b, &plan(&args.play, &|outcome| progress.game(outcome)));
@@ -23,9 +22,9 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
     }
     print(format!(
         "A: {}\n{}\nB: {}\n{}\n{}\n",
-        shown(&a.path),
+        a.label,
         table(&comparison.a),
-        shown(&b.path),
+        b.label,
         table(&comparison.b),
         verdict(&comparison),
     ))

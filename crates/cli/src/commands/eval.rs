@@ -3,15 +3,13 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use afterstate_lab::baseline::Baseline;
 use afterstate_lab::evaluate::{Contender, Evaluation, Plan, evaluate, record};
 use afterstate_lab::model::Model;
-use afterstate_lab::recipe::parse_board;
-use afterstate_lab::registry;
 use afterstate_lab::run::Gaps;
 use afterstate_lab::solve::{Comparison, Images, Measure, Solution, measure};
 use anyhow::Context;
 
+use super::models::{baseline, baselines, described, game_of};
 use super::shown;
 use crate::args::{EvalArgs, GamesArgs};
 use crate::interrupt;
@@ -28,8 +26,8 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let seen = |outcome: &_| progress.game(outcome);
     let plan = plan(&args.play, &seen);
     let evaluation = match &args.records {
-        Some(path) => record(&*contender, &plan, path),
-        None => Ok(evaluate(&*contender, &plan)),
+        Some(path) => record(&contender, &plan, path),
+        None => Ok(evaluate(&contender, &plan)),
     };
     progress.finish();
     let evaluation = evaluation?;
@@ -43,43 +41,30 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     print(format!("{who}\n\n{}", table(&evaluation)))
 }
 
-/// Whether this is the name of a baseline; a file of that name goes first.
-fn is_baseline(model: &Path) -> bool {
-    Baseline::NAMES.iter().any(|name| model == Path::new(name)) && !model.exists()
-}
-
-/// Who is to be evaluated, and who that is in words.
-fn contender(args: &EvalArgs) -> anyhow::Result<(Box<dyn Contender>, String)> {
-    let name = args.model.to_string_lossy();
-    let game = args.game.as_deref().unwrap_or(registry::USUAL_GAME);
-    let (rows, cols) = parse_board(args.board.as_deref().unwrap_or("4x4"))?;
-    let shape = registry::shape(rows, cols)?;
-    if let Some(player) = Baseline::named(&name, game, shape)?.filter(|_| is_baseline(&args.model))
-    {
-        return Ok((Box::new(player), format!("{name}: {game} on {shape}")));
+/// What is to be evaluated, and what that is in words.
+fn contender(args: &EvalArgs) -> anyhow::Result<(Contender, String)> {
+    if let Some(baseline) = baseline(&args.model) {
+        let (game, shape) = game_of(args.game.as_deref(), args.board.as_deref())?;
+        let contender = Contender::baseline(baseline, &game, shape)?;
+        let who = format!("{}: {}", contender.label, contender.game_on());
+        return Ok((contender, who));
     }
     if args.game.is_some() || args.board.is_some() {
         anyhow::bail!(
             "a model knows its game and its board: --game and --board are for {} alone",
-            Baseline::NAMES.join(" and ")
+            baselines()
         );
     }
     let model = Model::open(&args.model)?;
-    let who = format!(
-        "{}: {}, {}",
-        shown(&model.path),
-        model.game(),
-        trained(&model)
-    );
-    Ok((Box::new(model), who))
+    Ok((Contender::from(&model), described(&model)))
 }
 
 /// Compares a player with the best one.
 fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
-    if is_baseline(&args.model) {
+    if baseline(&args.model).is_some() {
         anyhow::bail!(
             "--against is for models: {} are measured by games alone",
-            Baseline::NAMES.join(" and ")
+            baselines()
         );
     }
     // A place that cannot be kept in is told before all the work.
@@ -105,10 +90,8 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         print_json(&comparison)?;
     } else {
         print(format!(
-            "{}: {}, {}\n\n{}",
-            shown(&model.path),
-            model.game(),
-            trained(&model),
+            "{}\n\n{}",
+            described(&model),
             beside_the_best(&comparison)
         ))?;
     }
@@ -120,14 +103,6 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         note(&format!("kept in {}", shown(gaps.path())));
     }
     Ok(())
-}
-
-/// For how many games, if that is known.
-fn trained(model: &Model) -> String {
-    match model.episodes {
-        Some(games) => format!("trained for {} games", grouped(games as f64)),
-        None => "trained by another program".to_owned(),
-    }
 }
 
 /// The figures of a comparison as people read them.

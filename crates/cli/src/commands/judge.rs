@@ -4,9 +4,9 @@ use std::error::Error;
 use std::fmt::{self, Write};
 use std::fs;
 
+use afterstate_lab::games::shape;
 use afterstate_lab::recipe::parse_board;
 use afterstate_lab::records::{FaultReport, Plan, Verdict, judge};
-use afterstate_lab::registry::shape;
 
 use super::shown;
 use crate::args::JudgeArgs;

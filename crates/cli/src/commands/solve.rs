@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use afterstate_lab::games::shape;
 use afterstate_lab::recipe::parse_board;
-use afterstate_lab::registry::shape;
 use afterstate_lab::solve::{Doing, Plan, Report, Solution, Stage, solve};
 
 use super::shown;
@@ -25,7 +25,7 @@ pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
         shape,
         target: args.target,
         discount: args.discount,
-        luck: args.min_avg_max,
+        bounds: args.min_avg_max,
         threads: args.threads.into(),
         memory: None,
         seen: &|stage| show(&parts, stage),

@@ -1,27 +1,30 @@
 //! What both benchmarks measure, and the checks of it: every fast result against its slow twin.
 //!
 //! Networks are trained a little first, because a network of zeros ties all moves, plays short games
-//! and touches few weights. Learning is measured with a rate of 0: that is all the work of an update,
-//! and leaves the weights as they are, so every repetition is the same one (but for TC's sums, which grow). The rate is hidden from the
-//! compiler, which could make something of it.
+//! and touches few weights. Learning is measured with a learning rate of 0: that is all the work of an update,
+//! and leaves the weights as they are, so every repetition is the same one (but for TC's sums, which grow). The
+//! rate is hidden from the compiler, which could simplify updates that change nothing.
 
 use std::cell::RefCell;
 use std::hint::black_box;
 
 use afterstate::Value;
+use afterstate::episode::{Learner, NoLearner, Step, play};
 use afterstate::game::{
-    Fast2048, Direction, Game, Grid, ChanceState, Position, Shape, Slides, POWERS_OF_TWO_SPAWNS, PowersOfTwo,
+    self, Board, ChanceState, Direction, Fast2048, Game, Grid, GridBoard, POWERS_OF_TWO_SPAWNS,
+    PowersOfTwo, Shape, Slide, Slides,
 };
 use afterstate::learn::{Backward, TdParams};
 use afterstate::ntuple::{
-    Cells, Coherent, Expecting, Indices, Network, Plain, Tables, TupleSet, Updated, Weight,
-    value as sum,
+    AfterstateNetwork, Indices, NetworkOptions, StateNetwork, Tc, Td, TupleSet, UpdateRule,
+    WeightPart,
 };
-use afterstate::play::{
-    Afterstates, Greedy, Learner, Policy, States, Step, Ties, Viewpoint, Visit, NoLearner, play,
-};
+use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::game_rng;
 use afterstate::tally::Outcome;
+use afterstate::value::{
+    ActionValue, Decision, Pending, Trainable, TrajectoryStep, Updated, ValueFunction,
+};
 
 /// Games of training.
 const TRAINING: u64 = 300;
@@ -30,81 +33,96 @@ const TRAINING_SEED: u64 = 1;
 const SEED: u64 = 2;
 /// Positions in a list: their weights lie in some 14,000 cache lines.
 pub const POSITIONS: usize = 1000;
-/// Every so many moves of a game a position is taken.
+/// Moves from one position of a list to the next.
 const APART: usize = 7;
 
 /// The tuples of the recipe `state-6`.
 const STATE_6: &str = "012456 456789 012345 234569 0145 1256";
 
-pub type State = <Fast2048 as Game>::State;
-pub type After = <Fast2048 as Game>::After;
+pub type State = game::State<Board>;
+pub type After = game::After<Board>;
 
 /// Four 6-tuples, V(afterstate), TD.
-pub fn td() -> Tables<Plain> {
-    let network = Tables::new(&tuples("4x6"), 0.0).expect("memory");
-    train::<Afterstates<Plain>>(&network, 0.1);
+pub fn td() -> AfterstateNetwork {
+    let network = afterstates(&tuples("4x6"), false);
+    train::<_, Td>(&network, 0.1);
     network
 }
 
 /// Four 6-tuples, V(afterstate), TC.
-pub fn tc() -> Tables<Coherent> {
-    let network = Tables::new(&tuples("4x6"), 0.0).expect("memory");
-    train::<Afterstates<Coherent>>(&network, 1.0);
+pub fn tc() -> AfterstateNetwork {
+    let network = afterstates(&tuples("4x6"), true);
+    train::<_, Tc>(&network, 1.0);
     network
 }
 
 /// The tuples of `state-6`, V(state), TD.
-pub fn of_states() -> Expecting<Plain> {
-    let network = Expecting::new(&tuples(STATE_6), 0.0, &POWERS_OF_TWO_SPAWNS).expect("memory");
-    train::<States<Plain>>(&network, 0.1);
+pub fn of_states() -> StateNetwork {
+    let options = NetworkOptions::default();
+    let network = StateNetwork::new(&tuples(STATE_6), &options, &POWERS_OF_TWO_SPAWNS);
+    let network = network.expect("memory");
+    train::<_, Td>(&network, 0.1);
     network
+}
+
+fn afterstates(tuples: &TupleSet, coherence: bool) -> AfterstateNetwork {
+    let options = NetworkOptions {
+        coherence,
+        ..NetworkOptions::default()
+    };
+    AfterstateNetwork::new(tuples, &options).expect("memory")
 }
 
 fn tuples(set: &str) -> TupleSet {
     TupleSet::parse(set, Shape::FOUR, true).expect("a valid set")
 }
 
-fn train<V: Viewpoint<Fast2048>>(network: &V::Network, rate: Value) {
+fn train<N: Trainable<Fast2048>, R: UpdateRule>(network: &N, learning_rate: Value) {
     let game = Fast2048::new();
-    let mut policy = Greedy::<Fast2048, V>::new(network, Ties::Order);
-    let mut learner = learner::<V>(network, rate);
+    let mut policy = Greedy::new(&game, network, Ties::Order);
+    let mut learner = learner::<N, R>(network, learning_rate);
     for number in 0..TRAINING {
         let mut rng = game_rng(TRAINING_SEED, number);
         play(&game, &mut policy, &mut learner, &mut rng);
     }
 }
 
-fn learner<V: Viewpoint<Fast2048>>(network: &V::Network, rate: Value) -> Backward<'_, Fast2048, V> {
-    let credit = TdParams {
-        rate,
+fn learner<N: Trainable<Fast2048>, R: UpdateRule>(
+    network: &N,
+    learning_rate: Value,
+) -> Backward<'_, Fast2048, N, R> {
+    let params = TdParams {
+        learning_rate,
         ..TdParams::default()
     };
-    Backward::new(network, credit)
+    Backward::new(network, params)
 }
 
 /// Steps from games of a network, some moves apart.
-pub fn steps<V: Viewpoint<Fast2048>>(network: &V::Network) -> Vec<Step<Fast2048>> {
+pub fn steps<V: ValueFunction<Fast2048>>(values: &V) -> Vec<Step<Fast2048>> {
     let game = Fast2048::new();
-    let mut policy = Greedy::<Fast2048, V>::new(network, Ties::Order);
-    let mut notes = ReplaySnapshot::default();
+    let mut policy = Greedy::new(&game, values, Ties::Order);
+    let mut recorder = Recorder::default();
     let mut number = 0;
-    while notes.0.len() < POSITIONS * APART {
-        play(&game, &mut policy, &mut notes, &mut game_rng(SEED, number));
+    while recorder.0.len() < POSITIONS * APART {
+        let mut rng = game_rng(SEED, number);
+        play(&game, &mut policy, &mut recorder, &mut rng);
         number += 1;
     }
-    notes.0.into_iter().step_by(APART).take(POSITIONS).collect()
+    let steps = recorder.0.into_iter();
+    steps.step_by(APART).take(POSITIONS).collect()
 }
 
-/// Learns nothing, and keeps everything.
+/// Learns nothing, and keeps every step.
 #[derive(Default)]
-struct ReplaySnapshot(Vec<Step<Fast2048>>);
+struct Recorder(Vec<Step<Fast2048>>);
 
-impl Learner<Fast2048> for ReplaySnapshot {
-    fn step(&mut self, step: &Step<Fast2048>) {
+impl<E> Learner<Fast2048, E> for Recorder {
+    fn step(&mut self, step: &Step<Fast2048>, _: E) {
         self.0.push(*step);
     }
 
-    fn finish(&mut self, _: State, _brought: u32) {}
+    fn finish(&mut self, _: State, _spawn_reward: u32) {}
 }
 
 pub fn states(steps: &[Step<Fast2048>]) -> Vec<State> {
@@ -125,74 +143,91 @@ pub fn slide(game: &Fast2048, states: &[State]) -> u64 {
 }
 
 #[inline(always)]
-fn rewards<A: Copy>(slides: &Slides<A>) -> u64 {
-    slides.legal().map(|(_, _, reward)| u64::from(reward)).sum()
+fn rewards<B: Copy>(slides: &Slides<B>) -> u64 {
+    let reward = |slide: Slide<B>| u64::from(slide.reward());
+    slides.legal().map(reward).sum()
 }
 
 /// The same in the slow game.
 pub fn slow_slide(states: &[State]) -> u64 {
-    let of = |&state: &State| rewards(&Grid::new(Shape::FOUR, &PowersOfTwo).slides(slow(state)));
+    let of = |&state: &State| rewards(&grid().slides(slow(state)));
     states.iter().map(of).sum()
 }
 
-/// A state of the fast game in the slow one.
-fn slow(state: State) -> <Grid as Game>::State {
-    let tiles: [u8; 16] = std::array::from_fn(|i| state.cell(i));
+fn grid() -> Grid {
     Grid::new(Shape::FOUR, &PowersOfTwo)
-        .state(&tiles, ChanceState::NONE)
-        .expect("a board")
 }
 
-/// The sum of the values of all positions.
+/// A state of the fast game in the slow one.
+fn slow(game::State(board): State) -> game::State<GridBoard> {
+    let state = grid().state(&board.tiles(), ChanceState::NONE);
+    state.expect("a board")
+}
+
+/// The sum of the values of all afterstates.
 #[inline(always)]
-pub fn value<N: Network, P: Position>(network: &N, positions: &[P], at: &mut Indices) -> f64 {
-    let of = |&position: &P| {
-        network.find([position; 4], at);
-        f64::from(sum(network.cells(at), 0))
+pub fn value(network: &AfterstateNetwork, afters: &[After], at: &mut Indices) -> f64 {
+    let of = |&after: &After| {
+        Trainable::<Fast2048>::locate_positions(network, [after; 4], at);
+        f64::from(Trainable::<Fast2048>::value_at(network, at, 0))
     };
-    positions.iter().map(of).sum()
+    afters.iter().map(of).sum()
 }
 
-/// The same of the positions in the slow game.
-pub fn slow_value<N: Network>(network: &N, steps: &[Step<Fast2048>]) -> f64 {
+/// The same of the afterstates in the slow game.
+pub fn slow_value(network: &AfterstateNetwork, steps: &[Step<Fast2048>]) -> f64 {
     let of = |step: &Step<Fast2048>| {
-        let slides = Grid::new(Shape::FOUR, &PowersOfTwo).slides(slow(step.state));
-        let (after, _) = slides.get(step.direction).expect("a legal slide");
-        f64::from(network.value(after))
+        let slides = grid().slides(slow(step.state));
+        let slide = slides.get(step.direction).expect("a legal slide");
+        f64::from(network.value(slide.after()))
     };
     steps.iter().map(of).sum()
 }
 
-/// One update of each position towards 1,000 at a rate of 0; the sum of what each came to.
+/// One update of each afterstate towards 1,000 at a learning rate of 0; the sum of all results.
 #[inline(always)]
-pub fn update<W: Weight>(network: &Tables<W>, afters: &[After], at: &mut Indices) -> f64 {
+pub fn update<R: UpdateRule>(
+    network: &AfterstateNetwork,
+    afters: &[After],
+    at: &mut Indices,
+) -> f64 {
     let of = |&after: &After| {
-        network.find([after; 4], at);
-        let Updated { value, delta } = network.update(after, at, 0, TARGET, black_box(0.0));
+        let Updated { value, delta } =
+            update_one::<Fast2048, R>(network, after, at, 0, (TARGET, black_box(0.0)));
         f64::from(value + delta)
     };
     afters.iter().map(of).sum()
 }
 
+#[inline(always)]
+fn update_one<G: Game, R: UpdateRule>(
+    network: &AfterstateNetwork,
+    after: game::After<G::Board>,
+    at: &mut Indices,
+    lane: usize,
+    (target, learning_rate): (Value, Value),
+) -> Updated {
+    Trainable::<G>::locate_positions(network, [after; 4], at);
+    Trainable::<G>::update::<R>(network, after, at, lane, target, learning_rate)
+}
+
 const TARGET: Value = 1000.0;
 
-/// What that must be: the value stays, and it and what it lacks are the target, but for rounding. And
+/// What that must be: the value stays, and it and its error are the target, but for rounding. And
 /// updates that do change weights are those of the slow board, bit by bit.
-pub fn check_update<W: Weight>(sum: f64, afters: &[After], network: &Tables<W>) {
+pub fn check_update<R: UpdateRule>(sum: f64, afters: &[After], network: &AfterstateNetwork) {
     let expected = f64::from(TARGET) * afters.len() as f64;
     assert!((sum / expected - 1.0).abs() < 1e-5, "{sum} and {expected}");
 
-    let new = || Tables::<W>::new(network.tuples(), 0.0).expect("memory");
+    let tables = network.tables();
+    let new = || afterstates(tables.tuples(), tables.has_coherence());
     let (fast, slow, mut at) = (new(), new(), Indices::default());
-    let grid = Grid::new(Shape::FOUR, &PowersOfTwo);
-    for (n, after) in afters.iter().enumerate() {
-        let target = TARGET + n as Value;
-        fast.find([*after; 4], &mut at);
-        let quick = fast.update(*after, &mut at, 1, target, 0.5);
-        let tiles: [u8; 16] = std::array::from_fn(|i| after.cell(i));
-        let after = grid.state(&tiles, ChanceState::NONE).expect("a board");
-        slow.find([after; 4], &mut at);
-        assert_eq!(quick, slow.update(after, &mut at, 2, target, 0.5));
+    for (n, &after) in afters.iter().enumerate() {
+        let step = (TARGET + n as Value, 0.5);
+        let quick = update_one::<Fast2048, R>(&fast, after, &mut at, 1, step);
+        let board = game::After(after.0.to_grid());
+        let slowly = update_one::<Grid, R>(&slow, board, &mut at, 2, step);
+        assert_eq!(quick, slowly);
     }
 }
 
@@ -201,24 +236,24 @@ const GAMES: u64 = 5;
 
 /// A few games without learning: their moves, points and largest tile.
 #[inline(always)]
-pub fn playing<G: Game, V: Viewpoint<G>>(game: &G, network: &V::Network) -> Outcome {
-    let mut policy = Greedy::<G, V>::new(network, Ties::Order);
+pub fn playing<G: Game, V: ValueFunction<G>>(game: &G, values: &V) -> Outcome {
+    let mut policy = Greedy::new(game, values, Ties::Order);
     few_games(game, &mut policy, &mut NoLearner)
 }
 
-/// The same games, with an update for each of their moves at a rate of 0.
+/// The same games, with an update by TD for each of their moves at a learning rate of 0.
 #[inline(always)]
-pub fn learning<V: Viewpoint<Fast2048>>(game: &Fast2048, network: &V::Network) -> Outcome {
-    let mut policy = Greedy::<Fast2048, V>::new(network, Ties::Order);
-    let mut learner = learner::<V>(network, black_box(0.0));
+pub fn learning<N: Trainable<Fast2048>>(game: &Fast2048, network: &N) -> Outcome {
+    let mut policy = Greedy::new(game, network, Ties::Order);
+    let mut learner = learner::<N, Td>(network, black_box(0.0));
     few_games(game, &mut policy, &mut learner)
 }
 
 #[inline(always)]
-fn few_games<G: Game>(
+fn few_games<G: Game, P: Policy<G>>(
     game: &G,
-    policy: &mut impl Policy<G>,
-    learner: &mut impl Learner<G>,
+    policy: &mut P,
+    learner: &mut impl Learner<G, P::Estimate>,
 ) -> Outcome {
     let mut all = Outcome::default();
     for number in 0..GAMES {
@@ -231,45 +266,52 @@ fn few_games<G: Game>(
 }
 
 /// The games as the slow game plays them.
-pub fn slow_playing(network: &Tables<Plain>) -> Outcome {
-    playing::<_, Afterstates<Plain>>(&Grid::new(Shape::FOUR, &PowersOfTwo), network)
+pub fn slow_playing(network: &AfterstateNetwork) -> Outcome {
+    playing(&grid(), network)
 }
 
-/// The moves that a viewpoint chooses.
+/// The moves that the greedy policy of a value function chooses.
 #[inline(always)]
-pub fn choose<V: Viewpoint<Fast2048>>(
+pub fn choose<V: ValueFunction<Fast2048>>(
     game: &Fast2048,
-    network: &V::Network,
+    values: &V,
     states: &[State],
 ) -> Vec<Choice> {
-    let mut policy = Greedy::<Fast2048, V>::new(network, Ties::Order);
+    let mut policy = Greedy::new(game, values, Ties::Order);
     let mut rng = game_rng(SEED, 0);
     let of = |&state: &State| {
-        let step = policy.choose(game, state, &mut rng)?;
-        Some((step.direction, step.reward as Value + step.value))
+        let decision = Decision::new(game, state)?;
+        let (slide, _) = policy.choose(game, &decision, &mut rng);
+        Some(slide.direction())
     };
     states.iter().map(of).collect()
 }
 
-/// A move, and what it is worth; none where the game is over.
-pub type Choice = Option<(Direction, Value)>;
+/// A move; none where the game is over.
+pub type Choice = Option<Direction>;
 
-/// V(state) by its definition: a move is worth r and the mean of V over every new tile, with the states
-/// looked up `TOGETHER` at a time: one, as one would write it down, or four, which is what a lookup can do.
-pub struct EveryNewTile<const TOGETHER: usize>;
+/// V(state) by its definition: the value of a move is r and the mean of V over every spawn, with the states
+/// looked up `TOGETHER` at a time: one, as in the formula, or four, which one lookup can do.
+///
+/// The weights of states are in tables of four bytes a weight, which only a network of afterstates has: it is given states as if
+/// they were afterstates.
+pub struct EveryNewTile<const TOGETHER: usize>(AfterstateNetwork);
 
-impl<const TOGETHER: usize> Viewpoint<Fast2048> for EveryNewTile<TOGETHER> {
-    type Position = State;
-    type Network = Tables<Plain>;
+impl<const TOGETHER: usize> EveryNewTile<TOGETHER> {
+    /// With the weights of another network of states.
+    pub fn new(of: &StateNetwork) -> Self {
+        let of = of.tables();
+        let network = afterstates(of.tuples(), false);
+        for (n, pattern) in of.tuples().patterns().iter().enumerate() {
+            let mut weights = vec![0.0; pattern.weights()];
+            of.export(n, WeightPart::Weight, 0, &mut weights);
+            network.tables().import(n, WeightPart::Weight, 0, &weights);
+        }
+        Self(network)
+    }
 
     #[inline(always)]
-    fn worth(
-        network: &Tables<Plain>,
-        game: &Fast2048,
-        after: After,
-        _: Cells<'_, Tables<Plain>>,
-        _: usize,
-    ) -> Value {
+    fn expectation(&self, game: &Fast2048, after: After) -> Value {
         thread_local! {
             static ROOM: RefCell<(Vec<(State, f64)>, Indices)> = RefCell::default();
         }
@@ -279,48 +321,126 @@ impl<const TOGETHER: usize> Viewpoint<Fast2048> for EveryNewTile<TOGETHER> {
             let mut mean = 0.0;
             for some in states.chunks(TOGETHER) {
                 let last = some.len() - 1;
-                network.find(std::array::from_fn(|lane| some[lane.min(last)].0), at);
+                let four = std::array::from_fn(|lane| some[lane.min(last)].0);
+                self.locate_positions(four, at);
                 for (lane, &(_, chance)) in some.iter().enumerate() {
-                    mean += chance as Value * sum(network.cells(at), lane);
+                    mean += chance as Value * self.value_at(at, lane);
                 }
             }
             mean
         })
     }
+}
+
+impl<const TOGETHER: usize> ValueFunction<Fast2048> for EveryNewTile<TOGETHER> {
+    type Lookup = Indices;
+    type Estimate = ();
+
+    /// Nothing of this is read. It belongs to every choice by tables, and to all counts so far.
+    #[inline(always)]
+    fn locate(&self, game: &Fast2048, decision: &Decision<Fast2048>, at: &mut Indices) {
+        self.0.locate(game, decision, at);
+    }
 
     #[inline(always)]
-    fn visited(step: &Step<Fast2048>) -> Visit<State> {
-        <States<Plain> as Viewpoint<Fast2048>>::visited(step)
+    fn evaluate(
+        &self,
+        game: &Fast2048,
+        pending: &Pending<'_, Fast2048, Indices>,
+        mut visit: impl FnMut(Slide<Board>, ActionValue),
+    ) {
+        for slide in pending.decision().slides().legal() {
+            let value = self.expectation(game, slide.after());
+            let total = slide.reward() as Value + value;
+            visit(slide, ActionValue { value, total });
+        }
     }
 
-    fn value(network: &Tables<Plain>, step: &Step<Fast2048>, _: &mut Indices) -> Value {
-        network.value(step.state)
+    fn estimate(_: ActionValue) {}
+
+    fn fits(&self, game: &Fast2048) -> bool {
+        self.0.fits(game)
     }
 }
 
-/// A network by that definition with the weights of another.
-pub fn every_new_tile(of: &Expecting<Plain>) -> Tables<Plain> {
-    let of = of.tables();
-    let network = Tables::new(of.tuples(), 0.0).expect("memory");
-    for (n, pattern) in of.tuples().patterns().iter().enumerate() {
-        let mut weights = vec![0.0; pattern.weights()];
-        of.export(n, 0, 0, &mut weights);
-        network.import(n, 0, 0, &weights);
+impl<const TOGETHER: usize> Trainable<Fast2048> for EveryNewTile<TOGETHER> {
+    type Position = State;
+    type Located = Indices;
+
+    fn discount(&self) -> Value {
+        1.0
     }
-    network
+
+    #[inline(always)]
+    fn trajectory_step(step: &Step<Fast2048>) -> TrajectoryStep<State> {
+        StateNetwork::trajectory_step(step)
+    }
+
+    fn known_value((): ()) -> Option<Value> {
+        None
+    }
+
+    #[inline(always)]
+    fn locate_positions(&self, four: [State; 4], at: &mut Indices) {
+        let four = four.map(|game::State(board)| game::After(board));
+        Trainable::<Fast2048>::locate_positions(&self.0, four, at);
+    }
+
+    #[inline(always)]
+    fn prefetch_update<R: UpdateRule>(&self, at: &Indices, lane: usize) {
+        Trainable::<Fast2048>::prefetch_update::<R>(&self.0, at, lane);
+    }
+
+    #[inline(always)]
+    fn value_at(&self, at: &Indices, lane: usize) -> Value {
+        Trainable::<Fast2048>::value_at(&self.0, at, lane)
+    }
+
+    #[inline(always)]
+    fn update<R: UpdateRule>(
+        &self,
+        game::State(board): State,
+        at: &mut Indices,
+        lane: usize,
+        target: Value,
+        learning_rate: Value,
+    ) -> Updated {
+        let after = game::After(board);
+        Trainable::<Fast2048>::update::<R>(&self.0, after, at, lane, target, learning_rate)
+    }
 }
 
-/// F32x2 must choose the same, or what is worth the same but for rounding.
-pub fn check_choices(fast: &[Choice], slow: &[Choice]) {
-    assert_eq!(fast.len(), slow.len());
-    let pairs = || fast.iter().flatten().zip(slow.iter().flatten());
-    assert_eq!(pairs().count(), fast.len(), "all have a legal move");
-    for ((_, fast), (_, slow)) in pairs() {
+/// Choices by expected changes and by the definition are the same, or moves of the same value but for rounding.
+pub fn check_choices(
+    (fast, choices): (&StateNetwork, &[Choice]),
+    (slow, slow_choices): (&EveryNewTile<1>, &[Choice]),
+    states: &[State],
+) {
+    let game = Fast2048::new();
+    let mut at = Indices::default();
+    assert_eq!(
+        (choices.len(), slow_choices.len()),
+        (states.len(), states.len())
+    );
+    let mut same = 0;
+    for (n, &state) in states.iter().enumerate() {
+        let [choice, slow_choice] =
+            [choices[n], slow_choices[n]].map(|one| one.expect("a legal move"));
+        let decision = Decision::new(&game, state).expect("a legal move");
+        let total = fast.action_values(&game, &decision, &mut at).get(choice);
+        let slow_total = slow
+            .action_values(&game, &decision, &mut at)
+            .get(slow_choice);
+        let [total, slow_total] = [total, slow_total].map(|one| one.expect("a legal move").total);
         assert!(
-            (fast - slow).abs() <= 1e-3 + 1e-4 * slow.abs(),
-            "{fast} and {slow}"
+            (total - slow_total).abs() <= 1e-3 + 1e-4 * slow_total.abs(),
+            "{total} and {slow_total}"
         );
+        same += usize::from(choice == slow_choice);
     }
-    let same = pairs().filter(|(fast, slow)| fast.0 == slow.0).count();
-    assert!(100 * same >= 98 * fast.len(), "{same} of {}", fast.len());
+    assert!(
+        100 * same >= 98 * states.len(),
+        "{same} of {}",
+        states.len()
+    );
 }

@@ -9,7 +9,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::game::{Direction, ChanceState};
+use crate::game::{ChanceState, Direction};
 
 /// One game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,6 +11,7 @@
 
 mod error;
 mod layout;
+mod raw;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ use crate::ntuple::{Block, TupleSet, WeightCell, WeightTables};
 pub use error::NativeError;
 pub use layout::{Buffer, Layout, Piece};
 use layout::{Source, Tensor, to_bytes};
+pub use raw::RawTensor;
 
 /// The longest header that the format allows.
 const LONGEST_HEADER: u64 = 100_000_000;
@@ -54,6 +56,17 @@ pub fn lay_out<C: WeightCell>(
     metadata: &Metadata,
     keep: Keep,
 ) -> (Vec<u8>, Layout) {
+    let (header, layout, _) = lay_out_with(network, metadata, keep, &[]);
+    (header, layout)
+}
+
+/// The same with further tensors behind those of the network, and where the first byte of each goes.
+pub fn lay_out_with<C: WeightCell>(
+    network: &WeightTables<C>,
+    metadata: &Metadata,
+    keep: Keep,
+    further: &[RawTensor],
+) -> (Vec<u8>, Layout, Vec<u64>) {
     let mut at = 0;
     let (mut tensors, metadata) = match keep {
         Keep::Weights => (tables(network.tuples()), metadata.clone()),
@@ -68,19 +81,23 @@ pub fn lay_out<C: WeightCell>(
         at = tensor.end();
     }
     let entries = tensors.iter().map(|tensor| {
-        (
-            &*tensor.name,
-            "F32",
-            tensor.numbers,
-            tensor.at,
-            tensor.end(),
-        )
+        let shape = vec![tensor.numbers];
+        (&*tensor.name, "F32", shape, tensor.at, tensor.end())
     });
-    let header = header(entries, &metadata);
+    let mut places = Vec::new();
+    let raw = further.iter().map(|raw| {
+        let from = at;
+        places.push(from);
+        at += raw.bytes.len() as u64;
+        (&*raw.name, raw.dtype, raw.shape.clone(), from, at)
+    });
+    let entries: Vec<_> = entries.chain(raw).collect();
+    let header = shaped_header(entries.into_iter(), &metadata);
     for tensor in &mut tensors {
         tensor.at += header.len() as u64;
     }
-    (header, Layout { tensors })
+    places.iter_mut().for_each(|at| *at += header.len() as u64);
+    (header, Layout { tensors }, places)
 }
 
 /// The tensors of a model, in the order of its tuples, not placed yet.
@@ -185,14 +202,24 @@ pub struct Array {
 ///
 /// # Errors
 /// At a number that is not finite.
-pub fn file_of(arrays: &[Array], metadata: &Metadata) -> Result<Vec<u8>, NativeError> {
+pub fn file_of(
+    arrays: &[Array],
+    further: &[RawTensor],
+    metadata: &Metadata,
+) -> Result<Vec<u8>, NativeError> {
     let mut at = 0;
     let entries = arrays.iter().map(|array| {
         let from = at;
         at += 4 * array.values.len() as u64;
         (&*array.name, "F32", array.shape.clone(), from, at)
     });
-    let mut file = shaped_header(entries, metadata);
+    let mut entries: Vec<_> = entries.collect();
+    for raw in further {
+        let from = at;
+        at += raw.bytes.len() as u64;
+        entries.push((&*raw.name, raw.dtype, raw.shape.clone(), from, at));
+    }
+    let mut file = shaped_header(entries.into_iter(), metadata);
     for array in arrays {
         let broken = array.values.iter().position(|value| !value.is_finite());
         if let Some(index) = broken {
@@ -204,6 +231,7 @@ pub fn file_of(arrays: &[Array], metadata: &Metadata) -> Result<Vec<u8>, NativeE
         }
         file.extend(array.values.iter().flat_map(|value| value.to_le_bytes()));
     }
+    further.iter().for_each(|raw| file.extend(&raw.bytes));
     Ok(file)
 }
 
@@ -279,6 +307,17 @@ impl Header {
     /// The metadata.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
+    }
+
+    /// Where the bytes of a tensor of any type are in the file: the first, and how many there are.
+    ///
+    /// # Errors
+    /// When there is no such tensor.
+    pub fn bytes_of(&self, name: &str) -> Result<(u64, u64), NativeError> {
+        let found = self.tensors.info(name);
+        let found = found.ok_or_else(|| NativeError::NoTable(name.to_owned()))?;
+        let (from, to) = found.data_offsets;
+        Ok((self.data + from as u64, (to - from) as u64))
     }
 
     /// Where the numbers of a network are in the file: a model has all that playing needs, a checkpoint
@@ -442,7 +481,11 @@ pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
 ///
 /// # Errors
 /// When a table is missing, has the wrong size, or holds something that is not a number.
-pub fn read<C: WeightCell>(bytes: &[u8], network: &WeightTables<C>, keep: Keep) -> Result<(), NativeError> {
+pub fn read<C: WeightCell>(
+    bytes: &[u8],
+    network: &WeightTables<C>,
+    keep: Keep,
+) -> Result<(), NativeError> {
     let header = Header::read(&mut &bytes[..], bytes.len() as u64)?;
     let mut buffer = Buffer::default();
     for piece in header.layout(network, keep)?.pieces(network) {

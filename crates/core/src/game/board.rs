@@ -171,7 +171,10 @@ mod tests {
     #[test]
     fn symmetric_boards_are_those_of_the_shape() {
         let x = game_rng(1, 2).bits();
-        for (image, symmetry) in symmetric_boards(x).into_iter().zip(Shape::FOUR.symmetries()) {
+        for (image, symmetry) in symmetric_boards(x)
+            .into_iter()
+            .zip(Shape::FOUR.symmetries())
+        {
             for (i, &source) in symmetry.iter().enumerate() {
                 assert_eq!(image >> (4 * i) & 15, x >> (4 * source) & 15);
             }

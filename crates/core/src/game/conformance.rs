@@ -1,8 +1,8 @@
 //! One suite that every game passes: what all of them promise, checked over many positions.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use super::{Direction, Game, ChanceState, Position};
+use super::{After, ChanceState, Direction, Game, Position, State};
 use crate::random::{Rng, game_rng};
 
 /// Plays random games and checks every position on the way.
@@ -12,6 +12,7 @@ use crate::random::{Rng, game_rng};
 pub fn conformance<G: Game>(game: &G, games: u64) {
     let few = game.rules().initial_tiles(game.shape()) <= 2;
     let starts = few.then(|| starts(game));
+    let mut keys = Keys::default();
     for number in 0..games {
         let mut rng = game_rng(2048, number);
         let mut state = game.start(&mut rng);
@@ -20,14 +21,15 @@ pub fn conformance<G: Game>(game: &G, games: u64) {
         }
         for moves in 0..10_000 {
             check(game, state);
+            keys.check(game, state);
             let slides = game.slides(state);
             let legal: Vec<_> = slides.legal().collect();
             if legal.is_empty() {
                 assert!(moves > 0, "a first position without a move");
                 break;
             }
-            let (_, after, _) = legal[rng.below(legal.len() as u32) as usize];
-            state = spawn_checked(game, after, &mut rng);
+            let slide = legal[rng.below(legal.len() as u32) as usize];
+            state = spawn_checked(game, slide.after(), &mut rng);
         }
     }
 }
@@ -44,47 +46,47 @@ fn starts<G: Game>(game: &G) -> HashSet<State<G::Board>> {
     starts
 }
 
-fn tiles<G: Game, P: Position>(game: &G, position: P) -> Vec<u8> {
-    (0..game.shape().cells())
-        .map(|i| position.cell(i))
-        .collect()
+fn tiles<G: Game>(game: &G, board: G::Board) -> Vec<u8> {
+    (0..game.shape().cells()).map(|i| board.cell(i)).collect()
 }
 
 fn check<G: Game>(game: &G, state: State<G::Board>) {
-    let before = tiles(game, state);
+    let before = tiles(game, state.0);
     assert_eq!(
         game.state(&before, game.chance_state(state)),
         Some(state),
-        "state() reads its own tiles and chance_state"
+        "state() reads its own tiles and chance state"
     );
     assert!(
-        game.largest(state) <= game.largest_tile(),
+        game.max_tile(state) <= game.largest_tile(),
         "a tile larger than the largest: {before:?}"
     );
 
     for direction in Direction::ALL {
-        if let Some((after, _)) = game.slides(state).get(direction) {
+        if let Some(slide) = game.slides(state).get(direction) {
+            assert_eq!(slide.direction(), direction);
             assert_ne!(
-                tiles(game, after),
+                tiles(game, slide.after().0),
                 before,
                 "a legal slide changes the board"
             );
-            check_spawns(game, after);
+            check_spawns(game, slide.after());
         }
     }
     check_symmetry(game, &before, game.chance_state(state));
+    check_canonical(game, state);
 }
 
 /// The chances of all new tiles sum to 1, no state comes twice, and each differs in one empty cell.
 fn check_spawns<G: Game>(game: &G, after: After<G::Board>) {
-    let before = tiles(game, after);
+    let before = tiles(game, after.0);
     let mut total = 0.0;
     let mut seen = HashSet::new();
     game.for_each_spawn(after, |state, spawn_reward, chance| {
         assert!(chance > 0.0, "a spawn without a chance");
         total += chance;
         assert!(seen.insert(state), "a spawn that comes twice");
-        let now = tiles(game, state);
+        let now = tiles(game, state.0);
         let changed: Vec<_> = (0..now.len()).filter(|&i| now[i] != before[i]).collect();
         assert!(
             changed.len() == 1 && before[changed[0]] == 0,
@@ -107,17 +109,11 @@ fn spawn_checked<G: Game>(game: &G, after: After<G::Board>, rng: &mut Rng) -> St
 fn check_symmetry<G: Game>(game: &G, board: &[u8], chance_state: ChanceState) {
     let slides = |board: &[u8], symmetry: &[usize]| {
         let state = game.state(board, chance_state);
-        let state = state.expect("an image of a state is a state");
-        // The tiles, and where a new one may enter.
-        let image = |after: After<G::Board>| {
-            let spawn_cells = game.spawn_cells(after);
-            let cell = |&source: &usize| (after.cell(source), spawn_cells >> source & 1);
-            symmetry.iter().map(cell).collect()
-        };
-        let slides = game.slides(state);
-        let mut found: Vec<(Vec<(u8, u32)>, u32)> = slides
+        let state = state.expect("a symmetric position of a state is a state");
+        let mut found: Vec<(Vec<(u8, u32)>, u32)> = game
+            .slides(state)
             .legal()
-            .map(|(_, after, reward)| (image(after), reward))
+            .map(|slide| (shown(game, slide.after(), symmetry), slide.reward()))
             .collect();
         found.sort_unstable();
         found
@@ -133,9 +129,91 @@ fn check_symmetry<G: Game>(game: &G, board: &[u8], chance_state: ChanceState) {
     }
 }
 
+/// The tiles of an afterstate and whether a new one may enter each cell, as a symmetry shows them.
+fn shown<G: Game>(game: &G, after: After<G::Board>, symmetry: &[usize]) -> Vec<(u8, u32)> {
+    let spawn_cells = game.spawn_cells(after);
+    let cell = |&source: &usize| (after.cell(source), spawn_cells >> source & 1);
+    symmetry.iter().map(cell).collect()
+}
+
+/// All symmetric positions have the same canonical form, which is the one of them with the smallest key.
+fn check_canonical<G: Game>(game: &G, state: State<G::Board>) {
+    let board = tiles(game, state.0);
+    let symmetries = game.shape().symmetries();
+    let image = |symmetry: &Vec<usize>| {
+        let tiles: Vec<_> = symmetry.iter().map(|&source| board[source]).collect();
+        let state = game.state(&tiles, game.chance_state(state));
+        state.expect("a symmetric position of a state is a state")
+    };
+    let symmetric: Vec<_> = symmetries.iter().map(image).collect();
+    let canonical = state.canonical();
+    assert!(symmetric.contains(&canonical), "{canonical:?} of {board:?}");
+    assert_eq!(canonical.canonical(), canonical);
+    let least = symmetric.iter().map(|state| state.key()).min();
+    assert_eq!(Some(canonical.key()), least, "{board:?}");
+    for other in &symmetric {
+        assert_eq!(other.canonical(), canonical, "{board:?}");
+    }
+
+    // The afterstates of all symmetric states are those of one state and all that are symmetric to them.
+    let slides = symmetric.iter().map(|&state| game.slides(state));
+    let afterstates: Vec<_> = slides
+        .flat_map(|slides| {
+            slides
+                .legal()
+                .map(|slide| slide.after())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    for &after in &afterstates {
+        let same = |other: &&After<G::Board>| {
+            let seen = shown(game, **other, &symmetries[0]);
+            symmetries
+                .iter()
+                .any(|symmetry| shown(game, after, symmetry) == seen)
+        };
+        let symmetric: Vec<_> = afterstates.iter().filter(same).collect();
+        let canonical = after.canonical();
+        assert_eq!(canonical.canonical(), canonical);
+        let least = symmetric.iter().map(|after| after.key()).min();
+        assert_eq!(Some(canonical.key()), least, "{after:?}");
+        for other in symmetric {
+            assert_eq!(other.canonical(), canonical, "{other:?} and {after:?}");
+        }
+    }
+}
+
+/// The positions of games by their keys.
+struct Keys<G: Game> {
+    states: HashMap<<G::Board as Position>::Key, State<G::Board>>,
+    afterstates: HashMap<<G::Board as Position>::Key, After<G::Board>>,
+}
+
+impl<G: Game> Default for Keys<G> {
+    fn default() -> Self {
+        Self {
+            states: HashMap::new(),
+            afterstates: HashMap::new(),
+        }
+    }
+}
+
+impl<G: Game> Keys<G> {
+    /// Positions with the same key are the same position.
+    fn check(&mut self, game: &G, state: State<G::Board>) {
+        assert_eq!(*self.states.entry(state.key()).or_insert(state), state);
+        for slide in game.slides(state).legal() {
+            let after = slide.after();
+            let first = self.afterstates.entry(after.key()).or_insert(after);
+            assert_eq!(*first, after);
+        }
+    }
+}
+
 mod tests {
     use super::super::{
-        Fast2048, Fibonacci, FastFibonacci, FastThrees, Grid, Rules, Shape, PackedGrid, Threes, PowersOfTwo,
+        Fast2048, FastFibonacci, FastThrees, Fibonacci, Grid, PackedGrid, PowersOfTwo, Rules,
+        Shape, Threes,
     };
     use super::*;
 
@@ -150,13 +228,13 @@ mod tests {
         }
     }
 
-    fn on_every_board<R: Rules + Copy>(rules: &'static R) {
+    fn on_every_board<R: Rules + Copy + PartialEq>(rules: &'static R) {
         for rows in Shape::SIDES {
             for cols in Shape::SIDES {
                 let shape = Shape::new(rows, cols).unwrap();
                 conformance(&Grid::new(shape, rules), 3);
-                if let Some(small) = PackedGrid::new(shape, *rules) {
-                    conformance(&small, 3);
+                if let Some(packed) = PackedGrid::new(shape, *rules) {
+                    conformance(&packed, 3);
                 }
             }
         }

@@ -5,8 +5,8 @@ use std::fmt;
 use super::board::transpose;
 use super::row::Rows;
 use super::{
-    After, Board, ChanceState, Direction, Game, POWERS_OF_TWO_SPAWNS, Position, PowersOfTwo, Rules, Shape,
-    Slides, Spawn, State,
+    After, Board, ChanceState, Direction, Game, POWERS_OF_TWO_SPAWNS, Position, PowersOfTwo, Rules,
+    Shape, Slides, Spawn, State,
 };
 
 /// 2048 on 4x4.
@@ -114,7 +114,12 @@ impl Game for Fast2048 {
     }
 
     #[inline(always)]
-    fn place(&self, After(board): After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board> {
+    fn place(
+        &self,
+        After(board): After<Self::Board>,
+        cell: usize,
+        spawn: Spawn,
+    ) -> State<Self::Board> {
         State(board.with(cell, spawn.tile))
     }
 

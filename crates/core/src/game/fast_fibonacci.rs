@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use super::symmetry::canonical;
 use super::{
-    After, Spawn, Direction, Fibonacci, Game, ChanceState, Position, Rules, Shape, Slides, State,
+    After, ChanceState, Direction, Fibonacci, Game, Position, Rules, Shape, Slides, Spawn, State,
 };
 
 /// Sixteen cells of tile indices.
@@ -146,7 +146,12 @@ impl Game for FastFibonacci {
     }
 
     #[inline(always)]
-    fn place(&self, After(mut board): After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board> {
+    fn place(
+        &self,
+        After(mut board): After<Self::Board>,
+        cell: usize,
+        spawn: Spawn,
+    ) -> State<Self::Board> {
         debug_assert_eq!(board.0[cell], 0, "cell {cell} is occupied");
         board.0[cell] = spawn.tile;
         State(board)

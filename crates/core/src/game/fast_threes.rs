@@ -10,7 +10,9 @@ use std::sync::LazyLock;
 use super::board::{LOWEST_BITS, empty_cells, transpose};
 use super::rules::edge;
 use super::symmetry::{canonical, packed_key, transform_mask, transform_packed};
-use super::{After, Spawn, Direction, Game, ChanceState, Position, Rules, Shape, Slides, State, Threes};
+use super::{
+    After, ChanceState, Direction, Game, Position, Rules, Shape, Slides, Spawn, State, Threes,
+};
 
 /// Sixteen cells of tile indices, and what chance knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -191,7 +193,10 @@ impl Game for FastThrees {
 
     fn as_afterstate(&self, State(board): State<Self::Board>) -> After<Self::Board> {
         let spawn_mask = u16::MAX;
-        After(ThreesBoard { spawn_mask, ..board })
+        After(ThreesBoard {
+            spawn_mask,
+            ..board
+        })
     }
 
     #[inline(always)]
@@ -241,11 +246,17 @@ impl Game for FastThrees {
         } else {
             self.max_tile(State(board))
         };
-        self.rules.new_tiles(Shape::FOUR, board.chance_state, largest, visit);
+        self.rules
+            .new_tiles(Shape::FOUR, board.chance_state, largest, visit);
     }
 
     #[inline(always)]
-    fn place(&self, After(board): After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board> {
+    fn place(
+        &self,
+        After(board): After<Self::Board>,
+        cell: usize,
+        spawn: Spawn,
+    ) -> State<Self::Board> {
         State(ThreesBoard {
             cells: board.cells | u64::from(spawn.tile) << (4 * cell),
             chance_state: spawn.chance_state,

@@ -4,7 +4,7 @@
 //! [`Fast2048`](super::Fast2048) are compared with games of `Grid` 4x4, move by move.
 
 use super::symmetry::{canonical, transform_mask};
-use super::{After, Spawn, Direction, Game, ChanceState, Position, Rules, Shape, Slides, State};
+use super::{After, ChanceState, Direction, Game, Position, Rules, Shape, Slides, Spawn, State};
 
 /// Cells by rows, each with a tile index, 0 where it is empty; and what chance knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,7 +38,10 @@ impl GridBoard {
 
     /// The board with this luck.
     pub fn with_luck(self, chance_state: ChanceState) -> Self {
-        Self { chance_state, ..self }
+        Self {
+            chance_state,
+            ..self
+        }
     }
 
     /// The board as an afterstate, where a new tile may enter these cells.
@@ -181,13 +184,22 @@ impl Game for Grid {
         board.spawn_cells()
     }
 
-    fn for_each_new_tile(&self, After(board): After<Self::Board>, mut visit: impl FnMut(Spawn, f64)) {
+    fn for_each_new_tile(
+        &self,
+        After(board): After<Self::Board>,
+        mut visit: impl FnMut(Spawn, f64),
+    ) {
         let largest = board.tiles().iter().copied().max().unwrap_or(0);
         self.rules
             .for_each_new_tile(self.shape, board.chance_state, largest, &mut visit);
     }
 
-    fn place(&self, After(board): After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board> {
+    fn place(
+        &self,
+        After(board): After<Self::Board>,
+        cell: usize,
+        spawn: Spawn,
+    ) -> State<Self::Board> {
         let placed = board.with(cell, spawn.tile).with_luck(spawn.chance_state);
         State(placed.with_spawn_mask(0))
     }
@@ -214,7 +226,11 @@ mod tests {
     fn directions_are_what_they_say() {
         let shape = Shape::new(2, 3).unwrap();
         let board = GridBoard::from_tiles(shape, &[1, 0, 2, 1, 0, 0]).unwrap();
-        let slide = |d| board.slide(&PowersOfTwo, d).map(|(b, r)| (b.tiles().to_vec(), r));
+        let slide = |d| {
+            board
+                .slide(&PowersOfTwo, d)
+                .map(|(b, r)| (b.tiles().to_vec(), r))
+        };
         assert_eq!(slide(Direction::Up), Some((vec![2, 0, 2, 0, 0, 0], 4)));
         assert_eq!(slide(Direction::Down), Some((vec![0, 0, 0, 2, 0, 2], 4)));
         assert_eq!(slide(Direction::Left), Some((vec![1, 2, 0, 1, 0, 0], 0)));

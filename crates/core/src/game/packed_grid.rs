@@ -193,7 +193,10 @@ impl<R: Rules + Copy + PartialEq + 'static> Game for PackedGrid<R> {
 
     fn as_afterstate(&self, State(board): State<Self::Board>) -> After<Self::Board> {
         let spawn_mask = u16::MAX;
-        After(PackedBoard { spawn_mask, ..board })
+        After(PackedBoard {
+            spawn_mask,
+            ..board
+        })
     }
 
     #[inline(always)]
@@ -215,7 +218,11 @@ impl<R: Rules + Copy + PartialEq + 'static> Game for PackedGrid<R> {
     }
 
     #[inline(always)]
-    fn for_each_new_tile(&self, After(board): After<Self::Board>, mut visit: impl FnMut(Spawn, f64)) {
+    fn for_each_new_tile(
+        &self,
+        After(board): After<Self::Board>,
+        mut visit: impl FnMut(Spawn, f64),
+    ) {
         let largest = if self.rules.has_chance_state() {
             self.max_tile(State(board))
         } else {
@@ -226,7 +233,12 @@ impl<R: Rules + Copy + PartialEq + 'static> Game for PackedGrid<R> {
     }
 
     #[inline(always)]
-    fn place(&self, After(board): After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board> {
+    fn place(
+        &self,
+        After(board): After<Self::Board>,
+        cell: usize,
+        spawn: Spawn,
+    ) -> State<Self::Board> {
         debug_assert_eq!(board.cell(cell), 0, "cell {cell} is occupied");
         State(PackedBoard {
             cells: board.cells | u64::from(spawn.tile) << (BITS * cell as u32),
@@ -269,7 +281,8 @@ impl Lines {
         length: usize,
     ) -> &'static [Line] {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |(known, long, _): &&Entry| *long == length && known.downcast_ref() == Some(rules);
+        let same =
+            |(known, long, _): &&Entry| *long == length && known.downcast_ref() == Some(rules);
         if let Some((.., lines)) = known.iter().find(same) {
             return lines;
         }
@@ -281,16 +294,18 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Fibonacci, Grid, Threes, PowersOfTwo};
+    use super::super::{Fibonacci, Grid, PowersOfTwo, Threes};
     use super::*;
     use crate::random::game_rng;
 
-    fn tiles<P: Position>(shape: Shape, position: P) -> Vec<u8> {
-        (0..shape.cells()).map(|i| position.cell(i)).collect()
+    fn tiles<B: Position>(shape: Shape, board: B) -> Vec<u8> {
+        (0..shape.cells()).map(|i| board.cell(i)).collect()
     }
 
     /// Random boards of every shape, most of them with tiles that merge.
-    fn slides_and_spawns_are_those_of_the_slow_board<R: Rules + Copy + PartialEq + 'static>(rules: &'static R) {
+    fn slides_and_spawns_are_those_of_the_slow_board<R: Rules + Copy + PartialEq + 'static>(
+        rules: &'static R,
+    ) {
         let mut rng = game_rng(1, 3);
         for (rows, cols) in (2..=4).flat_map(|rows| (2..=4).map(move |cols| (rows, cols))) {
             let shape = Shape::new(rows, cols).unwrap();
@@ -309,22 +324,29 @@ mod tests {
                     memory: [0; 3].map(|_| (rng.bits() % (2 + n % 4)) as u8),
                     hint: if rules.shows_hint(shape) { hint } else { 0 },
                 };
-                let chance_state = if rules.has_chance_state() { chance_state } else { ChanceState::NONE };
+                let chance_state = if rules.has_chance_state() {
+                    chance_state
+                } else {
+                    ChanceState::NONE
+                };
                 met += usize::from(fast.state(&board, chance_state).is_some());
-                let (Some(a), Some(b)) = (fast.state(&board, chance_state), slow.state(&board, chance_state))
-                else {
+                let (Some(a), Some(b)) = (
+                    fast.state(&board, chance_state),
+                    slow.state(&board, chance_state),
+                ) else {
                     continue;
                 };
-                assert_eq!(tiles(shape, a), board);
+                assert_eq!(tiles(shape, a.0), board);
                 let (a, b) = (fast.slides(a), slow.slides(b));
                 for direction in Direction::ALL {
                     let (a, b) = (a.get(direction), b.get(direction));
                     assert_eq!(
-                        a.map(|(after, reward)| (tiles(shape, after), reward)),
-                        b.map(|(after, reward)| (tiles(shape, after), reward)),
+                        a.map(|slide| (tiles(shape, slide.after().0), slide.reward())),
+                        b.map(|slide| (tiles(shape, slide.after().0), slide.reward())),
                         "{shape} {board:?} {direction:?}"
                     );
-                    if let (Some((a, _)), Some((b, _))) = (a, b) {
+                    if let (Some(a), Some(b)) = (a, b) {
+                        let (a, b) = (a.after(), b.after());
                         assert_eq!(fast.spawn_cells(a), slow.spawn_cells(b));
                         let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
                         fast.for_each_new_tile(a, |spawn, p| of_a.push((spawn, p)));

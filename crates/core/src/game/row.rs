@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Rules, PowersOfTwo};
+use super::{PowersOfTwo, Rules};
 
 /// A row, slid to either side. The three stand together, so that a row costs one read: 512 KiB in all, of
 /// which play touches a small part.

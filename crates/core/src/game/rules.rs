@@ -3,16 +3,16 @@
 //! [`Grid`](super::Grid) plays any rules on any board; every faster path is made of them or compared with it.
 
 mod fibonacci;
-mod threes;
 mod powers_of_two;
+mod threes;
 
 use std::fmt;
 
 pub use fibonacci::Fibonacci;
-pub use threes::Threes;
 pub use powers_of_two::{POWERS_OF_TWO_SPAWNS, PowersOfTwo};
+pub use threes::Threes;
 
-use super::{Spawn, Direction, ChanceState, Shape};
+use super::{ChanceState, Direction, Shape, Spawn};
 
 /// The rules of a game.
 pub trait Rules: fmt::Debug + Send + Sync {

@@ -20,7 +20,9 @@ pub(crate) fn symmetries_of(shape: Shape) -> &'static [Vec<usize>] {
 
 /// The symmetric position with the smallest key; `transform` makes the one whose cell `i` shows cell `sources[i]`.
 pub(super) fn canonical<B: Position>(shape: Shape, transform: impl Fn(&[usize]) -> B) -> B {
-    let all = symmetries_of(shape).iter().map(|sources| transform(sources));
+    let all = symmetries_of(shape)
+        .iter()
+        .map(|sources| transform(sources));
     let smaller = |a: B, b: B| if b.key() < a.key() { b } else { a };
     let identity = || transform(&symmetries_of(shape)[0]);
     all.reduce(smaller).unwrap_or_else(identity)

@@ -1,7 +1,8 @@
 use super::*;
-use crate::game::{Fast2048, FastThrees, Grid, ChanceState, Shape, Threes, PowersOfTwo};
-use crate::play::{Policy, Random};
+use crate::game::{ChanceState, Fast2048, FastThrees, Grid, PowersOfTwo, Shape, Threes};
+use crate::policy::{Policy, Random};
 use crate::random::{Rng, game_rng};
+use crate::value::Decision;
 
 /// A random game as a record. `tamper` may change each new tile before it is placed.
 fn record<G: Game>(
@@ -14,7 +15,7 @@ fn record<G: Game>(
     let first = game.rules().initial_tiles(game.shape());
     let mut after = game.empty();
     loop {
-        let drawn = game.draw(after, &mut rng);
+        let drawn = game.draw_spawn(after, &mut rng);
         let (cell, spawn) = tamper(&mut rng, drawn);
         let state = game.place(after, cell, spawn);
         let tile = spawn.tile;
@@ -28,15 +29,13 @@ fn record<G: Game>(
             after = game.as_afterstate(state);
             continue;
         }
-        let Some(step) = Random.choose(game, state, &mut rng) else {
+        let Some(decision) = Decision::new(game, state) else {
             return episode;
         };
-        push(
-            &mut episode,
-            Action::Slide(step.direction),
-            step.reward.into(),
-        );
-        after = step.after;
+        let (slide, ()) = Random.choose(game, &decision, &mut rng);
+        let action = Action::Slide(slide.direction());
+        push(&mut episode, action, slide.reward().into());
+        after = slide.after();
     }
 }
 

@@ -84,13 +84,9 @@ impl<G: Game, N: Trainable<G>, R: UpdateRule, E> Learner<G, E> for Backward<'_, 
             }
             for (lane, visited) in stretch.iter().enumerate().rev() {
                 let target = visited.reward_out + z;
-                let updated = self.network.update::<R>(
-                    visited.position,
-                    here,
-                    lane,
-                    target,
-                    learning_rate,
-                );
+                let updated =
+                    self.network
+                        .update::<R>(visited.position, here, lane, target, learning_rate);
                 self.td_errors.add(updated);
                 z = visited.reward_in + of_return * target + of_value * updated.value;
                 if reward_twice {

@@ -76,7 +76,8 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule, T> Forward<'n, G, N, R, T> {
             let next_value = match next_value {
                 Some(value) => value,
                 None => {
-                    self.network.locate_positions([next.position; 4], &mut self.at);
+                    self.network
+                        .locate_positions([next.position; 4], &mut self.at);
                     self.network.discount() * self.network.value_at(&self.at, 0)
                 }
             };

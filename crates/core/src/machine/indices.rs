@@ -4,7 +4,7 @@
 //! each of them with the length of the tables, [`Indices`] knows a bound that none of them reaches, and a
 //! [`WeightMemory`] compares its length with the bound, once for the weights of four positions.
 
-use super::{Cpu, AtomicF32, WeightMemory, Zeroed, lanes};
+use super::{AtomicF32, Cpu, WeightMemory, Zeroed, lanes};
 use crate::Value;
 
 /// The places of the weights of four positions in all tables, worked out once for several uses.

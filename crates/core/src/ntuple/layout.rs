@@ -215,7 +215,9 @@ impl Table {
 
     /// The cells with the place of each one's digit in an index.
     pub(super) fn digits(&self) -> impl Iterator<Item = (u8, u32)> {
-        let Numbering { interleaved, digit, .. } = self.numbering;
+        let Numbering {
+            interleaved, digit, ..
+        } = self.numbering;
         let bits = digit as u32;
         self.cells
             .iter()

@@ -100,12 +100,7 @@ impl UpdateRule for Tc {
     type Sums = AtomicF32x2;
 
     #[inline(always)]
-    fn adjust(
-        weight: &AtomicF32,
-        sums: &AtomicF32x2,
-        delta: Value,
-        step: Value,
-    ) -> (Value, Value) {
+    fn adjust(weight: &AtomicF32, sums: &AtomicF32x2, delta: Value, step: Value) -> (Value, Value) {
         let before_sums = sums.get();
         let [e, a] = before_sums.parts();
         let coherence = if a > 0.0 { e.abs() / a } else { 1.0 };

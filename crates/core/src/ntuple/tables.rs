@@ -42,7 +42,10 @@ pub(crate) enum Block {
 impl<C: WeightCell> WeightTables<C> {
     /// New tables. Memory comes zeroed from the system, in huge pages where it has them, and is only taken up as weights are
     /// written.
-    pub(super) fn new(tuples: &TupleSet, options: &NetworkOptions) -> Result<Self, NetworkError> {
+    ///
+    /// # Errors
+    /// When the system refuses the memory.
+    pub fn new(tuples: &TupleSet, options: &NetworkOptions) -> Result<Self, NetworkError> {
         let bytes = Self::bytes(tuples, options.coherence);
         let refused = |source| NetworkError::Memory { bytes, source };
         let len = usize::try_from(tuples.weights()).map_err(std::io::Error::other);
@@ -67,8 +70,14 @@ impl<C: WeightCell> WeightTables<C> {
 
     /// The memory that tables of these tuples take, in bytes, with or without the sums of TC.
     pub fn bytes(tuples: &TupleSet, coherence: bool) -> u64 {
-        let sums = if coherence { size_of::<AtomicF32x2>() } else { 0 };
-        tuples.weights().saturating_mul((size_of::<C>() + sums) as u64)
+        let sums = if coherence {
+            size_of::<AtomicF32x2>()
+        } else {
+            0
+        };
+        tuples
+            .weights()
+            .saturating_mul((size_of::<C>() + sums) as u64)
     }
 
     /// The tuples they were made for.
@@ -172,7 +181,11 @@ impl<C: WeightCell> WeightTables<C> {
     pub(crate) fn block_len(&self, block: Block) -> usize {
         match block {
             Block::Cells => self.cells.numbers(),
-            Block::Sums => self.sums.coherence.as_ref().map_or(0, WeightMemory::numbers),
+            Block::Sums => self
+                .sums
+                .coherence
+                .as_ref()
+                .map_or(0, WeightMemory::numbers),
         }
     }
 

@@ -100,7 +100,9 @@ pub enum SnapshotError {
     #[error("{0} is too large for a count")]
     Count(u64),
     /// A number of moves that no transition spans, or a sum that is not finite.
-    #[error("a transition of {steps} moves with {later_rewards} of later rewards; expected 1 to {most} moves")]
+    #[error(
+        "a transition of {steps} moves with {later_rewards} of later rewards; expected 1 to {most} moves"
+    )]
     Steps {
         /// The moves found.
         steps: u32,

@@ -20,7 +20,8 @@ fn a_full_buffer_replaces_the_oldest_or_any() {
     let mut buffer = ReplayBuffer::new(3, Overwrite::Oldest);
     (0..5).for_each(|n| buffer.push(n, &mut rng));
     assert_eq!((buffer.items(), buffer.oldest()), (&[3, 4, 2][..], 2));
-    let again = ReplayBuffer::new(3, Overwrite::Oldest).with_items(buffer.items().to_vec(), buffer.oldest());
+    let again = ReplayBuffer::new(3, Overwrite::Oldest)
+        .with_items(buffer.items().to_vec(), buffer.oldest());
     assert_eq!(again, buffer);
 
     let mut buffer = ReplayBuffer::new(100, Overwrite::Random);
@@ -157,7 +158,7 @@ fn transitions_span_several_moves() {
             later_rewards: later.sum(),
             steps: end as u32 + 1,
             next: last.next,
-            over: last.done,
+            done: last.done,
             ..*first
         };
         assert_eq!(*three, expected);

@@ -7,7 +7,9 @@
 
 use std::sync::Arc;
 
-use crate::game::{After, Game, GridBoard, ChanceState, Position, Rules, Shape, PackedBoard, State};
+use crate::game::{
+    After, ChanceState, Game, GridBoard, PackedBoard, Position, Rules, Shape, State,
+};
 
 /// A position that a number can hold.
 pub trait Packed: Position {
@@ -188,7 +190,8 @@ impl Code {
         let enters = |&source: &usize| position.spawn_mask() >> source & 1 == 1 && empty(source);
         let bit = |(i, source)| u64::from(enters(source)) << i;
         let spawn_cells: u64 = sources.iter().enumerate().map(bit).sum();
-        (u64::from(position.chance_state().packed()) | spawn_cells << ChanceState::BITS) << self.cells()
+        (u64::from(position.chance_state().packed()) | spawn_cells << ChanceState::BITS)
+            << self.cells()
     }
 
     /// The tile indices by rows.

@@ -53,7 +53,9 @@ impl<G: Game> Recursive<G> {
                 let mut best: Option<f64> = None;
                 for slide in game.slides(state).legal() {
                     let mut next = Vec::new();
-                    game.for_each_spawn(slide.after(), |state, spawn_reward, p| next.push((state, spawn_reward, p)));
+                    game.for_each_spawn(slide.after(), |state, spawn_reward, p| {
+                        next.push((state, spawn_reward, p))
+                    });
                     let total = self.aim.goal.total(slide.reward(), self.expected(&next));
                     best = Some(best.map_or(total, |best| best.max(total)));
                 }

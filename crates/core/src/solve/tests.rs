@@ -1,7 +1,10 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::*;
-use crate::game::{Fibonacci, Grid, ChanceState, Rules, Shape, PackedGrid, Threes, PowersOfTwo};
+use crate::game::{
+    ChanceState, Fibonacci, Grid, PackedBoard, PackedGrid, Position, PowersOfTwo, Rules, Shape,
+    Threes,
+};
 use crate::random::game_rng;
 
 const SCORE: Goal = Goal::Score { discount: 1.0 };
@@ -16,7 +19,7 @@ fn mean(goal: Goal) -> Aim {
 }
 
 /// Every layer upwards, then every value downwards, on one thread and the fast board.
-fn by_layers<R: Rules + Copy>(
+fn by_layers<R: Rules + Copy + PartialEq>(
     rules: &'static R,
     shape: Shape,
     ending: Ending,
@@ -26,7 +29,7 @@ fn by_layers<R: Rules + Copy>(
     let mut waiting: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (state, ..) in solver.starts() {
         waiting
-            .spawn_mask(solver.code().sum(state))
+            .entry(solver.code().sum(state))
             .or_default()
             .push(state);
     }
@@ -35,7 +38,7 @@ fn by_layers<R: Rules + Copy>(
         let states = sorted(states);
         for above in solver.above(&solver.afters(&states)) {
             assert!(above.sum > sum, "a new tile raises the sum");
-            waiting.spawn_mask(above.sum).or_default().extend(above.states);
+            waiting.entry(above.sum).or_default().extend(above.states);
         }
         layers.push(Layer { sum, states });
     }
@@ -52,7 +55,7 @@ fn by_layers<R: Rules + Copy>(
     (solver, values)
 }
 
-fn start<R: Rules + Copy + 'static>(
+fn start<R: Rules + Copy + PartialEq + 'static>(
     solver: &Solver<PackedGrid<R>>,
     Aim { goal, chance }: Aim,
     values: &HashMap<u64, f64>,
@@ -82,8 +85,11 @@ fn two_by_two() {
     assert_eq!(value(Goal::Reach(6)), 0.0);
 }
 
-fn layers_and_the_definition_agree<R: Rules + Copy>(rules: &'static R, shapes: &[(usize, usize)]) {
-    let chance_state = |goal, chance| Aim { goal, chance };
+fn layers_and_the_definition_agree<R: Rules + Copy + PartialEq>(
+    rules: &'static R,
+    shapes: &[(usize, usize)],
+) {
+    let with_chance = |goal, chance| Aim { goal, chance };
     let aims = [
         (Ending::Stuck, mean(SCORE)),
         (Ending::Stuck, mean(Goal::Score { discount: 0.9 })),
@@ -91,8 +97,8 @@ fn layers_and_the_definition_agree<R: Rules + Copy>(rules: &'static R, shapes: &
         (Ending::Tile(4), mean(Goal::Reach(4))),
         (Ending::Tile(5), mean(Goal::Reach(5))),
         (Ending::Tile(5), mean(SCORE)),
-        (Ending::Stuck, chance_state(SCORE, Chance::Worst)),
-        (Ending::Tile(5), chance_state(SCORE, Chance::Best)),
+        (Ending::Stuck, with_chance(SCORE, Chance::Worst)),
+        (Ending::Tile(5), with_chance(SCORE, Chance::Best)),
     ];
     for &(rows, cols) in shapes {
         let game = Grid::new(Shape::new(rows, cols).unwrap(), rules);
@@ -104,17 +110,17 @@ fn layers_and_the_definition_agree<R: Rules + Copy>(rules: &'static R, shapes: &
             assert!((found - value).abs() <= 1e-12 * value.max(1.0));
             let mut images: HashMap<u64, usize> = HashMap::new();
             for (&state, &value) in slow.values() {
-                let code = solver.code().of(state);
+                let code = solver.code().of(state.0);
                 let fast = values[&code];
                 assert!((fast - value).abs() <= 1e-12 * value.max(1.0), "{state:?}");
-                *images.spawn_mask(code).or_default() += 1;
+                *images.entry(code).or_default() += 1;
             }
             // The definition stops where a value is settled, the layers only where the game does.
             let all_listed = ending != Ending::Stuck || aim.goal == SCORE;
             if all_listed {
                 assert_eq!(images.len(), values.len(), "{rows}x{cols} {aim:?}");
                 for (code, count) in images {
-                    assert_eq!(solver.count_images(code), count);
+                    assert_eq!(solver.count_symmetric(code), count);
                 }
             }
         }
@@ -145,10 +151,13 @@ fn images_of_threes_have_one_code() {
     let game = PackedGrid::new(grid(2, 3).shape(), Threes::Course).unwrap();
     let solver = Solver::new(game, Ending::Stuck).unwrap();
     let chance_state = |hint| ChanceState {
-        bag: [0, 0, 1],
+        memory: [0, 0, 1],
         hint,
     };
-    let code = |tiles: &[u8], hint| solver.code().of(game.state(tiles, chance_state(hint)).unwrap());
+    let code = |tiles: &[u8], hint| {
+        let state = game.state(tiles, chance_state(hint)).unwrap();
+        solver.code().of(state.0)
+    };
     let one = code(&[1, 0, 0, 0, 0, 0], 2);
     assert_eq!(one, code(&[0, 0, 0, 0, 0, 1], 2));
     assert_ne!(one, code(&[0, 0, 0, 0, 0, 1], 3));
@@ -156,8 +165,11 @@ fn images_of_threes_have_one_code() {
     let state = game.state(&[0, 0, 0, 0, 1, 0], chance_state(2)).unwrap();
     let slides = game.slides(state);
     assert!(slides.get(Direction::Down).is_none() && slides.legal().count() == 3);
-    let (left, reward) = slides.get(Direction::Left).unwrap();
-    assert_eq!((game.spawn_cells(left), reward), (0b100_100, 0));
+    let left = slides.get(Direction::Left).unwrap();
+    assert_eq!(
+        (game.spawn_cells(left.after()), left.reward()),
+        (0b100_100, 0)
+    );
 }
 
 /// Random positions of 3x3 that are nearly over, so that the definition can be followed to the end.
@@ -173,7 +185,7 @@ fn late_positions_of_3x3_agree_with_the_definition() {
         let mut rng = game_rng(1, 1);
         for _ in 0..300 {
             let late = codes.len() / 2 + rng.bits() as usize % (codes.len() / 2);
-            let value = slow.value(solver.code().position(codes[late]));
+            let value = slow.value(solver.code().state(codes[late]));
             let found = values[&codes[late]];
             assert!((found - value).abs() <= 1e-12 * value.max(1.0), "{aim:?}");
         }
@@ -185,4 +197,66 @@ fn a_board_with_more_than_16_cells_has_no_code() {
     assert!(Solver::new(grid(4, 4), Ending::Stuck).is_some());
     assert!(Solver::new(grid(2, 5), Ending::Stuck).is_some());
     assert!(Solver::new(grid(4, 5), Ending::Stuck).is_none());
+}
+
+/// Walks over all positions that a game can reach. Two of them have the same code exactly if they have the same canonical form.
+fn codes_are_those_of_canonical_forms<R: Rules + Copy + PartialEq + 'static>(
+    rules: R,
+    shape: Shape,
+) {
+    let game = PackedGrid::new(shape, rules).unwrap();
+    let code = Code::new(&game).unwrap();
+    let (mut states, mut afterstates) = (Codes::default(), Codes::default());
+    let (mut waiting, mut met) = (Vec::new(), HashSet::new());
+    game.for_each_start(|state, _| waiting.push(state));
+    while let Some(state) = waiting.pop() {
+        if !met.insert(state) {
+            continue;
+        }
+        states.check(&code, state.0);
+        for slide in game.slides(state).legal() {
+            if afterstates.check(&code, slide.after().0) {
+                game.for_each_spawn(slide.after(), |next, _, _| waiting.push(next));
+            }
+        }
+    }
+    assert!(states.met.len() > states.of_canonical.len() && afterstates.met.len() > 20);
+    assert_eq!(states.met.len(), met.len());
+}
+
+/// Positions and what they have in common.
+#[derive(Default)]
+struct Codes {
+    met: HashSet<u128>,
+    of_canonical: HashMap<u128, u64>,
+    canonical_of: HashMap<u64, u128>,
+}
+
+impl Codes {
+    /// Whether the position is a new one.
+    fn check(&mut self, code: &Code, board: PackedBoard) -> bool {
+        let (found, canonical) = (code.of(board), board.canonical().key());
+        assert_eq!(
+            *self.of_canonical.entry(canonical).or_insert(found),
+            found,
+            "{board:?}"
+        );
+        assert_eq!(
+            *self.canonical_of.entry(found).or_insert(canonical),
+            canonical,
+            "{board:?}"
+        );
+        self.met.insert(board.key())
+    }
+}
+
+#[test]
+fn positions_have_one_code_exactly_if_they_have_one_canonical_form() {
+    let [square, rectangle] = [grid(2, 2), grid(2, 3)].map(|game| game.shape());
+    for shape in [square, rectangle] {
+        codes_are_those_of_canonical_forms(PowersOfTwo, shape);
+        codes_are_those_of_canonical_forms(Threes::Course, shape);
+    }
+    codes_are_those_of_canonical_forms(Threes::Hint, square);
+    codes_are_those_of_canonical_forms(Threes::Original, square);
 }

@@ -8,19 +8,22 @@ use afterstate::format::floats::Float;
 use afterstate::format::foreign::{Foreign, OutputSpec, Program, Run};
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::Shape;
-use afterstate::ntuple::{Ahead, Coherent, Plain, Tables, TupleSet, Weight};
+use afterstate::ntuple::{
+    AtomicF32, NetworkError, NetworkOptions, TupleSet, WeightCell, WeightPart, WeightTables,
+};
+use afterstate::policy::Ties;
 
 use super::{ConvertError, Kind, Plan, Report, json, runs};
 use crate::LabError;
-use crate::deep::CONVOLUTIONS;
 use crate::disk::Shared;
 use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
+use crate::games;
+use crate::memory::available_memory;
 use crate::metadata::Fields;
 use crate::model;
-use crate::recipe::{Rule, Ties, ValueOf};
-use crate::registry::{self, Player};
+use crate::recipe::{Rule, ValueOf};
 use crate::run;
-use crate::session::available_memory;
+use crate::spec::{CONVOLUTIONS, NTupleSpec};
 use crate::tables::Saved;
 
 /// A file and what it says.
@@ -32,7 +35,7 @@ pub(super) struct Input {
     /// What a file of ours would say about it.
     pub(super) metadata: Metadata,
     /// Who plays with it, as far as that is known.
-    pub(super) player: Player,
+    pub(super) player: NTupleSpec,
     /// The file of another program that it is, or was.
     original: Option<Foreign>,
     /// Where it has the numbers of that file.
@@ -149,9 +152,9 @@ impl Input {
 
     fn of_theirs(path: PathBuf, theirs: Theirs, plan: &Plan<'_>) -> Result<Self, LabError> {
         let Theirs { file, mut foreign } = theirs;
-        let game = plan.game.unwrap_or(registry::USUAL_GAME);
-        let rules = registry::rules(game)?;
-        if game != registry::USUAL_GAME && foreign.program() != Program::Framework {
+        let game = plan.game.unwrap_or(games::DEFAULT_GAME);
+        let rules = games::rules(game)?;
+        if game != games::DEFAULT_GAME && foreign.program() != Program::Framework {
             return Err(ConvertError::HasGame(path).into());
         }
         if rules.tile_bits(Shape::FOUR) != 4 {
@@ -179,7 +182,7 @@ impl Input {
             (Ok(_), Ok(meaning)) => Ok(entries.iter().zip(meaning).map(table).collect()),
             (Err(error), _) | (_, Err(error)) => Err(error.clone()),
         };
-        let player = Player {
+        let player = NTupleSpec {
             game: game.to_owned(),
             // Not played with if it is not its own.
             tuples: match &played {
@@ -188,6 +191,7 @@ impl Input {
             },
             value: ValueOf::Afterstate,
             ties: Ties::Order,
+            discount: 1.0,
         };
         let runs = runs(&foreign);
         let sums = runs.iter().any(|run| run.tensor.ends_with(".e"));
@@ -235,11 +239,12 @@ impl Input {
         };
         let (player, tuples, source): (_, _, Box<dyn ReadAt>) = match played {
             Err(source) => {
-                let nobody = Player {
-                    game: registry::USUAL_GAME.to_owned(),
+                let nobody = NTupleSpec {
+                    game: games::DEFAULT_GAME.to_owned(),
                     tuples: TupleSet::parse("0", Shape::FOUR, true)?,
                     value: ValueOf::Afterstate,
                     ties: Ties::Order,
+                    discount: 1.0,
                 };
                 (nobody, Err(source), Box::new(saved.into_file()))
             }
@@ -294,7 +299,7 @@ fn tuple(entry: &afterstate::format::foreign::Entry, pattern: &str) -> Tuple {
 
 /// What a file of ours says about one of another program.
 fn metadata(
-    player: &Player,
+    player: &NTupleSpec,
     sums: bool,
     foreign: &Foreign,
     meaning: &Result<OutputSpec, Unplayable>,
@@ -326,7 +331,7 @@ fn metadata(
 }
 
 /// The tables of a model of ours.
-fn tables_of(player: &Player, saved: &Saved) -> Result<Vec<Tuple>, NativeError> {
+fn tables_of(player: &NTupleSpec, saved: &Saved) -> Result<Vec<Tuple>, NativeError> {
     let table = |(name, weights): (String, usize)| {
         let count = weights as u64;
         let float = saved.run(&name).and_then(|run| run.float);
@@ -351,17 +356,15 @@ fn tables_of(player: &Player, saved: &Saved) -> Result<Vec<Tuple>, NativeError> 
 
 /// The tables of a checkpoint, which are read into memory: a file has them in another order.
 fn checkpoint(
-    player: &Player,
+    player: &NTupleSpec,
     rule: Rule,
     saved: &Saved,
     path: &Path,
 ) -> Result<(Vec<Tuple>, Box<dyn ReadAt>), LabError> {
-    let memory: Box<dyn ReadAt> = match (player.value, rule) {
-        (ValueOf::Afterstate, Rule::Td) => memory::<Plain>(player, saved, path)?,
-        (ValueOf::Afterstate, Rule::Tc) => memory::<Coherent>(player, saved, path)?,
-        (ValueOf::State, Rule::Td) => memory::<Ahead<Plain>>(player, saved, path)?,
-        (ValueOf::State, Rule::Tc) => memory::<Ahead<Coherent>>(player, saved, path)?,
-        (ValueOf::Action, _) => return Err(LabError::NoActions),
+    let memory: Box<dyn ReadAt> = match player.value {
+        ValueOf::Afterstate => memory::<AtomicF32>(player, rule, saved, path)?,
+        ValueOf::State => memory::<[AtomicF32; 2]>(player, rule, saved, path)?,
+        ValueOf::Action => return Err(LabError::NoActions),
     };
     let mut end = 0;
     let mut run = |tensor: String, count: u64| {
@@ -386,33 +389,48 @@ fn checkpoint(
     Ok((player.tuples.tables().map(table).collect(), memory))
 }
 
-fn memory<W: Weight>(
-    player: &Player,
+fn memory<C: WeightCell>(
+    player: &NTupleSpec,
+    rule: Rule,
     saved: &Saved,
     path: &Path,
 ) -> Result<Box<dyn ReadAt>, LabError> {
-    let needed = Tables::<W>::bytes(&player.tuples);
+    let options = NetworkOptions {
+        coherence: rule == Rule::Tc,
+        ..NetworkOptions::default()
+    };
+    let needed = WeightTables::<C>::bytes(&player.tuples, options.coherence);
     let available = available_memory();
     if needed > available {
         return Err(LabError::Memory { needed, available });
     }
-    let tables = Tables::<W>::new(&player.tuples, 0.0);
-    let tables = tables.map_err(|source| LabError::Refused { needed, source })?;
+    let tables = WeightTables::<C>::new(&player.tuples, &options);
+    let tables = tables.map_err(|error| match error {
+        NetworkError::Memory { source, .. } => LabError::Refused { needed, source },
+        other => LabError::Layers(other.to_string()),
+    })?;
     let read = saved.read(&tables, Keep::Everything);
     read.map_err(LabError::model("read", path))?;
     Ok(Box::new(Memory(tables)))
 }
 
 /// Tables as if they were a file: of each tuple the weights, E and A, four bytes a number.
-struct Memory<W: Weight>(Tables<W>);
+struct Memory<C: WeightCell>(WeightTables<C>);
 
-impl<W: Weight> ReadAt for Memory<W> {
+/// The numbers of a tuple, in the order of such a file.
+const PARTS: [WeightPart; 3] = [
+    WeightPart::Weight,
+    WeightPart::ErrorSum,
+    WeightPart::AbsoluteSum,
+];
+
+impl<C: WeightCell> ReadAt for Memory<C> {
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         let mut number = (at / 4) as usize;
         for (tuple, (_, count)) in self.0.tuples().tables().enumerate() {
             if number < 3 * count {
                 let mut values: Vec<Value> = vec![0.0; bytes.len() / 4];
-                let (part, from) = (number / count, number % count);
+                let (part, from) = (PARTS[number / count], number % count);
                 self.0.export(tuple, part, from, &mut values);
                 for (bytes, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
                     *bytes = value.to_le_bytes();

@@ -94,6 +94,7 @@ fn point(header: &csv::StringRecord, row: &csv::StringRecord) -> Option<Point> {
             .into_iter()
             .filter(|&(_, count)| count > 0)
             .collect(),
+        given_starts: 0,
     };
     Some(Point {
         games: number("games")? as u64,

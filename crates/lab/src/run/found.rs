@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use afterstate::format::native::{self, Metadata};
+use afterstate::game::Shape;
 
 use super::{CHECKPOINT, MODEL, RECIPE};
 use crate::LabError;
@@ -85,17 +86,21 @@ pub fn free_folder(parent: &Path, name: &str) -> PathBuf {
         .unwrap_or_else(|| parent.join(name))
 }
 
-/// The run under `parent` that was saved last.
-pub fn newest(parent: &Path) -> Option<PathBuf> {
+/// The run of a game on a board under `parent` that was saved last.
+pub fn newest(parent: &Path, game: &str, shape: Shape) -> Option<PathBuf> {
+    let board = shape.to_string();
     let saved = |folder: &PathBuf| {
-        fs::metadata(model_of(folder).ok()?)
-            .and_then(|m| m.modified())
-            .ok()
+        let model = model_of(folder).ok()?;
+        let metadata = peek(&model)?;
+        let is = |key: &str, value: &str| metadata.get(key).is_some_and(|found| found == value);
+        let same = is("game", game) && is("board", &board);
+        let saved = fs::metadata(model).and_then(|metadata| metadata.modified());
+        saved.ok().filter(|_| same)
     };
-    let folders = fs::read_dir(parent)
-        .ok()?
-        .filter_map(|entry| Some(entry.ok()?.path()));
-    folders
-        .filter(|folder| saved(folder).is_some())
-        .max_by_key(saved)
+    let entries = fs::read_dir(parent).ok()?;
+    let folders = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let dated = folders.filter_map(|folder| Some((saved(&folder)?, folder)));
+    dated
+        .max_by_key(|(saved, _)| *saved)
+        .map(|(_, folder)| folder)
 }

@@ -1,6 +1,6 @@
 //! What a training has learned from memory so far.
 
-use afterstate::replay::Study;
+use afterstate::replay::TrainingStats;
 use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Studied {
     /// In all.
-    pub all: Study,
+    pub all: TrainingStats,
     /// In the block that is not full yet.
-    pub block: Study,
+    pub block: TrainingStats,
     /// R4's running average, in its scoring: 0.99 of itself and 0.01 of half of each score, beginning with the first.
     pub average: Option<f64>,
 }
 
 impl Studied {
     /// Adds some iterations and the games that ended in them.
-    pub fn add(&mut self, study: &Study, outcomes: &[Outcome]) {
+    pub fn add(&mut self, study: &TrainingStats, outcomes: &[Outcome]) {
         self.all.merge(study);
         self.block.merge(study);
         for outcome in outcomes {

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use afterstate::game::Game;
+use afterstate::game::{After, Game, State};
 use afterstate::solve::{Code, Packed, Solver};
 use serde::Serialize;
 
@@ -22,11 +22,12 @@ use super::table::Table;
 use super::work::{Waiting, Work, run_of};
 use super::{Halt, Solution, SolveError};
 use crate::LabError;
+use crate::agent::Chooser;
 use crate::error::game_on;
+use crate::games::{PackedVisitor, with_packed_game};
+use crate::memory::available_memory;
 use crate::model::Model;
-use crate::registry::{OnGame, on_game};
 use crate::run::{Images, Measurement};
-use crate::session::{Chooser, available_memory};
 use crate::share::threads;
 
 /// Who is measured, and how.
@@ -115,18 +116,18 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
         model, solution, ..
     } = measure;
     let about = solution.about();
-    let (found, expected) = (model.game(), game_on(&about.game, about.shape));
+    let (found, expected) = (model.spec.game_on(), game_on(&about.game, about.shape));
     if found != expected {
         return Err(SolveError::OtherGame { found, expected }.into());
     }
-    if measure.images == Images::One && !model.player.is_symmetric() {
+    if measure.images == Images::One && !model.spec.is_symmetric() {
         return Err(SolveError::NotAlike.into());
     }
     if about.discount != 1.0 {
         return Err(SolveError::Discounted(about.discount).into());
     }
     let begun = Instant::now();
-    let totals = match on_game(&about.game, about.shape, Walk(measure))? {
+    let totals = match with_packed_game(&about.game, about.shape, Walk(measure))? {
         Ok(totals) => totals,
         Err(Halt::Stopped) => return Ok(None),
         Err(Halt::Failed(error)) => return Err(error.into()),
@@ -157,10 +158,7 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
 
 impl Measure<'_> {
     /// Refuses a walk for which there may be too little memory.
-    fn fits<G: Game<State: Packed, After: Packed>>(
-        &self,
-        solver: &Solver<G>,
-    ) -> Result<(), SolveError> {
+    fn fits<G: Game<Board: Packed>>(&self, solver: &Solver<G>) -> Result<(), SolveError> {
         let crowd = Crowd {
             images: match self.images {
                 Images::All => solver.code().symmetries() as u64,
@@ -186,7 +184,7 @@ impl Measure<'_> {
 impl Images {
     /// The number of a state, or of the image that stands for it.
     #[inline(always)]
-    fn number<P: Packed>(self, code: &Code, state: P) -> u64 {
+    fn number<B: Packed>(self, code: &Code, state: B) -> u64 {
         match self {
             Self::All => code.exact(state),
             Self::One => code.of(state),
@@ -224,10 +222,10 @@ type Chances = Vec<(u64, f64)>;
 
 struct Walk<'a>(&'a Measure<'a>);
 
-impl OnGame for Walk<'_> {
+impl PackedVisitor for Walk<'_> {
     type Output = Result<Totals, Halt>;
 
-    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
+    fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let Measure { solution, seen, .. } = *self.0;
         let work = Work {
             threads: threads(self.0.threads),
@@ -255,7 +253,7 @@ impl OnGame for Walk<'_> {
                         images,
                         known: &known,
                         target: solution.about().target.map(|target| target.tile),
-                        choose: self.0.model.session.chooser(),
+                        choose: self.0.model.agent.chooser(),
                         totals: Totals::default(),
                         above: BTreeMap::new(),
                     };
@@ -281,7 +279,7 @@ impl OnGame for Walk<'_> {
 const AT_ONCE: usize = 1 << 20;
 
 /// Where games start, with their chances, and the score that they start with on average.
-fn starts<G: Game<State: Packed, After: Packed>>(
+fn starts<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     images: Images,
 ) -> (Waiting<(u64, f64)>, f64) {
@@ -289,7 +287,7 @@ fn starts<G: Game<State: Packed, After: Packed>>(
     let mut score = 0.0;
     solver.game().for_each_start(|state, chance| {
         score += chance * solver.game().initial_score(state) as f64;
-        let code = images.number(solver.code(), state);
+        let code = images.number(solver.code(), state.0);
         let layer = starts.entry(solver.code().sum(code)).or_default();
         layer.push((code, chance));
     });
@@ -341,15 +339,15 @@ struct Walker<'a, G> {
     above: BTreeMap<u64, Chances>,
 }
 
-impl<G: Game<State: Packed, After: Packed>> Walker<'_, G> {
+impl<G: Game<Board: Packed>> Walker<'_, G> {
     /// Goes on from a state.
     fn step(&mut self, (code, chance): (u64, f64)) -> Result<(), SolveError> {
         let (solver, game) = (self.solver, self.solver.game());
-        let state: G::State = solver.code().position(code);
+        let state: State<G::Board> = solver.code().state(code);
         self.totals.states += 1;
         let slides = game.slides(state);
-        if slides.legal().next().is_none() || solver.ending().is_over(game, state) {
-            let won = self.target.is_some_and(|tile| game.largest(state) >= tile);
+        if !slides.any() || solver.ending().is_over(game, state) {
+            let won = self.target.is_some_and(|tile| game.max_tile(state) >= tile);
             self.totals.won += if won { chance } else { 0.0 };
             return Ok(());
         }
@@ -359,13 +357,15 @@ impl<G: Game<State: Packed, After: Packed>> Walker<'_, G> {
         if choices.is_empty() {
             return Err(SolveError::Speechless);
         }
-        let best = self.known.value(solver.code().of(state));
+        let best = self.known.value(solver.code().of(state.0));
         let best = best.ok_or(SolveError::Incomplete)?;
         let share = chance / choices.len() as f64;
         for direction in choices {
-            let (after, reward) = slides.get(direction).ok_or(SolveError::Speechless)?;
-            let rest = self.spread(after, share).ok_or(SolveError::Incomplete)?;
-            let reward = f64::from(reward);
+            let slide = slides.get(direction).ok_or(SolveError::Speechless)?;
+            let rest = self
+                .spread(slide.after(), share)
+                .ok_or(SolveError::Incomplete)?;
+            let reward = f64::from(slide.reward());
             let regret = best - (reward + rest);
             self.totals.moves += share;
             self.totals.score += share * reward;
@@ -386,17 +386,18 @@ impl<G: Game<State: Packed, After: Packed>> Walker<'_, G> {
 
     /// Hands the chance of an afterstate on to the states that new tiles make of it, and returns its exact
     /// value, if it is known.
-    fn spread(&mut self, after: G::After, chance: f64) -> Option<f64> {
+    fn spread(&mut self, after: After<G::Board>, chance: f64) -> Option<f64> {
         let (code, known) = (self.solver.code(), self.known);
         let mut mean = Some(0.0);
         let totals = &mut self.totals;
         self.solver
             .game()
             .for_each_spawn(after, |state, spawn_reward, p| {
-                let number = self.images.number(code, state);
+                let number = self.images.number(code, state.0);
                 let layer = self.above.entry(code.sum(number)).or_default();
                 layer.push((number, chance * p));
-                let (value, spawn_reward) = (known.value(code.of(state)), f64::from(spawn_reward));
+                let (value, spawn_reward) =
+                    (known.value(code.of(state.0)), f64::from(spawn_reward));
                 totals.score += chance * p * spawn_reward;
                 mean = mean
                     .zip(value)

@@ -1,12 +1,12 @@
 //! Questions to a solution: what is each move of a board worth?
 
-use afterstate::game::{Direction, Game, Slides};
+use afterstate::game::{Direction, Game, Slides, State};
 use afterstate::solve::{Aim, Chance, Code, Goal, Packed, Solver};
 
 use super::{Solution, SolveError};
 use crate::LabError;
 use crate::analyze::{Analysis, Exact, Move, best, parse};
-use crate::registry::{OnGame, on_game};
+use crate::games::{PackedVisitor, with_packed_game};
 
 impl Solution {
     /// What each move of a board is worth, which is written as `2,0,0/0,4,0/...`: tile values by rows. If the
@@ -20,11 +20,11 @@ impl Solution {
             solution: self,
             board,
         };
-        on_game(&about.game, about.shape, question)?
+        with_packed_game(&about.game, about.shape, question)?
     }
 
     /// The expected score to come of an afterstate; `None` if play never comes to it.
-    pub fn after_value<G: Game<State: Packed, After: Packed>>(
+    pub fn after_value<G: Game<Board: Packed>>(
         &self,
         solver: &Solver<G>,
         after: u64,
@@ -34,17 +34,13 @@ impl Solution {
 
     /// The probability of the target after an afterstate; `None` if there is no target, or play never comes to
     /// it.
-    pub fn after_win<G: Game<State: Packed, After: Packed>>(
-        &self,
-        solver: &Solver<G>,
-        after: u64,
-    ) -> Option<f64> {
+    pub fn after_win<G: Game<Board: Packed>>(&self, solver: &Solver<G>, after: u64) -> Option<f64> {
         let goal = Goal::Reach(self.about().target?.tile);
         let win = self.mean(self.wins()?, goal, solver, after)?;
         Some(goal.bounded(win))
     }
 
-    fn mean<G: Game<State: Packed, After: Packed>>(
+    fn mean<G: Game<Board: Packed>>(
         &self,
         values: &[f64],
         goal: Goal,
@@ -64,10 +60,10 @@ struct Question<'a> {
     board: &'a str,
 }
 
-impl OnGame for Question<'_> {
+impl PackedVisitor for Question<'_> {
     type Output = Result<Analysis<f64>, LabError>;
 
-    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
+    fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let solution = self.solution;
         let state = self.state(&game)?;
         let ending = solution.about().ending();
@@ -79,6 +75,7 @@ impl OnGame for Question<'_> {
         let about = solution.about();
         let win = |m: &Move<f64>| m.win_probability.flatten().filter(|&p| p > 0.0);
         Ok(Analysis {
+            model: None,
             game: about.game.clone(),
             board: about.shape.to_string(),
             exact: Some(Exact {
@@ -94,13 +91,13 @@ impl OnGame for Question<'_> {
 
 impl Question<'_> {
     /// The state of the board, if the solution has it.
-    fn state<G: Game<State: Packed, After: Packed>>(&self, game: &G) -> Result<G::State, LabError> {
+    fn state<G: Game<Board: Packed>>(&self, game: &G) -> Result<State<G::Board>, LabError> {
         let shape = game.shape();
         let largest = game.largest_tile().min(Code::LARGEST);
         let faces: Vec<u64> = (1..=largest).map(|tile| game.tile_value(tile)).collect();
         let (tiles, chance_state) = parse(self.board, shape, game.rules(), &faces)?;
         let state = game.state(&tiles, chance_state);
-        let code = |&state: &G::State| self.solution.code().of(state);
+        let code = |&State(board): &State<G::Board>| self.solution.code().of(board);
         let known = state.filter(|state| self.solution.place(code(state)).is_some());
         let unknown = || SolveError::Unknown {
             board: self.board.trim().to_owned(),
@@ -109,30 +106,30 @@ impl Question<'_> {
         Ok(known.ok_or_else(unknown)?)
     }
 
-    fn weigh<G: Game<State: Packed, After: Packed>>(
+    fn weigh<G: Game<Board: Packed>>(
         &self,
         solver: &Solver<G>,
-        slides: Option<&Slides<G::After>>,
+        slides: Option<&Slides<G::Board>>,
         direction: Direction,
     ) -> Result<Move<f64>, SolveError> {
         let solution = self.solution;
         let has_target = solution.about().target.is_some();
-        let Some((after, reward)) = slides.and_then(|slides| slides.get(direction)) else {
+        let Some(slide) = slides.and_then(|slides| slides.get(direction)) else {
             let illegal = Move::illegal(direction);
             return Ok(Move {
                 win_probability: has_target.then_some(None),
                 ..illegal
             });
         };
-        let after = solver.code().of(after);
+        let after = solver.code().of(slide.after().0);
         let value = solution.after_value(solver, after);
         let value = value.ok_or(SolveError::Incomplete)?;
         Ok(Move {
             direction: direction.name(),
             legal: true,
-            reward: Some(reward),
+            reward: Some(slide.reward()),
             value: Some(value),
-            total: Some(solution.about().goal().total(reward, value)),
+            total: Some(solution.about().goal().total(slide.reward(), value)),
             win_probability: has_target.then(|| solution.after_win(solver, after)),
         })
     }

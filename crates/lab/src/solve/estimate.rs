@@ -38,10 +38,7 @@ pub(super) struct Boards {
 }
 
 impl Boards {
-    pub(super) fn count<G: Game<State: Packed, After: Packed>>(
-        solver: &Solver<G>,
-        ending: Ending,
-    ) -> Self {
+    pub(super) fn count<G: Game<Board: Packed>>(solver: &Solver<G>, ending: Ending) -> Self {
         let game = solver.game();
         let cells = game.shape().cells();
         let face = |tile| game.tile_value(tile) as usize;
@@ -191,7 +188,7 @@ impl Crowd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use afterstate::game::{Grid, Shape, PowersOfTwo};
+    use afterstate::game::{Grid, PowersOfTwo, Shape};
 
     /// A board, how its game ends, how many states it has, and how many of them have some sum at most.
     type Case = (usize, usize, Ending, u64, [(u64, u64); 3]);

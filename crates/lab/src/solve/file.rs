@@ -15,10 +15,10 @@ use super::solution::{About, Solution, Target};
 use super::{FileError, Layers, SolveError, tile_of};
 use crate::LabError;
 use crate::disk::{Part, Shared, can_be_written};
+use crate::games::{self, PackedVisitor, with_packed_game};
+use crate::memory::available_memory;
 use crate::metadata::{Fields, SOLUTION, TUPLES};
 use crate::recipe::parse_board;
-use crate::registry::{self, OnGame};
-use crate::session::available_memory;
 use crate::share::{share, threads, try_share};
 use crate::tables::open;
 
@@ -114,7 +114,7 @@ impl Solution {
             score: &score,
             win: win.as_deref(),
         };
-        let code = registry::on_game(&game.game, game.shape, task)?;
+        let code = with_packed_game(&game.game, game.shape, task)?;
         Ok(Self {
             code: code.map_err(damaged)?,
             about: game,
@@ -133,11 +133,11 @@ struct Check<'a> {
     win: Option<&'a [f64]>,
 }
 
-impl OnGame for Check<'_> {
+impl PackedVisitor for Check<'_> {
     type Output = Result<Code, &'static str>;
 
     /// The code of the game's positions, or what is wrong with the numbers.
-    fn on<G: Game<State: Packed, After: Packed>>(self, game: G) -> Self::Output {
+    fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let solver = Solver::new(game, self.about.ending()).ok_or("too many cells")?;
         self.states(&solver)?;
         let all = |values: &[f64], fine: fn(f64) -> bool| values.iter().all(|&value| fine(value));
@@ -162,15 +162,12 @@ impl OnGame for Check<'_> {
 
 impl Check<'_> {
     /// Refuses states that are not in order, or not the least of their images.
-    fn states<G: Game<State: Packed, After: Packed>>(
-        &self,
-        solver: &Solver<G>,
-    ) -> Result<(), &'static str> {
+    fn states<G: Game<Board: Packed>>(&self, solver: &Solver<G>) -> Result<(), &'static str> {
         let code = solver.code();
         let fine = |layer: u64| {
             let (sum, places) = self.layers.layer(layer as usize);
             let states = &self.layers.codes()[places];
-            let is_code = |state| code.of(code.position::<G::State>(state)) == state;
+            let is_code = |state| code.of(code.state::<G::Board>(state).0) == state;
             states.is_sorted_by(|a, b| a < b)
                 && states
                     .iter()
@@ -183,7 +180,7 @@ impl Check<'_> {
     }
 
     /// Refuses a value of the start that is not what the values of states come to.
-    fn is_start<G: Game<State: Packed, After: Packed>>(
+    fn is_start<G: Game<Board: Packed>>(
         &self,
         solver: &Solver<G>,
         goal: Goal,
@@ -284,10 +281,10 @@ impl About {
         let number = |text: &str| f64::from_str(text).ok().filter(|n| n.is_finite());
         let share = |text: &str| number(text).filter(|n| (0.0..=1.0).contains(n));
         let game = fields.get("game", "the name of a game", |text| Some(text.to_owned()))?;
-        registry::rules(&game)?;
+        games::rules(&game)?;
         let (rows, cols) =
             fields.get("board", "a size such as 3x3", |text| parse_board(text).ok())?;
-        let shape = registry::shape(rows, cols)?;
+        let shape = games::shape(rows, cols)?;
         let target = fields.has("target").then(|| {
             let face = fields.get("target", "a tile", |text| text.parse().ok())?;
             Ok::<_, LabError>(Target {

@@ -14,7 +14,7 @@ const AT_ONCE: usize = 1 << 20;
 
 /// Lists all states, and counts them with all their images. `seen` is told the sum of each finished layer and
 /// how many states there are.
-pub(super) fn list<G: Game<State: Packed, After: Packed>>(
+pub(super) fn list<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     work: &Work<'_>,
     memory: &Memory,
@@ -31,7 +31,7 @@ pub(super) fn list<G: Game<State: Packed, After: Packed>>(
     while let Some((sum, states)) = waiting.0.pop_first() {
         listed += states.len() as u64;
         largest = largest.max(states.len() as u64);
-        images += count_images(solver, work, &states)?;
+        images += count_symmetric(solver, work, &states)?;
         let afters = afters(solver, work, &states)?;
         let check = |waiting: &Waiting<u64>| {
             memory.check(listed, largest, waiting.count() + afters.len() as u64)
@@ -51,7 +51,7 @@ pub(super) fn list<G: Game<State: Packed, After: Packed>>(
 }
 
 /// The afterstates of some states, each once and in order.
-pub(super) fn afters<G: Game<State: Packed, After: Packed>>(
+pub(super) fn afters<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     work: &Work<'_>,
     states: &[u64],
@@ -59,13 +59,15 @@ pub(super) fn afters<G: Game<State: Packed, After: Packed>>(
     work.merged(work.in_parts(states, |part| solver.afters(part))?)
 }
 
-fn count_images<G: Game<State: Packed, After: Packed>>(
+fn count_symmetric<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     work: &Work<'_>,
     states: &[u64],
 ) -> Result<u64, Stopped> {
     let count = |part: &[u64]| {
-        let images = part.iter().map(|&state| solver.count_images(state) as u64);
+        let images = part
+            .iter()
+            .map(|&state| solver.count_symmetric(state) as u64);
         images.sum::<u64>()
     };
     Ok(work.in_parts(states, count)?.into_iter().sum())

@@ -8,7 +8,7 @@ use super::Layers;
 /// What was solved, and what came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    /// The game, by one of the names of [`crate::registry::games`].
+    /// The game, by one of the names of [`crate::games::games`].
     pub game: String,
     /// The board.
     pub shape: Shape,

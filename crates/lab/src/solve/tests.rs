@@ -16,7 +16,7 @@ fn plan(rows: usize, cols: usize) -> Plan<'static> {
         shape: Shape::new(rows, cols).unwrap(),
         target: None,
         discount: 1.0,
-        chance_state: false,
+        bounds: false,
         threads: 1,
         memory: None,
         seen: &|_| (),
@@ -74,7 +74,7 @@ fn the_number_of_threads_changes_nothing() {
             target: Some(32),
             // Too little for the whole game: it ends with the target.
             memory: Some(100_000_000),
-            chance_state: true,
+            bounds: true,
             ..plan(3, 3)
         })
     };
@@ -86,18 +86,18 @@ fn the_number_of_threads_changes_nothing() {
         assert!(one.solution.layers() == other.solution.layers());
         assert!(one.solution.scores() == other.solution.scores());
         assert!(one.solution.wins() == other.solution.wins());
-        assert_eq!(one.chance_state, other.chance_state);
+        assert_eq!(one.score_bounds, other.score_bounds);
     }
 }
 
 #[test]
 fn luck_is_around_the_mean_and_that_of_the_definition() {
     let solved = solved(&Plan {
-        chance_state: true,
+        bounds: true,
         target: Some(64),
         ..plan(2, 3)
     });
-    let [min, max] = solved.chance_state.unwrap();
+    let [min, max] = solved.score_bounds.unwrap();
     let mean = solved.solution.about().expected_score;
     assert!(min < mean && mean < max);
     let of = |goal, chance| {
@@ -110,8 +110,8 @@ fn luck_is_around_the_mean_and_that_of_the_definition() {
     };
     let both = |goal| [of(goal, Chance::Worst), of(goal, Chance::Best)];
     assert_eq!([min, max], both(solved.solution.about().goal()));
-    assert_eq!(solved.lucky_win, Some([0.0, 1.0]));
-    assert_eq!(solved.lucky_win, Some(both(Goal::Reach(6))));
+    assert_eq!(solved.win_bounds, Some([0.0, 1.0]));
+    assert_eq!(solved.win_bounds, Some(both(Goal::Reach(6))));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::table::Table;
 use super::work::{Stopped, Work};
 
 /// The value of every state, in the order of the layers' codes. `seen` is told how many are valued.
-pub(super) fn values<G: Game<State: Packed, After: Packed>>(
+pub(super) fn values<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     layers: &Layers,
     aim: Aim,
@@ -62,7 +62,7 @@ impl Recent {
 }
 
 /// The value of the start of a game.
-pub(super) fn start<G: Game<State: Packed, After: Packed>>(
+pub(super) fn start<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     layers: &Layers,
     aim: Aim,

@@ -11,7 +11,7 @@ use toml::{Table, Value};
 use super::{Sweep, SweepError, Variant};
 use crate::LabError;
 use crate::recipe::{MAX_BYTES, Recipe, RecipeError, check_name, is_path, nearest, shorten};
-use crate::registry::AnyPlayer;
+use crate::spec::AgentSpec;
 
 /// The most variants, and the most seeds.
 const MOST: usize = 100;
@@ -156,8 +156,8 @@ fn recipe_of(home: &Path, name: &str, set: &[String]) -> Result<Recipe, LabError
         Recipe::load(name, &set)?
     };
     // What only the registry knows: the game, and whether the tuples fit its board.
-    let player = AnyPlayer::of(&recipe)?;
-    if matches!(player, AnyPlayer::Deep(_)) && !cfg!(feature = "deep") {
+    let player = AgentSpec::of(&recipe)?;
+    if matches!(player, AgentSpec::Deep(_)) && !cfg!(feature = "deep") {
         return Err(LabError::NoDeep);
     }
     Ok(recipe)

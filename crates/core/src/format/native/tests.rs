@@ -1,25 +1,35 @@
 use std::io;
 
 use super::*;
-use crate::game::{Board, Shape};
-use crate::ntuple::{Coherent, Indices, Network, AtomicF32, Plain};
+use crate::game::{After, Board, Fast2048, POWERS_OF_TWO_SPAWNS, Shape};
+use crate::ntuple::{AfterstateNetwork, Indices, NetworkOptions, StateNetwork, Tc, WeightPart};
+use crate::value::Trainable;
 use proptest::prelude::*;
 
 fn tuples() -> TupleSet {
     TupleSet::parse("0123 45", Shape::FOUR, true).unwrap()
 }
 
-fn empty<W: Weight>() -> Tables<W> {
-    Tables::new(&tuples(), 0.0).unwrap()
+/// A network without the sums of TC.
+fn plain(tuples: &TupleSet) -> AfterstateNetwork {
+    AfterstateNetwork::new(tuples, &NetworkOptions::default()).unwrap()
 }
 
-fn trained() -> Tables<Coherent> {
-    let network = empty();
+fn coherent(tuples: &TupleSet) -> AfterstateNetwork {
+    let options = NetworkOptions {
+        coherence: true,
+        ..NetworkOptions::default()
+    };
+    AfterstateNetwork::new(tuples, &options).unwrap()
+}
+
+fn trained() -> AfterstateNetwork {
+    let network = coherent(&tuples());
     let mut at = Indices::default();
     for (n, target) in [3.0, -5.0, 7.0].into_iter().enumerate() {
-        let board = Board::from_packed(0x1234_5678_0000_1111 << n);
-        network.find([board; 4], &mut at);
-        network.update(board, &mut at, 0, target, 0.5);
+        let after = After(Board::from_packed(0x1234_5678_0000_1111 << n));
+        Trainable::<Fast2048>::locate_positions(&network, [after; 4], &mut at);
+        Trainable::<Fast2048>::update::<Tc>(&network, after, &mut at, 0, target, 0.5);
     }
     network
 }
@@ -33,7 +43,7 @@ fn metadata() -> Metadata {
 
 fn file(keep: Keep) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write(&trained(), &metadata(), keep, &mut bytes).unwrap();
+    write(trained().tables(), &metadata(), keep, &mut bytes).unwrap();
     bytes
 }
 
@@ -48,20 +58,29 @@ fn file_of(header: &Json, data: usize) -> Vec<u8> {
     [&length[..], text.as_bytes(), &vec![0; data]].concat()
 }
 
-fn numbers<W: Weight>(network: &Tables<W>) -> Vec<u32> {
-    (0..W::PARTS)
-        .flat_map(|number| part(network, number))
+fn numbers(network: &AfterstateNetwork) -> Vec<u32> {
+    let sums = [WeightPart::ErrorSum, WeightPart::AbsoluteSum];
+    let sums = sums
+        .into_iter()
+        .filter(|_| network.tables().has_coherence());
+    let parts = [WeightPart::Weight].into_iter().chain(sums);
+    parts
+        .flat_map(|kind| part(network.tables(), kind))
         .collect()
 }
 
-fn part<W: Weight>(network: &Tables<W>, part: usize) -> Vec<u32> {
-    let tables = network.tuples().tables().enumerate();
+fn part<C: WeightCell>(tables: &WeightTables<C>, part: WeightPart) -> Vec<u32> {
     let export = |(table, (_, weights)): (usize, (String, usize))| {
         let mut values = vec![0.0; weights];
-        network.export(table, part, 0, &mut values);
+        tables.export(table, part, 0, &mut values);
         values.into_iter().map(f32::to_bits)
     };
-    tables.flat_map(export).collect()
+    tables
+        .tuples()
+        .tables()
+        .enumerate()
+        .flat_map(export)
+        .collect()
 }
 
 #[test]
@@ -72,11 +91,14 @@ fn there_and_back() {
         assert_eq!(peek_metadata(&mut &bytes[..]), Some(found.clone()));
         assert_eq!(peek_metadata(&mut &bytes[..100]), None);
         let order = found.remove(ORDER);
-        assert_eq!(order, (keep == Keep::Everything).then(|| trained().order()));
+        assert_eq!(
+            order,
+            (keep == Keep::Everything).then(|| trained().tables().order())
+        );
         assert_eq!(found, metadata());
-        let network: Tables<Coherent> = empty();
-        read(&bytes, &network, keep).unwrap();
-        let weights = |network: &Tables<Coherent>| part(network, 0);
+        let network = coherent(&tuples());
+        read(&bytes, network.tables(), keep).unwrap();
+        let weights = |network: &AfterstateNetwork| part(network.tables(), WeightPart::Weight);
         assert_eq!(weights(&network), weights(&trained()));
         assert_eq!(
             numbers(&network) == numbers(&trained()),
@@ -92,60 +114,61 @@ fn long_metadata_is_peeked_at_whole() {
     let mut metadata = metadata();
     metadata.insert("replay".to_owned(), "x".repeat(3 << 20));
     let mut bytes = Vec::new();
-    write(&trained(), &metadata, Keep::Weights, &mut bytes).unwrap();
+    write(trained().tables(), &metadata, Keep::Weights, &mut bytes).unwrap();
     assert_eq!(peek_metadata(&mut &bytes[..]), Some(metadata));
 }
 
 #[test]
 fn pieces_may_be_carried_in_any_order() {
-    // Two tables woven together, of several pieces, and one that is a piece.
+    // Two tables interleaved, of several pieces, and one that is a piece.
     let tuples = TupleSet::parse("012345 012346 45", Shape::FOUR, true).unwrap();
-    let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
+    let network = plain(&tuples);
+    let tables = network.tables();
     for (place, value) in [(0, 1.5), (65_535, 2.5), (65_536, -3.5), (16_777_215, 4.5)] {
-        network.import(0, 0, place, &[value]);
-        network.import(1, 0, place, &[value / 2.0]);
+        tables.import(0, WeightPart::Weight, place, &[value]);
+        tables.import(1, WeightPart::Weight, place, &[value / 2.0]);
     }
-    network.import(2, 0, 255, &[9.0]);
+    tables.import(2, WeightPart::Weight, 255, &[9.0]);
     let stretches = (1 << 25) / (1 << 14);
     for (keep, count) in [
         (Keep::Weights, 16 + 16 + 1),
         (Keep::Everything, stretches + 1),
     ] {
         let mut serial = Vec::new();
-        write(&network, &metadata(), keep, &mut serial).unwrap();
+        write(tables, &metadata(), keep, &mut serial).unwrap();
 
-        let (header, layout) = lay_out(&network, &metadata(), keep);
+        let (header, layout) = lay_out(tables, &metadata(), keep);
         let mut bytes = vec![0; layout.end() as usize];
         bytes[..header.len()].copy_from_slice(&header);
         let mut buffer = Buffer::default();
-        let pieces = layout.pieces(&network);
+        let pieces = layout.pieces(tables);
         assert_eq!(pieces.len(), count);
         for piece in pieces.iter().rev() {
             let put = |run: &[u8], at: u64| {
                 bytes[at as usize..][..run.len()].copy_from_slice(run);
                 Ok(())
             };
-            piece.export(&network, &mut buffer, put).unwrap();
+            piece.export(tables, &mut buffer, put).unwrap();
         }
         assert!(bytes == serial);
 
         let header = read_header(&bytes).unwrap();
-        let copy: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
-        let found = header.layout(&copy, keep).unwrap();
+        let copy = plain(&tuples);
+        let found = header.layout(copy.tables(), keep).unwrap();
         assert_eq!(found, layout);
-        for piece in found.pieces(&copy).iter().rev() {
+        for piece in found.pieces(copy.tables()).iter().rev() {
             let fill = |run: &mut [u8], at: u64| (&bytes[at as usize..]).read_exact(run);
-            piece.import(&copy, &mut buffer, fill).unwrap();
+            piece.import(copy.tables(), &mut buffer, fill).unwrap();
         }
         assert!(numbers(&copy) == numbers(&network));
     }
 
-    network.import(0, 0, 200_000, &[f32::NAN]);
-    let broken = write(&network, &metadata(), Keep::Weights, &mut io::sink()).unwrap_err();
+    tables.import(0, WeightPart::Weight, 200_000, &[f32::NAN]);
+    let broken = write(tables, &metadata(), Keep::Weights, &mut io::sink()).unwrap_err();
     assert!(
         matches!(broken, NativeError::NotFinite { table, index: 200_000, .. } if table == "012345")
     );
-    let broken = write(&network, &metadata(), Keep::Everything, &mut io::sink()).unwrap_err();
+    let broken = write(tables, &metadata(), Keep::Everything, &mut io::sink()).unwrap_err();
     assert!(matches!(broken, NativeError::NotFinite { table, .. } if table == CELLS));
 }
 
@@ -153,19 +176,18 @@ fn pieces_may_be_carried_in_any_order() {
 #[test]
 fn the_order_says_where_a_weight_of_a_checkpoint_is() {
     let tuples = TupleSet::parse("0123 45 0124", Shape::FOUR, true).unwrap();
-    let network: Tables<Plain> = Tables::new(&tuples, 0.0).unwrap();
-    assert_eq!(network.order(), "3210+4210 54");
+    let network = plain(&tuples);
+    let tables = network.tables();
+    assert_eq!(tables.order(), "3210+4210 54");
     // Tiles 1, 2, 3, 4 in the cells 0, 1, 2, and 3 or 4.
-    network.import(0, 0, 0x4321, &[1.0]);
-    network.import(2, 0, 0x4321, &[2.0]);
+    tables.import(0, WeightPart::Weight, 0x4321, &[1.0]);
+    tables.import(2, WeightPart::Weight, 0x4321, &[2.0]);
     // Tiles 6 and 7 in the cells 4 and 5.
-    network.import(1, 0, 0x76, &[3.0]);
-    let cells = network.block(Block::Cells);
-    let found: Vec<(usize, f32)> = cells.iter().map(AtomicF32::get).enumerate().collect();
-    let found: Vec<_> = found
-        .into_iter()
-        .filter(|(_, value)| *value != 0.0)
-        .collect();
+    tables.import(1, WeightPart::Weight, 0x76, &[3.0]);
+    let mut cells = vec![0.0; tables.block_len(Block::Cells)];
+    tables.export_block(Block::Cells, 0, &mut cells);
+    let cells = cells.into_iter().enumerate();
+    let found: Vec<(usize, f32)> = cells.filter(|(_, value)| *value != 0.0).collect();
     let pair = 2 * 0x1234;
     assert_eq!(
         found,
@@ -176,52 +198,91 @@ fn the_order_says_where_a_weight_of_a_checkpoint_is() {
 #[test]
 fn a_player_needs_no_sums() {
     for keep in [Keep::Weights, Keep::Everything] {
-        let network: Tables<Plain> = empty();
-        read(&file(keep), &network, Keep::Weights).unwrap();
-        let board = Board::from_packed(0x1234_5678_0000_1111);
-        assert_eq!(network.value(board), trained().value(board));
+        let network = plain(&tuples());
+        read(&file(keep), network.tables(), Keep::Weights).unwrap();
+        let after = After(Board::from_packed(0x1234_5678_0000_1111));
+        assert_eq!(network.value(after), trained().value(after));
     }
-    let learner: Tables<Coherent> = empty();
-    let missing = read(&file(Keep::Weights), &learner, Keep::Everything).unwrap_err();
+    let learner = coherent(&tuples());
+    let read = |bytes: &[u8]| read(bytes, learner.tables(), Keep::Everything);
+    let missing = read(&file(Keep::Weights)).unwrap_err();
     assert!(matches!(missing, NativeError::NoTable(name) if name == CELLS));
+    // A checkpoint of TD has no sums for a learner by TC.
+    let mut bytes = Vec::new();
+    write(
+        plain(&tuples()).tables(),
+        &metadata(),
+        Keep::Everything,
+        &mut bytes,
+    )
+    .unwrap();
+    let missing = read(&bytes).unwrap_err();
+    assert!(matches!(missing, NativeError::NoTable(name) if name == SUMS));
+}
+
+/// A checkpoint of a network of states has its expected changes; a model has the weights, from which a refresh makes them.
+#[test]
+fn networks_of_states_there_and_back() {
+    let new =
+        || StateNetwork::new(&tuples(), &NetworkOptions::default(), &POWERS_OF_TWO_SPAWNS).unwrap();
+    let network = new();
+    for (place, value) in [(0, 8.0), (1, 1.5), (0x4321, -2.5)] {
+        network
+            .tables()
+            .import(0, WeightPart::Weight, place, &[value]);
+    }
+    network.refresh();
+    let numbers = |network: &StateNetwork| {
+        let parts = [WeightPart::Weight, WeightPart::ExpectedChange];
+        parts.map(|kind| part(network.tables(), kind))
+    };
+    for keep in [Keep::Weights, Keep::Everything] {
+        let mut bytes = Vec::new();
+        write(network.tables(), &metadata(), keep, &mut bytes).unwrap();
+        let copy = new();
+        read(&bytes, copy.tables(), keep).unwrap();
+        assert_eq!(
+            numbers(&copy) == numbers(&network),
+            keep == Keep::Everything
+        );
+        copy.refresh();
+        assert_eq!(numbers(&copy), numbers(&network));
+    }
 }
 
 #[test]
 fn a_checkpoint_in_another_order_is_refused() {
     let bytes = file(Keep::Everything);
     // The same sizes, other cells.
-    let tuples = TupleSet::parse("4567 45", Shape::FOUR, true).unwrap();
-    let network: Tables<Coherent> = Tables::new(&tuples, 0.0).unwrap();
+    let network = coherent(&TupleSet::parse("4567 45", Shape::FOUR, true).unwrap());
     for keep in [Keep::Weights, Keep::Everything] {
-        let refused = read(&bytes, &network, keep).unwrap_err();
-        assert!(
-            matches!(&refused, NativeError::Order { found, .. } if *found == trained().order())
-        );
+        let refused = read(&bytes, network.tables(), keep).unwrap_err();
+        let order = trained().tables().order();
+        assert!(matches!(&refused, NativeError::Order { found, .. } if *found == order));
     }
 }
 
 #[test]
 fn wrong_tables_are_named() {
     let bytes = file(Keep::Weights);
-    let other = TupleSet::parse("0123 4567", Shape::FOUR, true).unwrap();
-    let network: Tables<Plain> = Tables::new(&other, 0.0).unwrap();
-    let missing = read(&bytes, &network, Keep::Weights).unwrap_err();
+    let network = plain(&TupleSet::parse("0123 4567", Shape::FOUR, true).unwrap());
+    let missing = read(&bytes, network.tables(), Keep::Weights).unwrap_err();
     assert!(matches!(missing, NativeError::NoTable(name) if name == "4567"));
 }
 
 #[test]
 fn a_nan_is_neither_written_nor_read() {
     let network = trained();
-    network.import(1, 0, 7, &[f32::NAN]);
-    let broken = write(&network, &Metadata::new(), Keep::Weights, &mut Vec::new()).unwrap_err();
+    let tables = network.tables();
+    tables.import(1, WeightPart::Weight, 7, &[f32::NAN]);
+    let broken = write(tables, &Metadata::new(), Keep::Weights, &mut Vec::new()).unwrap_err();
     assert!(matches!(broken, NativeError::NotFinite { table, index: 7, .. } if table == "45"));
 
     let mut bytes = file(Keep::Weights);
     let end = bytes.len();
     bytes[end - 4..].copy_from_slice(&f32::INFINITY.to_le_bytes());
-    let network: Tables<Plain> = empty();
     assert!(matches!(
-        read(&bytes, &network, Keep::Weights),
+        read(&bytes, plain(&tuples()).tables(), Keep::Weights),
         Err(NativeError::NotFinite { index: 255, .. })
     ));
 }
@@ -306,6 +367,6 @@ proptest! {
     fn damage_never_panics(place in 0usize..5000, byte: u8) {
         let mut bytes = file(Keep::Weights);
         bytes[place] = byte;
-        let _ = read(&bytes, &empty::<Plain>(), Keep::Weights);
+        let _ = read(&bytes, plain(&tuples()).tables(), Keep::Weights);
     }
 }

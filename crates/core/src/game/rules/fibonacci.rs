@@ -3,7 +3,7 @@
 //! Neighbours in the sequence merge into their sum, which is the next of it, and so do two 1-tiles.
 
 use super::{Rules, slide_all_the_way};
-use crate::game::{Spawn, ChanceState, Shape};
+use crate::game::{ChanceState, Shape, Spawn};
 
 /// The rules of 2584, in two variants of its new tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

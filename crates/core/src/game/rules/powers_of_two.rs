@@ -1,7 +1,7 @@
 //! 2048: equal tiles merge into their sum, and a new tile is 2 or, in one of ten cases, 4.
 
 use super::{Rules, slide_all_the_way};
-use crate::game::{Spawn, ChanceState, Shape};
+use crate::game::{ChanceState, Shape, Spawn};
 
 /// A new tile of 2048: 2 in nine of ten cases, else 4.
 pub const POWERS_OF_TWO_SPAWNS: [(u8, f64); 2] = [(1, 0.9), (2, 0.1)];

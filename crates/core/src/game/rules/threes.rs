@@ -8,7 +8,7 @@
 //! is settled when it enters.
 
 use super::{Rules, edge};
-use crate::game::{Spawn, Direction, ChanceState, Shape};
+use crate::game::{ChanceState, Direction, Shape, Spawn};
 
 /// The rules of Threes!, in three variants. On boards of less than 16 cells all of them begin with one tile and show
 /// the next one.
@@ -50,7 +50,12 @@ impl Threes {
 
     /// What the next tile may be, as shown, and the bag without it.
     #[inline(always)]
-    fn for_each_hint(self, chance_state: ChanceState, largest: u8, mut visit: impl FnMut(ChanceState, f64)) {
+    fn for_each_hint(
+        self,
+        chance_state: ChanceState,
+        largest: u8,
+        mut visit: impl FnMut(ChanceState, f64),
+    ) {
         let bag = if chance_state.memory == [0; 3] {
             [self.each(); 3]
         } else {
@@ -105,7 +110,10 @@ impl Threes {
                         visit(Spawn { tile, chance_state }, chance * p * next);
                     });
                 } else {
-                    let chance_state = ChanceState { hint: 0, ..chance_state };
+                    let chance_state = ChanceState {
+                        hint: 0,
+                        ..chance_state
+                    };
                     visit(Spawn { tile, chance_state }, chance * p);
                 }
             });
@@ -175,7 +183,10 @@ impl Rules for Threes {
 
     fn is_possible(&self, shape: Shape, tiles: &[u8], chance_state: ChanceState) -> bool {
         let largest = tiles.iter().copied().max().unwrap_or(0);
-        let bag = chance_state.memory.iter().all(|&count| count <= self.each());
+        let bag = chance_state
+            .memory
+            .iter()
+            .all(|&count| count <= self.each());
         let hint = match chance_state.hint {
             0 => !self.shows_hint(shape),
             ChanceState::BONUS => self.has_bonus() && largest >= BONUS_FROM,
@@ -234,9 +245,13 @@ impl Rules for Threes {
                     hint,
                 }
             }
-            Self::Hint | Self::Original => ChanceState { memory: [0; 3], hint },
+            Self::Hint | Self::Original => ChanceState {
+                memory: [0; 3],
+                hint,
+            },
         };
-        self.is_possible(shape, tiles, chance_state).then_some(chance_state)
+        self.is_possible(shape, tiles, chance_state)
+            .then_some(chance_state)
     }
 
     fn spawn_mask(&self, shape: Shape, direction: Direction, moved: u32) -> u32 {
@@ -285,25 +300,42 @@ mod tests {
 
     #[test]
     fn faces_and_scores_are_those_of_the_game() {
-        let faces: Vec<u64> = (0..=14).map(|tile| Threes::Course.tile_value(tile)).collect();
+        let faces: Vec<u64> = (0..=14)
+            .map(|tile| Threes::Course.tile_value(tile))
+            .collect();
         assert_eq!(faces[..7], [0, 1, 2, 3, 6, 12, 24]);
         assert_eq!(faces[14], 6144);
-        let scores: Vec<u32> = (0..=14).map(|tile| Threes::Course.spawn_reward(tile)).collect();
+        let scores: Vec<u32> = (0..=14)
+            .map(|tile| Threes::Course.spawn_reward(tile))
+            .collect();
         assert_eq!(scores[..6], [0, 0, 0, 3, 9, 27]);
         assert_eq!(scores[14], 3_u32.pow(12));
     }
 
-    fn new_tiles(rules: Threes, bag: [u8; 3], hint: u8, largest: u8) -> Vec<(u8, ChanceState, f64)> {
+    fn new_tiles(
+        rules: Threes,
+        bag: [u8; 3],
+        hint: u8,
+        largest: u8,
+    ) -> Vec<(u8, ChanceState, f64)> {
         let mut found = Vec::new();
-        rules.new_tiles(Shape::FOUR, ChanceState { memory: bag, hint }, largest, |spawn, p| {
-            found.push((spawn.tile, spawn.chance_state, p));
-        });
+        rules.new_tiles(
+            Shape::FOUR,
+            ChanceState { memory: bag, hint },
+            largest,
+            |spawn, p| {
+                found.push((spawn.tile, spawn.chance_state, p));
+            },
+        );
         found
     }
 
     #[test]
     fn the_bag_gives_each_of_its_tiles_once() {
-        let chance_state = |bag| ChanceState { memory: bag, hint: 0 };
+        let chance_state = |bag| ChanceState {
+            memory: bag,
+            hint: 0,
+        };
         let third = 1.0 / 3.0;
         assert_eq!(
             new_tiles(Threes::Course, [0; 3], 0, 9),
@@ -315,7 +347,10 @@ mod tests {
         );
         assert_eq!(
             new_tiles(Threes::Course, [0, 1, 1], 0, 9),
-            [(2, chance_state([0, 0, 1]), 0.5), (3, chance_state([0, 1, 0]), 0.5)]
+            [
+                (2, chance_state([0, 0, 1]), 0.5),
+                (3, chance_state([0, 1, 0]), 0.5)
+            ]
         );
         assert_eq!(
             new_tiles(Threes::Course, [0, 0, 1], 0, 9),
@@ -329,11 +364,17 @@ mod tests {
         let chance_state = |bag, hint| ChanceState { memory: bag, hint };
         assert_eq!(
             found,
-            [(2, chance_state([0, 2, 1], 2), 0.75), (2, chance_state([0, 3, 0], 3), 0.25)]
+            [
+                (2, chance_state([0, 2, 1], 2), 0.75),
+                (2, chance_state([0, 3, 0], 3), 0.25)
+            ]
         );
         // From 48 on, the next may be a bonus; the bag does not feel it.
         let found = new_tiles(Threes::Original, [0, 0, 1], 2, 7);
-        assert_eq!(found[0], (2, chance_state([0, 0, 1], ChanceState::BONUS), 1.0 / 21.0));
+        assert_eq!(
+            found[0],
+            (2, chance_state([0, 0, 1], ChanceState::BONUS), 1.0 / 21.0)
+        );
         assert_eq!(found[1].1, chance_state([0; 3], 3));
         // A bonus is any tile from 6 to an eighth of the largest: here 6, 12 and 24.
         let mut tiles: Vec<u8> = new_tiles(Threes::Hint, [1; 3], ChanceState::BONUS, 9)
@@ -347,7 +388,7 @@ mod tests {
     /// The luck of every position of some games is found again from its tiles and its hint.
     #[test]
     fn a_bag_of_three_is_known_by_the_sum() {
-        use crate::game::{Game, Grid, Position};
+        use crate::game::{Game, Grid};
         let game = Grid::new(Shape::new(2, 3).unwrap(), &Threes::Course);
         let mut rng = crate::random::game_rng(1, 1);
         for _ in 0..200 {
@@ -358,20 +399,28 @@ mod tests {
                 let found = Threes::Course.chance_state_of(game.shape(), &tiles, chance_state.hint);
                 assert_eq!(found, Some(chance_state), "{tiles:?}");
                 let slides = game.slides(state);
-                let Some((_, after, _)) = slides.legal().last() else {
+                let Some(slide) = slides.legal().last() else {
                     break;
                 };
-                state = game.spawn(after, &mut rng);
+                state = game.spawn(slide.after(), &mut rng);
             }
         }
-        let chance_state = |tiles: [u8; 6], hint| Threes::Course.chance_state_of(game.shape(), &tiles, hint);
-        assert_eq!(chance_state([1, 0, 0, 0, 0, 0], 1), None, "two 1-tiles of one bag");
+        let chance_state =
+            |tiles: [u8; 6], hint| Threes::Course.chance_state_of(game.shape(), &tiles, hint);
+        assert_eq!(
+            chance_state([1, 0, 0, 0, 0, 0], 1),
+            None,
+            "two 1-tiles of one bag"
+        );
         assert_eq!(
             chance_state([1, 0, 0, 0, 0, 0], 0),
             None,
             "the hint is always shown"
         );
-        assert_eq!(chance_state([1, 0, 0, 0, 0, 0], 2).unwrap().memory, [0, 0, 1]);
+        assert_eq!(
+            chance_state([1, 0, 0, 0, 0, 0], 2).unwrap().memory,
+            [0, 0, 1]
+        );
     }
 
     /// On 2x3, after a slide to the left, a tile may enter the right column.

@@ -169,5 +169,7 @@ fn tables_without_sums_do_not_learn_by_tc() {
     let network = network("0123", true, 0.0);
     let mut at = Indices::default();
     network.tables().find([random_board(1); 4], &mut at);
-    network.tables().update::<crate::ntuple::Tc>(&at, 0, 1.0, 1.0);
+    network
+        .tables()
+        .update::<crate::ntuple::Tc>(&at, 0, 1.0, 1.0);
 }

@@ -2,15 +2,15 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use afterstate::format::native::{self, Keep};
-use afterstate::game::{Game, Grid, Shape, State, PowersOfTwo};
+use afterstate::game::{Game, Grid, PowersOfTwo, Shape, State};
 use afterstate::ntuple::{Plain, Tables};
 use afterstate::solve::{Aim, Chance, Ending, Goal, Layer, Recursive};
 
 use super::*;
 use crate::evaluate::{self, evaluate};
+use crate::games::{AnyPlayer, Player, session};
 use crate::model::metadata;
 use crate::recipe::Recipe;
-use crate::registry::{AnyPlayer, Player, session};
 use crate::session::Lesson;
 use crate::solve::{Layers, Plan, solve};
 
@@ -99,7 +99,9 @@ fn score(game: Grid, model: &Model) -> f64 {
         for &direction in &choices {
             let (after, reward) = game.slides(state).get(direction).unwrap();
             let mut next = Vec::new();
-            game.for_each_spawn(after, |state, spawn_reward, p| next.push((state, spawn_reward, p)));
+            game.for_each_spawn(after, |state, spawn_reward, p| {
+                next.push((state, spawn_reward, p))
+            });
             let rest: f64 = next
                 .into_iter()
                 .map(|(state, spawn_reward, p)| {
@@ -111,7 +113,7 @@ fn score(game: Grid, model: &Model) -> f64 {
         known.insert(state, score);
         score
     }
-    let (mut choose, mut known) = (model.session.chooser(), HashMap::new());
+    let (mut choose, mut known) = (model.agent.chooser(), HashMap::new());
     let mut starts = Vec::new();
     game.for_each_start(|state, p| starts.push((state, p)));
     starts
@@ -146,7 +148,10 @@ fn the_score_is_that_of_the_definition_and_what_is_missing_is_regret() {
         let shape = shape(rows, cols);
         let (model, solution) = (trained(&recipe(shape, &more), games), solution(shape, None));
         let found = compare(&model, &solution, Images::All, 2);
-        near(found.expected_score, score(Grid::new(shape, &PowersOfTwo), &model));
+        near(
+            found.expected_score,
+            score(Grid::new(shape, &PowersOfTwo), &model),
+        );
         near(found.gap, found.mean_regret * found.moves);
         near(found.gap, found.optimum - found.expected_score);
         assert!(found.optimal_moves > 0.2 && found.optimal_moves < 1.0);
@@ -188,7 +193,11 @@ fn games_come_to_the_exact_score_and_chance() {
 fn perfect(shape: Shape, folder: &Path) -> Model {
     let goal = Goal::Score { discount: 1.0 };
     let chance = Chance::Mean;
-    let mut exact = Recursive::new(Grid::new(shape, &PowersOfTwo), Ending::Stuck, Aim { goal, chance });
+    let mut exact = Recursive::new(
+        Grid::new(shape, &PowersOfTwo),
+        Ending::Stuck,
+        Aim { goal, chance },
+    );
     exact.start();
     let recipe = recipe(shape, &["symmetry=false"]);
     let player = Player::of(&recipe).unwrap();
@@ -369,7 +378,10 @@ fn belief(game: Grid, model: &Model) -> f64 {
         let tiles: Vec<u8> = (0..game.shape().cells())
             .map(|i| afterstate::game::Position::cell(board, i))
             .collect();
-        let (moves, _) = model.session.worths(&tiles, game.chance_state(state)).unwrap();
+        let (moves, _) = model
+            .session
+            .worths(&tiles, game.chance_state(state))
+            .unwrap();
         let total = |worth: &crate::session::Worth| f64::from(worth.reward as f32 + worth.value);
         mean += p * moves.iter().map(total).fold(0.0, f64::max);
     });

@@ -2,20 +2,15 @@
 
 use super::*;
 
-type Values = std::collections::HashMap<<Grid as Game>::State, f64>;
+type Values = std::collections::HashMap<State<GridBoard>, f64>;
 
 /// The expected score of a player from a state on, exactly.
-fn expected(
-    pupil: &DqnAgent,
-    game: &Grid,
-    state: <Grid as Game>::State,
-    known: &mut Values,
-) -> f64 {
+fn expected(agent: &DqnAgent, game: &Grid, state: State<GridBoard>, known: &mut Values) -> f64 {
     if let Some(&value) = known.get(&state) {
         return value;
     }
     let slides = game.slides(state);
-    let picked = pupil.player().choose(game, &[state])[0];
+    let picked = agent.player().choose(game, &[state])[0];
     let slide = picked.and_then(|direction| slides.get(direction));
     let mut value = 0.0;
     if let Some((after, reward)) = slide {
@@ -23,7 +18,7 @@ fn expected(
         let mut nexts = Vec::new();
         game.for_each_spawn(after, |next, _, p| nexts.push((next, p)));
         for (next, p) in nexts {
-            value += p * expected(pupil, game, next, known);
+            value += p * expected(agent, game, next, known);
         }
     }
     known.insert(state, value);
@@ -43,54 +38,58 @@ fn a_small_board_is_learned_to_its_optimum_by_actions_whose_rewards_are_known() 
 
 #[test]
 fn a_small_board_is_learned_to_its_optimum_by_afterstates() {
-    learn_a_small_board(Of::Afterstates, false, 0.999);
+    learn_a_small_board(OutputKind::Afterstates, false, 0.999);
 }
 
 /// To at least such a share of the best score.
-fn learn_a_small_board(of: Of, known_rewards: bool, share: f64) {
+fn learn_a_small_board(kind: OutputKind, known_rewards: bool, share: f64) {
     const BEST: f64 = 66.964_149_457_10;
     let game = game();
     let architecture = Architecture {
-        outputs: if of == Of::Afterstates { 1 } else { 4 },
+        outputs: if kind == OutputKind::Afterstates {
+            1
+        } else {
+            4
+        },
         filters: 64,
         hidden: vec![64],
         ..small()
     };
     let settings = Settings {
-        meaning: OutputSpec {
-            of,
+        output: OutputSpec {
+            kind,
             known_rewards,
             scale: 16.0,
         },
         discount: 1.0,
-        target: Target::Soft(0.02),
-        plays: Plays::Follower,
+        target_update: TargetUpdate::Soft(0.02),
+        acting_network: ActingNetwork::Target,
         double: true,
         ..Settings::default()
     };
-    let mut pupil = DqnAgent::new(&architecture, settings, 1, 1).unwrap();
+    let mut agent = DqnAgent::new(&architecture, settings, 1, 1).unwrap();
     let config = ReplayConfig {
-        games: 32,
-        memory: 20_000,
-        batches: 2,
-        batch: 64,
+        num_envs: 32,
+        buffer_size: 20_000,
+        updates_per_step: 2,
+        batch_size: 64,
         epsilon: 0.5,
         epsilon_iterations: 6000,
         ..ReplayConfig::default()
     };
-    let mut school = ReplayTrainer::new(game, config, 1);
-    let score = |pupil: &DqnAgent| {
+    let mut trainer = ReplayTrainer::new(game, config, 1);
+    let score = |agent: &DqnAgent| {
         let (mut known, mut score) = (Values::new(), 0.0);
-        game.for_each_start(|state, p| score += p * expected(pupil, &game, state, &mut known));
+        game.for_each_start(|state, p| score += p * expected(agent, &game, state, &mut known));
         score
     };
-    let before = score(&pupil);
+    let before = score(&agent);
     for iteration in 0..6000 {
         // Smaller steps at the end.
-        pupil.growth.adam.rate = 2e-3 * 0.01_f32.powf(iteration as f32 / 6000.0);
-        assert!(school.iterate(&mut pupil, |_| ()).is_finite());
+        agent.train_state.adam.learning_rate = 2e-3 * 0.01_f32.powf(iteration as f32 / 6000.0);
+        assert!(trainer.iterate(&mut agent, |_| ()).is_finite());
     }
-    let after = score(&pupil);
+    let after = score(&agent);
     assert!(before < 0.8 * BEST, "{before}");
     assert!(after > share * BEST && after < BEST + 1e-9, "{after}");
 }

@@ -2,7 +2,7 @@
 //!
 //! The toy: tiles 1, 2, 3, ... slide all the way, two equal ones merge into the next, and a new tile is always 1.
 
-use afterstate::game::{Spawn, ChanceState, Rules, Shape};
+use afterstate::game::{ChanceState, Rules, Shape, Spawn};
 
 #[derive(Debug)]
 pub(super) struct Toy;
@@ -34,7 +34,13 @@ impl Rules for Toy {
         known && tiles.len() == shape.cells() && chance_state == ChanceState::NONE
     }
 
-    fn for_each_new_tile(&self, _: Shape, _: ChanceState, _: u8, visit: &mut dyn FnMut(Spawn, f64)) {
+    fn for_each_new_tile(
+        &self,
+        _: Shape,
+        _: ChanceState,
+        _: u8,
+        visit: &mut dyn FnMut(Spawn, f64),
+    ) {
         visit(Spawn::of(1), 1.0);
     }
 }
@@ -55,7 +61,7 @@ mod tests {
             shape,
             target: None,
             discount: 1.0,
-            chance_state: false,
+            bounds: false,
             threads: 1,
             memory: None,
             seen: &|_| (),

@@ -1,8 +1,8 @@
 mod small_board;
 
 use super::*;
-use crate::player::boards;
-use afterstate::game::{Grid, ChanceState, Shape, Threes, PowersOfTwo};
+use crate::value::boards;
+use afterstate::game::{ChanceState, Grid, PowersOfTwo, Shape, Threes};
 use afterstate::replay::{ReplayConfig, ReplayTrainer};
 
 fn small() -> Architecture {
@@ -22,10 +22,10 @@ fn game() -> Grid {
 }
 
 /// Everything counts half.
-fn halves(of: Of) -> Settings {
+fn halves(kind: OutputKind) -> Settings {
     Settings {
-        meaning: OutputSpec {
-            of,
+        output: OutputSpec {
+            kind,
             known_rewards: false,
             scale: 2.0,
         },
@@ -34,24 +34,24 @@ fn halves(of: Of) -> Settings {
     }
 }
 
-fn state(tiles: [u8; 4]) -> <Grid as Game>::State {
+fn state(tiles: [u8; 4]) -> State<GridBoard> {
     game().state(&tiles, ChanceState::NONE).unwrap()
 }
 
 /// A slide to the left for 4 points that ends there, in a game that goes on.
-fn slide_to(next: [u8; 4]) -> Transition<<Grid as Game>::State> {
+fn slide_to(next: [u8; 4]) -> Transition<State<GridBoard>> {
     Transition {
         state: state([1, 1, 0, 0]),
         direction: Direction::Left,
         reward: 4,
-        later: 0.0,
+        later_rewards: 0.0,
         steps: 1,
         next: state(next),
-        over: false,
+        done: false,
     }
 }
 
-const ACTION: Of = Of::Actions(crate::Fallback::Value);
+const ACTION: OutputKind = OutputKind::Actions(crate::Fallback::Value);
 
 /// Targets by hand, from what the networks say.
 #[test]
@@ -60,7 +60,7 @@ fn targets_are_those_of_the_settings() {
     // Only up and right change it.
     let transition = slide_to([0, 0, 1, 0]);
     let over = Transition {
-        over: true,
+        done: true,
         ..transition
     };
     for (mask, double) in [(true, false), (false, false), (true, true), (false, true)] {
@@ -69,15 +69,16 @@ fn targets_are_those_of_the_settings() {
             double,
             ..halves(ACTION)
         };
-        let mut pupil = DqnAgent::new(&small(), settings, 3, 1).unwrap();
-        let other = Parameters::random(&small(), Initial::Torch, &mut game_rng(9, 9)).unwrap();
-        pupil.follower.network.load(&other);
-        let online = pupil
-            .learner
+        let mut agent = DqnAgent::new(&small(), settings, 3, 1).unwrap();
+        let other =
+            Parameters::random(&small(), InitialWeights::Torch, &mut game_rng(9, 9)).unwrap();
+        agent.target.network.load(&other);
+        let online = agent
+            .online
             .network
             .outputs(&boards(&game, [transition.next].into_iter()));
-        let later = pupil
-            .follower
+        let later = agent
+            .target
             .network
             .outputs(&boards(&game, [transition.next].into_iter()));
         let judged = if double { &online } else { &later };
@@ -88,7 +89,7 @@ fn targets_are_those_of_the_settings() {
             .copied()
             .reduce(|a, b| if judged[b] > judged[a] { b } else { a });
         let expected = 2.0 + 0.5 * later[best.unwrap()];
-        let found = pupil.targets(&game, &[&transition, &over]);
+        let found = agent.targets(&game, &[&transition, &over]);
         assert!((found[0] - expected).abs() < 1e-6, "{mask} {double}");
         assert_eq!(found[1], 2.0);
     }
@@ -100,17 +101,17 @@ fn targets_of_several_moves_and_of_afterstates() {
     let game = game();
     let transition = Transition {
         // 8 a move later and 16 two moves later.
-        later: 8.0,
+        later_rewards: 8.0,
         steps: 3,
         ..slide_to([2, 0, 0, 1])
     };
     let over = Transition {
-        over: true,
+        done: true,
         ..transition
     };
-    let pupil = DqnAgent::new(&small(), halves(ACTION), 3, 1).unwrap();
-    let best = pupil.rest_by_actions(&game, &[transition.next])[0];
-    let found = pupil.targets(&game, &[&transition, &over]);
+    let agent = DqnAgent::new(&small(), halves(ACTION), 3, 1).unwrap();
+    let best = agent.rest_by_actions(&game, &[transition.next])[0];
+    let found = agent.targets(&game, &[&transition, &over]);
     assert!((found[0] - (12.0 / 2.0 + 0.125 * best)).abs() < 1e-6);
     assert_eq!(found[1], 6.0);
 
@@ -118,22 +119,22 @@ fn targets_of_several_moves_and_of_afterstates() {
         outputs: 1,
         ..small()
     };
-    let pupil = DqnAgent::new(&architecture, halves(Of::Afterstates), 3, 1).unwrap();
+    let agent = DqnAgent::new(&architecture, halves(OutputKind::Afterstates), 3, 1).unwrap();
     let slides = game.slides(transition.next);
     let value = |(_, after, reward): (Direction, <Grid as Game>::After, u32)| {
-        let value = pupil
-            .follower
+        let value = agent
+            .target
             .network
             .outputs(&boards(&game, [after].into_iter()))[0];
         reward as f32 / 2.0 + value
     };
     let best = slides.legal().map(value).reduce(f32::max).unwrap();
-    let found = pupil.targets(&game, &[&transition, &over]);
+    let found = agent.targets(&game, &[&transition, &over]);
     assert!((found[0] - (8.0 / 2.0 + 0.125 * best)).abs() < 1e-5);
     assert_eq!(found[1], 4.0);
     // And it is the afterstate that learns.
     let batch = [transition];
-    let asked = pupil.questions(&game, &batch, &mut game_rng(1, 1));
+    let asked = agent.questions(&game, &batch, &mut game_rng(1, 1));
     assert_eq!((asked.boards, asked.chosen), (vec![2, 0, 0, 0], vec![0]));
 }
 
@@ -143,19 +144,19 @@ fn known_rewards_are_added_by_the_rules() {
     let game = game();
     let mut settings = halves(ACTION);
     let learned = DqnAgent::new(&small(), settings, 3, 1).unwrap();
-    settings.meaning.known_rewards = true;
+    settings.output.known_rewards = true;
     let known = DqnAgent::new(&small(), settings, 3, 1).unwrap();
     // 2 2 / 0 4: left and right merge for 4 points, up and down slide.
     let next = state([1, 1, 0, 2]);
     let slides = game.slides(next);
-    let q = learned.follower.actions(&game, &[next]);
+    let q = learned.target.actions(&game, &[next]);
     let best = ACTIONS.iter().zip(&q).filter_map(|(&action, value)| {
         let (_, reward) = slides.get(action)?;
         Some(value + reward as f32 / 2.0)
     });
     let best = best.reduce(f32::max).unwrap();
     let transition = Transition {
-        later: 8.0,
+        later_rewards: 8.0,
         steps: 3,
         ..slide_to([1, 1, 0, 2])
     };
@@ -221,10 +222,10 @@ fn what_a_new_tile_brings_follows_the_afterstate() {
         state,
         direction,
         reward: reward + 3,
-        later: 0.0,
+        later_rewards: 0.0,
         steps: 1,
         next: state,
-        over: true,
+        done: true,
     };
     let architecture = Architecture {
         board: (2, 3),
@@ -232,8 +233,8 @@ fn what_a_new_tile_brings_follows_the_afterstate() {
         outputs: 1,
         ..small()
     };
-    let pupil = DqnAgent::new(&architecture, halves(Of::Afterstates), 3, 1).unwrap();
-    assert_eq!(pupil.targets(&game, &[&transition]), [1.5]);
+    let agent = DqnAgent::new(&architecture, halves(OutputKind::Afterstates), 3, 1).unwrap();
+    assert_eq!(agent.targets(&game, &[&transition]), [1.5]);
 }
 
 /// Of three outputs, down has none: a state where nothing else is legal is not worth nothing.
@@ -248,20 +249,20 @@ fn a_forced_slide_without_an_output_is_no_end() {
         outputs: 3,
         ..small()
     };
-    let pupil = DqnAgent::new(&architecture, halves(ACTION), 3, 1).unwrap();
-    let values = pupil
-        .follower
+    let agent = DqnAgent::new(&architecture, halves(ACTION), 3, 1).unwrap();
+    let values = agent
+        .target
         .network
         .outputs(&boards(&game, [transition.next].into_iter()));
     let best = values.into_iter().reduce(f32::max).unwrap();
-    let found = pupil.targets(&game, &[&transition])[0];
+    let found = agent.targets(&game, &[&transition])[0];
     assert!((found - (2.0 + 0.5 * best)).abs() < 1e-6);
     let forced = Transition {
         direction: Direction::Down,
         ..transition
     };
     let batch = [forced];
-    let asked = pupil.questions(&game, &batch, &mut game_rng(1, 1));
+    let asked = agent.questions(&game, &batch, &mut game_rng(1, 1));
     assert!(asked.batch.is_empty());
 }
 
@@ -272,28 +273,30 @@ fn the_target_network_follows() {
         games: 4,
         memory: 100,
         batches: 1,
-        batch: 4,
+        batch_size: 4,
         ..ReplayConfig::default()
     };
-    for target in [Target::Copy(3), Target::Soft(0.5)] {
+    for target in [TargetUpdate::Copy(3), TargetUpdate::Soft(0.5)] {
         let settings = Settings {
             target,
             ..Settings::default()
         };
-        let mut pupil = DqnAgent::new(&small(), settings, 1, 1).unwrap();
-        let mut school = ReplayTrainer::new(game, config, 1);
+        let mut agent = DqnAgent::new(&small(), settings, 1, 1).unwrap();
+        let mut trainer = ReplayTrainer::new(game, config, 1);
         let mut before = Vec::new();
         for iteration in 0..7 {
-            before.push(pupil.growth.learner.clone());
-            let followed = pupil.growth.follower.clone();
-            school.iterate(&mut pupil, |_| ());
-            assert_ne!(pupil.growth.learner, before[iteration]);
+            before.push(agent.train_state.online.clone());
+            let followed = agent.train_state.target.clone();
+            trainer.iterate(&mut agent, |_| ());
+            assert_ne!(agent.train_state.online, before[iteration]);
             match target {
-                Target::Copy(_) => assert_eq!(pupil.growth.follower, before[iteration / 3 * 3]),
-                Target::Soft(share) => {
+                TargetUpdate::Copy(_) => {
+                    assert_eq!(agent.train_state.target, before[iteration / 3 * 3])
+                }
+                TargetUpdate::Soft(share) => {
                     let mut expected = followed;
-                    expected.approach(&pupil.growth.learner, share);
-                    assert_eq!(pupil.growth.follower, expected);
+                    expected.approach(&agent.train_state.online, share);
+                    assert_eq!(agent.train_state.target, expected);
                 }
             }
         }
@@ -305,40 +308,40 @@ fn the_target_network_follows() {
 fn the_follower_may_play() {
     let game = game();
     let state = state([1, 0, 0, 0]);
-    let other = Parameters::random(&small(), Initial::Torch, &mut game_rng(9, 9)).unwrap();
+    let other = Parameters::random(&small(), InitialWeights::Torch, &mut game_rng(9, 9)).unwrap();
     let worths = |plays| {
         let settings = Settings {
             plays,
             ..Settings::default()
         };
-        let mut pupil = DqnAgent::new(&small(), settings, 3, 1).unwrap();
-        let same = pupil.player().worths(&game, &[state]).concat();
-        pupil.go_on(TrainState {
-            follower: other.clone(),
-            ..pupil.growth().clone()
+        let mut agent = DqnAgent::new(&small(), settings, 3, 1).unwrap();
+        let same = agent.player().worths(&game, &[state]).concat();
+        agent.restore(TrainState {
+            target: other.clone(),
+            ..agent.train_state().clone()
         });
-        [same, pupil.player().worths(&game, &[state]).concat()]
+        [same, agent.player().worths(&game, &[state]).concat()]
     };
-    let [before, after] = worths(Plays::Learner);
+    let [before, after] = worths(ActingNetwork::Online);
     assert_eq!(before, after);
-    let [begun, followed] = worths(Plays::Follower);
+    let [begun, followed] = worths(ActingNetwork::Target);
     assert_eq!(begun, before);
     assert_ne!(followed, before);
-    let meaning = Settings::default().meaning;
-    let expected = Player::new(&small(), &other, meaning, 1).unwrap();
+    let output = Settings::default().output;
+    let expected = Player::new(&small(), &other, output, 1).unwrap();
     assert_eq!(followed, expected.worths(&game, &[state]).concat());
 }
 
 /// A share of the numbers is left out, the others are larger for it, and their mean stays.
 #[test]
 fn dropout_leaves_out_its_share() {
-    for (place, width) in [(Place::Hidden, 32), (Place::Convolutions, 32)] {
+    for (place, width) in [(DropoutPlace::Hidden, 32), (DropoutPlace::Convolutions, 32)] {
         let settings = Settings {
             dropout: (0.2, place),
             ..Settings::default()
         };
-        let pupil = DqnAgent::new(&small(), settings, 1, 1).unwrap();
-        let Dropout { factors, .. } = pupil.dropped(500, &mut game_rng(1, 1)).unwrap();
+        let agent = DqnAgent::new(&small(), settings, 1, 1).unwrap();
+        let Dropout { factors, .. } = agent.dropped(500, &mut game_rng(1, 1)).unwrap();
         assert_eq!(factors.len(), 500 * width);
         assert!(
             factors
@@ -356,18 +359,18 @@ fn dropout_leaves_out_its_share() {
 /// A network that has become NaN says so in its loss.
 #[test]
 fn nan_is_seen() {
-    let mut pupil = DqnAgent::new(&small(), Settings::default(), 1, 1).unwrap();
-    pupil.growth.learner.0[0].values.fill(f32::NAN);
-    pupil.learner.network.load(&pupil.growth.learner);
+    let mut agent = DqnAgent::new(&small(), Settings::default(), 1, 1).unwrap();
+    agent.train_state.online.0[0].values.fill(f32::NAN);
+    agent.online.network.load(&agent.train_state.online);
     let config = ReplayConfig {
         games: 8,
         memory: 100,
         batches: 1,
-        batch: 8,
+        batch_size: 8,
         ..ReplayConfig::default()
     };
-    let mut school = ReplayTrainer::new(game(), config, 1);
-    assert!(!school.iterate(&mut pupil, |_| ()).is_finite());
+    let mut trainer = ReplayTrainer::new(game(), config, 1);
+    assert!(!trainer.iterate(&mut agent, |_| ()).is_finite());
 }
 
 /// Results do not change unnoticed: all moves at random, so that rounding, which differs between processors, changes no game.
@@ -376,37 +379,37 @@ fn results_are_frozen() {
     let cases = [
         (ACTION, false, 4, (12.855_643, -0.003_058)),
         (ACTION, true, 4, (3.321_261, -0.004_388)),
-        (Of::Afterstates, false, 1, (2.876_112, 0.157_096)),
+        (OutputKind::Afterstates, false, 1, (2.876_112, 0.157_096)),
     ];
     for (of, known_rewards, outputs, expected) in cases {
         let architecture = Architecture { outputs, ..small() };
         let settings = Settings {
-            dropout: (0.1, Place::Hidden),
-            turn: true,
+            dropout: (0.1, DropoutPlace::Hidden),
+            augment: true,
             double: true,
-            target: Target::Copy(3),
-            meaning: OutputSpec {
-                of,
+            target_update: TargetUpdate::Copy(3),
+            output: OutputSpec {
+                kind,
                 known_rewards,
                 scale: 2.0,
             },
             ..halves(of)
         };
-        let mut pupil = DqnAgent::new(&architecture, settings, 7, 1).unwrap();
+        let mut agent = DqnAgent::new(&architecture, settings, 7, 1).unwrap();
         let config = ReplayConfig {
             games: 8,
             memory: 50,
-            batches: 2,
-            batch: 16,
+            updates_per_step: 2,
+            batch_size: 16,
             steps: 3,
             discount: 0.5,
             epsilon: 1.0,
             ..ReplayConfig::default()
         };
-        let mut school = ReplayTrainer::new(game(), config, 7);
+        let mut trainer = ReplayTrainer::new(game(), config, 7);
         let mut study = afterstate::replay::TrainingStats::default();
         for _ in 0..50 {
-            study.merge(&school.iterate(&mut pupil, |_| ()));
+            study.merge(&trainer.iterate(&mut agent, |_| ()));
         }
         let found = (study.mean_loss(), study.mean_value());
         let near = |a: f64, b: f64| (a - b).abs() < 1e-4 * b.abs().max(1.0);

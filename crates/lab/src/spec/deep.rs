@@ -3,21 +3,21 @@
 use afterstate::game::Shape;
 
 use crate::LabError;
+use crate::games::{self, rules};
 use crate::metadata::Fields;
 use crate::model::{from_word, word};
 use crate::recipe::{
     Illegal, MOST_FILTERS, MOST_LAYERS, Recipe, Relu, Rewards, SCALES, ValueOf, WIDEST, kernel_of,
     parse_board,
 };
-use crate::registry::{self, rules};
 
 /// The key that only models of deep networks have.
 pub(crate) const CONVOLUTIONS: &str = "convolutions";
 
 /// Enough to make a deep network and to understand it, and all that a model file must remember.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DeepPlayer {
-    /// The game, by one of the names of [`registry::games`].
+pub struct DeepSpec {
+    /// The game, by one of the names of [`games::games`].
     pub game: String,
     /// The board.
     pub shape: Shape,
@@ -41,7 +41,7 @@ pub struct DeepPlayer {
     pub illegal: Illegal,
 }
 
-impl DeepPlayer {
+impl DeepSpec {
     /// The player that a recipe trains.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl DeepPlayer {
         let kernels = network.convolutions.iter().map(|kernel| kernel_of(kernel));
         Ok(Self {
             game: recipe.game.clone(),
-            shape: registry::shape(rows, cols)?,
+            shape: games::shape(rows, cols)?,
             value: recipe.learner.value,
             convolutions: kernels.collect::<Result<_, _>>()?,
             filters: network.filters,
@@ -108,7 +108,7 @@ impl DeepPlayer {
         };
         Ok(Self {
             game,
-            shape: registry::shape(rows, cols)?,
+            shape: games::shape(rows, cols)?,
             value,
             convolutions: fields.get(CONVOLUTIONS, "up to 16 kernels such as 2x1", |text| {
                 let kernels = text.split_whitespace().map(|kernel| kernel_of(kernel).ok());

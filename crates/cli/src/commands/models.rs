@@ -1,0 +1,87 @@
+//! Which model or baseline a command is about.
+
+use std::path::{Path, PathBuf};
+
+use afterstate::game::Shape;
+use afterstate_lab::agent::Baseline;
+use afterstate_lab::error::game_on;
+use afterstate_lab::evaluate::Contender;
+use afterstate_lab::games::{self, DEFAULT_GAME};
+use afterstate_lab::model::Model;
+use afterstate_lab::recipe::parse_board;
+use afterstate_lab::run::newest;
+use anyhow::Context;
+
+use super::{RUNS, shown};
+use crate::output::grouped;
+
+/// The baseline of this name; a file of that name goes first.
+pub fn baseline(model: &Path) -> Option<Baseline> {
+    let named = Baseline::named(model.to_str()?)?;
+    (!model.exists()).then_some(named)
+}
+
+/// The names of all baselines.
+pub fn baselines() -> String {
+    Baseline::ALL.map(Baseline::name).join(" and ")
+}
+
+/// A game and a board by their names, or the default ones.
+pub fn game_of(game: Option<&str>, board: Option<&str>) -> anyhow::Result<(String, Shape)> {
+    let (rows, cols) = parse_board(board.unwrap_or("4x4"))?;
+    let shape = games::shape(rows, cols)?;
+    Ok((game.unwrap_or(DEFAULT_GAME).to_owned(), shape))
+}
+
+/// A model, its game and its training in words.
+pub fn described(model: &Model) -> String {
+    let trained = match model.episodes {
+        Some(games) => format!("trained for {} games", grouped(games as f64)),
+        None => "trained by another program".to_owned(),
+    };
+    format!(
+        "{}: {}, {trained}",
+        shown(&model.path),
+        model.spec.game_on()
+    )
+}
+
+/// Two models, or a model and a baseline, which then plays the model's game.
+pub fn pair(a: &Path, b: &Path) -> anyhow::Result<(Contender, Contender)> {
+    let named = |path: &Path| baseline(path);
+    let open = |path: &Path| anyhow::Ok(Contender::from(&Model::open(path)?));
+    let against =
+        |baseline, other: &Contender| Contender::baseline(baseline, &other.game, other.shape);
+    Ok(match (named(a), named(b)) {
+        (None, None) => (open(a)?, open(b)?),
+        (Some(baseline), None) => {
+            let b = open(b)?;
+            (against(baseline, &b)?, b)
+        }
+        (None, Some(baseline)) => {
+            let a = open(a)?;
+            let b = against(baseline, &a)?;
+            (a, b)
+        }
+        (Some(a), Some(b)) => {
+            let (game, shape) = game_of(None, None)?;
+            let contender = |baseline| Contender::baseline(baseline, &game, shape);
+            (contender(a)?, contender(b)?)
+        }
+    })
+}
+
+/// The model to use where none is named: that of the newest run of this game and board.
+pub fn default_model(game: &str, shape: Shape) -> anyhow::Result<PathBuf> {
+    games::rules(game)?;
+    newest(Path::new(RUNS), game, shape).with_context(|| {
+        let train = match (game, shape) {
+            (DEFAULT_GAME, Shape::FOUR) => "afterstate train".to_owned(),
+            _ => format!("afterstate train --game {game} --board {shape}"),
+        };
+        format!(
+            "there is no model of {} to ask: train one with `{train}`, or name one with `--model`",
+            game_on(game, shape)
+        )
+    })
+}

@@ -1,0 +1,274 @@
+//! A deep network as a value function, and the slides that it chooses.
+
+use afterstate::game::{Direction, Game, Position, Slide, Slides, State};
+use afterstate::value::{ActionValue, ActionValues, Decision, Pending, ValueFunction};
+
+use crate::network::Network;
+use crate::parameters::{Architecture, ArchitectureError, Parameters};
+
+/// The slides by the numbers of outputs: a network of three never prefers the last.
+pub(crate) const ACTIONS: [Direction; 4] = [
+    Direction::Left,
+    Direction::Up,
+    Direction::Right,
+    Direction::Down,
+];
+
+/// What the outputs of a network are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputKind {
+    /// Q of a state: an output for each slide. Where the best slide is illegal, another one is made by the fallback.
+    Actions(Fallback),
+    /// V of an afterstate, one output: Q of the slide that leads there without its reward.
+    Afterstates,
+}
+
+/// Which slide is made when the best one is illegal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fallback {
+    /// The best legal one.
+    #[default]
+    Value,
+    /// The next legal one by its number, after the last the first.
+    Number,
+}
+
+/// How a network's outputs are to be understood.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutputSpec {
+    /// What they are.
+    pub kind: OutputKind,
+    /// Whether the reward of a slide is left out of its Q and added by the rules. It is never part of the value of an afterstate.
+    pub known_rewards: bool,
+    /// The points of an output of 1.
+    pub scale: f32,
+}
+
+/// A network and what its outputs mean.
+#[derive(Clone)]
+pub struct DeepValueFunction {
+    pub(crate) output: OutputSpec,
+    pub(crate) network: Network,
+}
+
+impl DeepValueFunction {
+    /// With these parameters, on so many threads.
+    ///
+    /// # Errors
+    /// When the architecture cannot be built.
+    pub fn new(
+        architecture: &Architecture,
+        parameters: &Parameters,
+        output: OutputSpec,
+        threads: usize,
+    ) -> Result<Self, ArchitectureError> {
+        let network = Network::new(architecture, parameters)?.with_threads(threads);
+        Ok(Self { output, network })
+    }
+
+    /// On so many threads from now on.
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.network = self.network.with_threads(threads);
+        self
+    }
+
+    /// Computes exactly `size` boards at a time, so that no value depends on the other boards of a batch: see
+    /// [`Network::in_groups`].
+    pub fn in_groups(mut self, size: usize) -> Self {
+        self.network = self.network.in_groups(size);
+        self
+    }
+
+    /// How its network is built.
+    pub fn architecture(&self) -> &Architecture {
+        self.network.architecture()
+    }
+
+    /// Q of every slide that has an output, for each state by this network, in units of the scale. States of finished games may be
+    /// among them: a batch is computed whole, because its size can change the last digits.
+    pub(crate) fn actions<'s, G: Game>(
+        &self,
+        game: &G,
+        states: impl Iterator<Item = (State<G::Board>, &'s Slides<G::Board>)> + Clone,
+    ) -> Vec<f32> {
+        let tiles = boards(game, states.clone().map(|(State(board), _)| board));
+        let mut values = self.network.outputs(&tiles);
+        if self.output.known_rewards {
+            let rows = values.chunks_mut(self.network.architecture().outputs);
+            for ((_, slides), row) in states.zip(rows) {
+                for (value, &action) in row.iter_mut().zip(&ACTIONS) {
+                    let slide = slides.get(action);
+                    let reward = slide.map_or(0, |slide| slide.reward());
+                    *value += reward as f32 / self.output.scale;
+                }
+            }
+        }
+        values
+    }
+
+    /// Action values by Q of states.
+    fn by_actions<G: Game>(&self, game: &G, decisions: &[Decision<G>]) -> Vec<ActionValues> {
+        let values = self.actions(game, with_slides(decisions));
+        let rows = values.chunks(self.network.architecture().outputs);
+        let of = |(decision, values): (&Decision<G>, &[f32])| {
+            action_values(decision.slides(), |slide| {
+                let number = ACTIONS.iter().position(|&a| a == slide.direction());
+                let value = number.and_then(|n| values.get(n));
+                // A slide without an output is made only if there is no other.
+                value.map_or(f32::NEG_INFINITY, |value| value * self.output.scale)
+            })
+        };
+        decisions.iter().zip(rows).map(of).collect()
+    }
+
+    /// Action values by V of afterstates.
+    pub(crate) fn by_afterstates<'s, G: Game>(
+        &self,
+        game: &G,
+        states: impl Iterator<Item = &'s Slides<G::Board>> + Clone,
+    ) -> Vec<ActionValues> {
+        let legal = states.clone().flat_map(|slides| slides.legal());
+        let afters = boards(game, legal.map(|slide| slide.after().0));
+        let mut values = self.network.outputs(&afters).into_iter();
+        let of = |slides: &Slides<G::Board>| {
+            action_values(slides, |slide| {
+                let value = values.next().unwrap_or(f32::NAN);
+                slide.reward() as f32 + self.output.scale * value
+            })
+        };
+        states.map(of).collect()
+    }
+
+    /// The values of many decisions.
+    pub fn values<G: Game>(&self, game: &G, decisions: &[Decision<G>]) -> Vec<ActionValues> {
+        match self.output.kind {
+            OutputKind::Actions(_) => self.by_actions(game, decisions),
+            OutputKind::Afterstates => {
+                self.by_afterstates(game, decisions.iter().map(Decision::slides))
+            }
+        }
+    }
+
+    /// The slide that it chooses for each decision.
+    pub fn choose<G: Game>(&self, game: &G, decisions: &[Decision<G>]) -> Vec<Slide<G::Board>> {
+        let directions: Vec<Option<Direction>> = match self.output.kind {
+            OutputKind::Actions(Fallback::Number) => {
+                let values = self.actions(game, with_slides(decisions));
+                let rows = values.chunks(self.network.architecture().outputs);
+                let next = |(decision, values): (&Decision<G>, &[f32])| {
+                    let legal = |direction| decision.slides().get(direction).is_some();
+                    next_legal(values, legal)
+                };
+                decisions.iter().zip(rows).map(next).collect()
+            }
+            _ => {
+                let values = self.values(game, decisions);
+                values.iter().map(ActionValues::best).collect()
+            }
+        };
+        let slide = |(decision, direction): (&Decision<G>, Option<Direction>)| {
+            let slides = decision.slides();
+            let chosen = direction.and_then(|direction| slides.get(direction));
+            chosen.or_else(|| slides.legal().next())
+        };
+        let slides = decisions.iter().zip(directions).map(slide);
+        slides
+            .map(|slide| slide.expect("a decision has a legal slide"))
+            .collect()
+    }
+}
+
+impl<G: Game> ValueFunction<G> for DeepValueFunction {
+    /// A network has nothing to prefetch: the values themselves.
+    type Lookup = ActionValues;
+    type Estimate = ();
+
+    fn locate(&self, game: &G, decision: &Decision<G>, values: &mut ActionValues) {
+        *values = self.values(game, std::slice::from_ref(decision))[0];
+    }
+
+    fn evaluate(
+        &self,
+        _: &G,
+        pending: &Pending<'_, G, ActionValues>,
+        mut visit: impl FnMut(Slide<G::Board>, ActionValue),
+    ) {
+        for slide in pending.decision().slides().legal() {
+            if let Some(value) = pending.lookup().get(slide.direction()) {
+                visit(slide, value);
+            }
+        }
+    }
+
+    fn estimate(_: ActionValue) {}
+
+    fn fits(&self, game: &G) -> bool {
+        let shape = game.shape();
+        self.architecture().board == (shape.rows(), shape.cols())
+    }
+
+    fn batch(&self, game: &G, decisions: &[Decision<G>], values: &mut Vec<ActionValues>) {
+        *values = self.values(game, decisions);
+    }
+}
+
+fn with_slides<G: Game>(
+    decisions: &[Decision<G>],
+) -> impl Iterator<Item = (State<G::Board>, &Slides<G::Board>)> + Clone {
+    let each = decisions.iter();
+    each.map(|decision| (decision.state(), decision.slides()))
+}
+
+/// The values of all legal slides, from their totals.
+fn action_values<B: Copy>(
+    slides: &Slides<B>,
+    mut total: impl FnMut(Slide<B>) -> f32,
+) -> ActionValues {
+    let mut values = ActionValues::default();
+    for slide in slides.legal() {
+        let total = total(slide);
+        let value = total - slide.reward() as f32;
+        values.set(slide.direction(), ActionValue { value, total });
+    }
+    values
+}
+
+/// The slide of the largest value, or the next legal one by its number; one without an output comes last.
+fn next_legal(values: &[f32], legal: impl Fn(Direction) -> bool) -> Option<Direction> {
+    let outputs = values.len();
+    let larger = |a: usize, b: usize| if values[b] > values[a] { b } else { a };
+    let best = (0..outputs).reduce(larger).unwrap_or(0);
+    let order = (best..outputs).chain(0..best);
+    let order = order.chain(outputs..ACTIONS.len());
+    order.map(|n| ACTIONS[n]).find(|&slide| legal(slide))
+}
+
+/// The tiles of all cells, board by board.
+pub(crate) fn boards<G: Game>(game: &G, boards: impl Iterator<Item = G::Board>) -> Vec<u8> {
+    let cells = game.shape().cells();
+    boards
+        .flat_map(|board| (0..cells).map(move |cell| board.cell(cell)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Direction::{Down, Left, Right, Up};
+
+    #[test]
+    fn an_illegal_best_slide_gives_way_to_the_next_by_number() {
+        // Left, up, right, down.
+        let values = [0.1, 0.4, 0.2, 0.3];
+        let pick = |values: &[f32], legal: &[Direction]| {
+            next_legal(values, |direction| legal.contains(&direction))
+        };
+        assert_eq!(pick(&values, &[Left, Up]), Some(Up));
+        assert_eq!(pick(&values, &[Left, Right, Down]), Some(Right));
+        assert_eq!(pick(&values, &[Left]), Some(Left));
+        // Of three outputs, down is only for when there is nothing else.
+        assert_eq!(pick(&values[..3], &[Left, Down]), Some(Left));
+        assert_eq!(pick(&values[..3], &[Down]), Some(Down));
+        assert_eq!(pick(&values[..3], &[]), None);
+    }
+}

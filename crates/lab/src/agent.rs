@@ -1,0 +1,227 @@
+//! Agents: a value function with its game and its policy, the types forgotten.
+//!
+//! An [`Agent`] plays, records and analyses; a [`TrainableAgent`] also learns, and is written to and read from files. Behind them
+//! everything is generic over game and network, so that no string and no dynamic call is left inside values, updates or slides.
+//! Agents are shared between threads: evaluation and analysis may go on while an agent trains.
+
+mod baseline;
+#[cfg(feature = "deep")]
+pub(crate) mod deep;
+mod ntuple;
+mod replay;
+
+use std::ops::Range;
+
+use afterstate::episode::{Learner, play, play_interleaved};
+use afterstate::format::native::{Keep, Metadata, NativeError};
+use afterstate::game::{ChanceState, Direction, Game};
+use afterstate::policy::Policy;
+use afterstate::random::game_rng;
+use afterstate::replay::TrainingStats;
+use afterstate::tally::Outcome;
+use afterstate::value::ActionValues;
+
+pub use baseline::Baseline;
+pub(crate) use ntuple::ntuple_agent;
+pub(crate) use replay::replay_agent;
+
+use crate::disk::Part;
+use crate::recorder::{Recorder, Sink};
+use crate::share::{share, share_out};
+use crate::spec::TdSpec;
+use crate::tables::Saved;
+
+/// Games to play, or to learn from.
+pub struct RoundSpec<'a> {
+    /// Their numbers.
+    pub numbers: Range<u64>,
+    /// The seed of the run.
+    pub seed: u64,
+    /// How many threads play.
+    pub threads: usize,
+    /// Asked before each game: whether to stop.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// Called after each game.
+    pub on_game: &'a (dyn Fn(&Outcome) + Sync),
+    /// A round of replay training also ends after so many updates.
+    pub max_updates: u64,
+    /// Called with the updates of this round so far, in replay training.
+    pub on_update: &'a (dyn Fn(u64) + Sync),
+}
+
+impl<'a> RoundSpec<'a> {
+    /// Games that report nothing and do not stop.
+    pub fn new(numbers: Range<u64>, seed: u64, threads: usize) -> RoundSpec<'a> {
+        RoundSpec {
+            numbers,
+            seed,
+            threads,
+            stop: &|| false,
+            on_game: &|_| (),
+            max_updates: u64::MAX,
+            on_update: &|_| (),
+        }
+    }
+}
+
+/// The results of a round of training.
+pub struct RoundResult {
+    /// The games, by number, without a gap.
+    pub outcomes: Vec<Outcome>,
+    /// Whether every update was finite.
+    pub finite: bool,
+    /// The sums of replay training.
+    pub stats: Option<TrainingStats>,
+}
+
+/// A state of any game, as numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Board {
+    /// The tile indices by rows.
+    pub tiles: Vec<u8>,
+    /// The chance state.
+    pub chance_state: ChanceState,
+}
+
+/// What an agent makes of a state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Judgement {
+    /// The reward of each slide; `None` if it is illegal.
+    pub rewards: [Option<u32>; 4],
+    /// The value of each legal slide.
+    pub values: ActionValues,
+    /// The slide that the agent would make; `None` if the game is over.
+    pub chosen: Option<Direction>,
+}
+
+/// From tile indices, by rows, and a chance state to the moves that may be chosen, each with the same probability; `None` if they make no
+/// state of the game.
+pub type Chooser<'a> = Box<dyn FnMut(&[u8], ChanceState) -> Option<Vec<Direction>> + Send + 'a>;
+
+/// A value function with its game, its types forgotten.
+pub trait Agent: Send + Sync {
+    /// How it chooses its moves, in a word: `1ply`, `random`.
+    fn search(&self) -> &str {
+        "1ply"
+    }
+
+    /// Plays without learning, and hands over a record of each game where there is a sink.
+    fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome>;
+
+    /// The values of many states; `None` for what is no state of the game.
+    fn judge(&self, boards: &[Board]) -> Vec<Option<Judgement>>;
+
+    /// Which moves it may choose, for one thread.
+    fn chooser(&self) -> Chooser<'_>;
+
+    /// The memory it takes, in bytes.
+    fn bytes(&self) -> u64;
+}
+
+/// An agent that learns.
+pub trait TrainableAgent: Agent {
+    /// Plays and learns.
+    fn learn(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult;
+
+    /// Repairs what concurrent updates may have lost; between rounds.
+    fn refresh(&self, _threads: usize) {}
+
+    /// Whether a checkpoint is drafted while a round goes on: see [`crate::run`].
+    fn drafts(&self) -> bool {
+        true
+    }
+
+    /// Writes it on so many threads to a temporary file, which is still to be committed.
+    ///
+    /// # Errors
+    /// When writing fails or a weight is not finite.
+    fn write(
+        &self,
+        metadata: &Metadata,
+        keep: Keep,
+        part: &Part,
+        threads: usize,
+    ) -> Result<(), NativeError>;
+
+    /// Fills a new agent.
+    ///
+    /// # Errors
+    /// When the file does not hold this agent.
+    fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError>;
+}
+
+/// Keeps the games of an evaluation apart from those of a training with the same seed.
+const EVALUATION: u64 = 0x4556_414C_5541_5445;
+/// And their spawns apart from the order in which records name the initial tiles.
+const ORDER: u64 = 0x4F52_4445_5200_0000;
+
+/// Plays the games of an evaluation, each thread with policies of its own.
+pub(crate) fn play_games<G: Game, P: Policy<G>>(
+    game: &G,
+    round: &RoundSpec<'_>,
+    policy: impl Fn() -> P + Sync,
+    sink: Option<Sink<'_>>,
+) -> Vec<Outcome> {
+    let rng = |number| game_rng(round.seed ^ EVALUATION, number);
+    let Some(sink) = sink else {
+        return share_out(round.threads, round.numbers.clone(), round.stop, |next| {
+            let mut played = Vec::new();
+            play_interleaved(
+                game,
+                &mut [policy(), policy()],
+                || next().map(|number| (number, rng(number))),
+                |number, outcome| {
+                    (round.on_game)(&outcome);
+                    played.push((number, outcome));
+                },
+            );
+            played
+        });
+    };
+    share(round.threads, round.numbers.clone(), round.stop, || {
+        // Compiled once for each game, and not for each network: writing takes longer than choosing.
+        let mut policy: Box<dyn Policy<G, Estimate = P::Estimate> + '_> = Box::new(policy());
+        move |number| {
+            let mut recorder = recorder(game, sink, round.seed, number);
+            let outcome = play(game, &mut policy, &mut recorder, &mut rng(number));
+            (round.on_game)(&outcome);
+            outcome
+        }
+    })
+}
+
+/// The recorder of a game of an evaluation.
+fn recorder<'s, G: Game>(game: &G, sink: Sink<'s>, seed: u64, number: u64) -> Recorder<'s, G> {
+    Recorder::new(*game, sink, game_rng(seed ^ ORDER, number))
+}
+
+/// Plays the games of a training round on threads, each with a policy and a learner of its own.
+pub(crate) fn learn_games<G: Game, P: Policy<G>, L: Learner<G, P::Estimate>>(
+    game: &G,
+    round: &RoundSpec<'_>,
+    learning_rate: impl Fn(u64) -> f32 + Sync,
+    make: impl Fn() -> (P, L) + Sync,
+) -> RoundResult {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let diverged = AtomicBool::new(false);
+    let stop = || diverged.load(Ordering::Relaxed) || (round.stop)();
+    let outcomes = share(round.threads, round.numbers.clone(), stop, || {
+        let (mut policy, mut learner) = make();
+        let (diverged, learning_rate) = (&diverged, &learning_rate);
+        move |number| {
+            learner.set_learning_rate(learning_rate(number));
+            let mut rng = game_rng(round.seed, number);
+            let outcome = play(game, &mut policy, &mut learner, &mut rng);
+            if !learner.td_errors().is_finite() {
+                diverged.store(true, Ordering::Relaxed);
+            }
+            (round.on_game)(&outcome);
+            outcome
+        }
+    });
+    RoundResult {
+        outcomes,
+        finite: !diverged.into_inner(),
+        stats: None,
+    }
+}

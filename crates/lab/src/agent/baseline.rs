@@ -1,0 +1,177 @@
+//! Baselines: agents without a network, to measure others by. One moves at random, one takes the largest reward.
+
+use std::sync::Arc;
+
+use afterstate::game::{ChanceState, Direction, Game, Shape};
+use afterstate::policy::{GreedyReward, Policy, Random};
+use afterstate::random::game_rng;
+use afterstate::tally::Outcome;
+use afterstate::value::{ActionValue, ActionValues, Decision};
+
+use super::{Agent, Board, Chooser, Judgement, RoundSpec, play_games};
+use crate::LabError;
+use crate::games::{GameVisitor, with_game};
+use crate::recorder::Sink;
+
+/// A baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Baseline {
+    /// Moves at random.
+    Random,
+    /// Takes the largest reward; equal rewards have the same probability.
+    Greedy,
+}
+
+impl Baseline {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Random, Self::Greedy];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Greedy => "greedy",
+        }
+    }
+
+    /// The baseline of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|baseline| baseline.name() == name)
+    }
+
+    /// The agent of a game on a board.
+    ///
+    /// # Errors
+    /// When there is no such game.
+    pub fn agent(self, game: &str, shape: Shape) -> Result<Arc<dyn Agent>, LabError> {
+        with_game(game, shape, self)
+    }
+}
+
+impl GameVisitor for Baseline {
+    type Output = Arc<dyn Agent>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        Arc::new(BaselineAgent {
+            game,
+            baseline: self,
+        })
+    }
+}
+
+struct BaselineAgent<G> {
+    game: G,
+    baseline: Baseline,
+}
+
+impl<G: Game> BaselineAgent<G> {
+    /// The moves that it may make.
+    fn choices(&self, decision: &Decision<G>) -> Vec<Direction> {
+        let slides = decision.slides();
+        let most = slides.legal().map(|slide| slide.reward()).max();
+        let may = |reward| self.baseline == Baseline::Random || Some(reward) == most;
+        let legal = slides.legal().filter(|slide| may(slide.reward()));
+        legal.map(|slide| slide.direction()).collect()
+    }
+
+    fn judgement(&self, decision: &Decision<G>) -> Judgement {
+        let mut values = ActionValues::default();
+        for slide in decision.slides().legal() {
+            // It has no opinion of the rest of the game.
+            let total = slide.reward() as f32;
+            values.set(slide.direction(), ActionValue { value: 0.0, total });
+        }
+        let mut rng = game_rng(0, 0);
+        let (chosen, ()) = match self.baseline {
+            Baseline::Random => Random.choose(&self.game, decision, &mut rng),
+            Baseline::Greedy => GreedyReward.choose(&self.game, decision, &mut rng),
+        };
+        Judgement {
+            rewards: Direction::ALL.map(|d| decision.slides().get(d).map(|s| s.reward())),
+            values,
+            chosen: Some(chosen.direction()),
+        }
+    }
+}
+
+impl<G: Game> Agent for BaselineAgent<G> {
+    fn search(&self) -> &str {
+        self.baseline.name()
+    }
+
+    fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
+        match self.baseline {
+            Baseline::Random => play_games(&self.game, round, || Random, sink),
+            Baseline::Greedy => play_games(&self.game, round, || GreedyReward, sink),
+        }
+    }
+
+    fn judge(&self, boards: &[Board]) -> Vec<Option<Judgement>> {
+        let one = |board: &Board| {
+            let state = self.game.state(&board.tiles, board.chance_state)?;
+            let decision = Decision::new(&self.game, state);
+            let over = Judgement {
+                rewards: [None; 4],
+                values: ActionValues::default(),
+                chosen: None,
+            };
+            Some(decision.map_or(over, |decision| self.judgement(&decision)))
+        };
+        boards.iter().map(one).collect()
+    }
+
+    fn chooser(&self) -> Chooser<'_> {
+        Box::new(move |tiles: &[u8], chance_state: ChanceState| {
+            let state = self.game.state(tiles, chance_state)?;
+            let decision = Decision::new(&self.game, state);
+            Some(decision.map_or_else(Vec::new, |decision| self.choices(&decision)))
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use afterstate::tally::Tally;
+
+    use super::*;
+
+    fn tally(name: &str, game: &str, games: u64) -> Tally {
+        let agent = Baseline::named(name)
+            .unwrap()
+            .agent(game, Shape::FOUR)
+            .unwrap();
+        let mut tally = Tally::default();
+        for outcome in agent.play(&RoundSpec::new(0..games, 1, 2), None) {
+            tally.add(&outcome);
+        }
+        tally
+    }
+
+    /// The course's table of random play over a million games: how many games end with each largest tile.
+    #[test]
+    fn random_threes_ends_as_the_course_says() {
+        let tally = tally("random", "threes", 20_000);
+        for (tile, share) in [(6, 0.01), (12, 0.14), (24, 0.45), (48, 0.35), (96, 0.05)] {
+            let found = tally.end(tile);
+            assert!(
+                (found - share).abs() < 0.0125,
+                "{tile}: {found} for {share}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_greedy_baseline_beats_the_random_one() {
+        for game in ["2048", "threes", "threes-original", "2584"] {
+            let (random, greedy) = (tally("random", game, 2000), tally("greedy", game, 2000));
+            assert!(greedy.mean() > 1.2 * random.mean(), "{game}");
+        }
+        assert_eq!(Baseline::named("nobody"), None);
+    }
+}

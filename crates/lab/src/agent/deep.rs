@@ -1,0 +1,474 @@
+//! Agents of deep networks.
+//!
+//! A model has the acting network as PyTorch would name and shape it. A checkpoint has that, and by the same names behind `target.` or
+//! `online.` the other network, and behind `first.` and `second.` the two means of Adam; its metadata `deep` has the counts.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use afterstate::episode::{Learner, NoLearner, play_batched};
+use afterstate::format::native::{self, Array, Keep, Metadata, NativeError, RawTensor};
+use afterstate::game::{ChanceState, Direction, Game};
+use afterstate::random::game_rng;
+use afterstate::replay::{ReplayAgent, ReplayConfig};
+use afterstate::tally::Outcome;
+use afterstate::value::Decision;
+use afterstate_deep::{
+    ActingNetwork, Architecture, ArchitectureError, Decay, DeepValueFunction, DqnAgent, Fallback,
+    OutputKind, OutputSpec, Parameter, Parameters, Settings, TargetUpdate, TrainState,
+};
+use serde::{Deserialize, Serialize};
+
+use super::ntuple::judge;
+use super::replay::{BatchAgent, with_replay};
+use super::{
+    Agent, Board, Chooser, EVALUATION, Judgement, RoundResult, RoundSpec, TrainableAgent, recorder,
+};
+use crate::LabError;
+use crate::disk::Part;
+use crate::games::{GameVisitor, rules, with_game};
+use crate::memory::MemoryBudget;
+use crate::recipe::{
+    self, Follow, Illegal, InitialWeights, Optimiser, Recipe, Relu, Rewards, ValueOf,
+};
+use crate::recorder::Sink;
+use crate::share::{share_out, threads};
+use crate::spec::{DeepSpec, TdSpec, replay_config};
+use crate::tables::Saved;
+
+/// The metadata key under which a checkpoint keeps [`Counts`].
+const DEEP: &str = "deep";
+/// Copies of a network that learning needs: the online and the target network, both as numbers and as tensors, two means, gradients; and a
+/// checkpoint twice, while it is written.
+const COPIES: u64 = 16;
+/// Numbers of all layers, and their gradients, for each board of a batch.
+const PASSES: u64 = 4;
+/// Games that one thread plays side by side in an evaluation.
+const TOGETHER: usize = 64;
+
+/// A new deep network that learns as a recipe says.
+///
+/// # Errors
+/// When it cannot be built, or there is not enough memory.
+pub(crate) fn new_agent(
+    spec: &DeepSpec,
+    recipe: &Recipe,
+) -> Result<Box<dyn TrainableAgent>, LabError> {
+    let architecture = architecture(spec)?;
+    check_memory(&architecture, recipe.replay.batch)?;
+    let threads = threads(recipe.threads);
+    let agent = DqnAgent::new(&architecture, settings(spec, recipe), recipe.seed, threads);
+    let train = Train {
+        agent: agent.map_err(unbuildable)?,
+        config: replay_config(recipe),
+        seed: recipe.seed,
+    };
+    with_game(&spec.game, spec.shape, train)
+}
+
+fn settings(spec: &DeepSpec, recipe: &Recipe) -> Settings {
+    let (learner, deep) = (&recipe.learner, &recipe.deep);
+    Settings {
+        initial: match deep.initial_weights {
+            InitialWeights::Torch => afterstate_deep::InitialWeights::Torch,
+            InitialWeights::He => afterstate_deep::InitialWeights::He,
+        },
+        mask: deep.mask,
+        learning_rate: learner.rate.at(0),
+        decay: match deep.optimiser {
+            Optimiser::Adam => Decay::None,
+            Optimiser::Adamw => Decay::Weights(deep.weight_decay as f32),
+        },
+        target_update: match deep.follow {
+            Follow::Copy => TargetUpdate::Copy(deep.follow_iterations),
+            Follow::Soft => TargetUpdate::Soft(deep.tau as f32),
+        },
+        acting_network: match deep.plays {
+            recipe::Plays::Learner => ActingNetwork::Online,
+            recipe::Plays::Follower => ActingNetwork::Target,
+        },
+        double: deep.double,
+        dropout: (
+            deep.dropout as f32,
+            match deep.dropout_place {
+                recipe::DropoutPlace::Convolutions => afterstate_deep::DropoutPlace::Convolutions,
+                recipe::DropoutPlace::Hidden => afterstate_deep::DropoutPlace::Hidden,
+            },
+        ),
+        augment: deep.turn,
+        discount: deep.discount as f32,
+        output: output(spec),
+    }
+}
+
+/// Refuses a network that does not fit into free memory with a batch of so many boards.
+fn check_memory(architecture: &Architecture, batch: usize) -> Result<(), LabError> {
+    let numbers = COPIES * architecture.count().map_err(unbuildable)? as u64;
+    let boards = PASSES * (batch * architecture.numbers_of_a_board()) as u64;
+    let needed = 4 * (numbers + boards);
+    let available = MemoryBudget::process().available();
+    let fits = needed <= available;
+    fits.then_some(())
+        .ok_or(LabError::DeepMemory { needed, available })
+}
+
+/// A deep network to be filled from a file, which has all of its numbers.
+///
+/// # Errors
+/// When the file does not hold it, it cannot be built, or there is not enough memory.
+pub(crate) fn to_be_filled(
+    spec: &DeepSpec,
+    saved: &Saved,
+    path: &Path,
+) -> Result<Box<dyn TrainableAgent>, LabError> {
+    let architecture = architecture(spec)?;
+    for (name, shape) in architecture.arrays().map_err(unbuildable)? {
+        let checked = saved.check_shape(&name, &shape);
+        checked.map_err(LabError::model("read", path))?;
+    }
+    check_memory(&architecture, TOGETHER)?;
+    let settings = Settings {
+        output: output(spec),
+        ..Settings::default()
+    };
+    let agent = DqnAgent::new(&architecture, settings, 0, 1).map_err(unbuildable)?;
+    with_game(&spec.game, spec.shape, Play { agent })
+}
+
+struct Train {
+    agent: DqnAgent,
+    config: ReplayConfig,
+    seed: u64,
+}
+
+impl GameVisitor for Train {
+    type Output = Box<dyn TrainableAgent>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        let agent = DeepAgent::new(game, self.agent);
+        with_replay(game, agent, self.config, self.seed)
+    }
+}
+
+struct Play {
+    agent: DqnAgent,
+}
+
+impl GameVisitor for Play {
+    type Output = Box<dyn TrainableAgent>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        Box::new(DeepAgent::new(game, self.agent))
+    }
+}
+
+fn output(spec: &DeepSpec) -> OutputSpec {
+    OutputSpec {
+        kind: match spec.value {
+            ValueOf::Action => OutputKind::Actions(match spec.illegal {
+                Illegal::Value => Fallback::Value,
+                Illegal::Number => Fallback::Number,
+            }),
+            ValueOf::Afterstate | ValueOf::State => OutputKind::Afterstates,
+        },
+        known_rewards: spec.rewards == Rewards::Known,
+        scale: spec.scale as f32,
+    }
+}
+
+fn architecture(spec: &DeepSpec) -> Result<Architecture, LabError> {
+    Ok(Architecture {
+        board: (spec.shape.rows(), spec.shape.cols()),
+        tiles: 1 << rules(&spec.game)?.tile_bits(spec.shape),
+        convolutions: spec.convolutions.clone(),
+        filters: spec.filters,
+        hidden: spec.hidden.clone(),
+        hidden_relu: spec.relu == Relu::All,
+        outputs: spec.outputs,
+    })
+}
+
+fn unbuildable(error: ArchitectureError) -> LabError {
+    LabError::Layers(error.to_string())
+}
+
+/// A deep network with its game.
+///
+/// Training holds the network for a whole round. Evaluation and analysis ask a copy, which each round renews: they do not wait.
+struct DeepAgent<G> {
+    game: G,
+    training: Mutex<DqnAgent>,
+    acting: Mutex<DeepValueFunction>,
+}
+
+/// What a checkpoint keeps beside its arrays.
+#[derive(Serialize, Deserialize)]
+struct Counts {
+    steps: u64,
+    iterations: u64,
+}
+
+impl<G: Game> DeepAgent<G> {
+    fn new(game: G, agent: DqnAgent) -> Self {
+        Self {
+            game,
+            acting: Mutex::new(acting(&agent)),
+            training: Mutex::new(agent),
+        }
+    }
+
+    fn training(&self) -> MutexGuard<'_, DqnAgent> {
+        self.training.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The network as of the last round, for one thread.
+    fn values(&self) -> DeepValueFunction {
+        let acting = self.acting.lock().unwrap_or_else(PoisonError::into_inner);
+        acting.clone()
+    }
+
+    /// Renews the copy that is asked.
+    fn publish(&self, agent: &DqnAgent) {
+        *self.acting.lock().unwrap_or_else(PoisonError::into_inner) = acting(agent);
+    }
+
+    /// Plays the games of an evaluation, each with an observer.
+    fn play_with<L: Learner<G, ()>>(
+        &self,
+        round: &RoundSpec<'_>,
+        observe: impl Fn(u64) -> L + Sync,
+    ) -> Vec<Outcome> {
+        let values = self.values();
+        share_out(round.threads, round.numbers.clone(), round.stop, |next| {
+            let mut played = Vec::new();
+            play_batched(
+                &self.game,
+                TOGETHER,
+                |decisions| values.choose(&self.game, decisions),
+                || {
+                    let number = next()?;
+                    let rng = game_rng(round.seed ^ EVALUATION, number);
+                    Some((number, rng, observe(number)))
+                },
+                |number, outcome| {
+                    (round.on_game)(&outcome);
+                    played.push((number, outcome));
+                },
+            );
+            played
+        })
+    }
+}
+
+/// A copy of the acting network whose values do not depend on the other boards of a batch.
+fn acting(agent: &DqnAgent) -> DeepValueFunction {
+    let values = agent.acting().clone();
+    values.with_threads(1).in_groups(TOGETHER)
+}
+
+impl<G: Game> BatchAgent<G> for DeepAgent<G> {
+    fn with_learner(&self, train: &mut dyn FnMut(&mut dyn ReplayAgent<G>)) {
+        let mut agent = self.training();
+        train(&mut *agent);
+        self.publish(&agent);
+    }
+
+    fn write_with(
+        &self,
+        metadata: &Metadata,
+        keep: Keep,
+        further: &[RawTensor],
+        part: &Part,
+        _: usize,
+    ) -> Result<(), NativeError> {
+        let agent = self.training();
+        let architecture = agent.acting().architecture();
+        let state = agent.train_state();
+        let [acting, other] = state.in_order(agent.acting_network());
+        let mut arrays = acting.to_torch(architecture);
+        let mut metadata = metadata.clone();
+        if keep == Keep::Everything {
+            let TrainState { adam, .. } = state;
+            let parts = [
+                (prefixes(agent.acting_network())[0], other.clone()),
+                (FIRST, like(&state.online, &adam.first)),
+                (SECOND, like(&state.online, &adam.second)),
+            ];
+            for (prefix, parameters) in parts {
+                let named = |array: Array| Array {
+                    name: format!("{prefix}{}", array.name),
+                    ..array
+                };
+                arrays.extend(parameters.to_torch(architecture).into_iter().map(named));
+            }
+            let counts = Counts {
+                steps: adam.steps,
+                iterations: state.iterations,
+            };
+            let text = serde_json::to_string(&counts).map_err(io::Error::other)?;
+            metadata.insert(DEEP.to_owned(), text);
+        }
+        let file = native::file_of(&arrays, further, &metadata)?;
+        Ok(part.begin(&file, file.len() as u64)?)
+    }
+}
+
+impl<G: Game> Agent for DeepAgent<G> {
+    fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
+        match sink {
+            None => self.play_with(round, |_| NoLearner),
+            Some(sink) => self.play_with(round, |number| {
+                recorder(&self.game, sink, round.seed, number)
+            }),
+        }
+    }
+
+    fn judge(&self, boards: &[Board]) -> Vec<Option<Judgement>> {
+        let values = self.values();
+        let choose = |decision: &Decision<G>| {
+            let chosen = values.choose(&self.game, std::slice::from_ref(decision));
+            chosen[0].direction()
+        };
+        judge(&self.game, &values, boards, choose)
+    }
+
+    fn chooser(&self) -> Chooser<'_> {
+        let values = self.values();
+        Box::new(move |tiles: &[u8], chance_state: ChanceState| {
+            let state = self.game.state(tiles, chance_state)?;
+            let decisions: Vec<_> = Decision::new(&self.game, state).into_iter().collect();
+            let chosen = values.choose(&self.game, &decisions);
+            let directions = chosen.iter().map(|slide| slide.direction());
+            Some(directions.collect::<Vec<Direction>>())
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        4 * self.training().train_state().online.count() as u64
+    }
+}
+
+impl<G: Game> TrainableAgent for DeepAgent<G> {
+    /// A network that was only opened does not learn: see [`with_replay`].
+    fn learn(&self, _: &RoundSpec<'_>, _: &TdSpec) -> RoundResult {
+        RoundResult {
+            outcomes: Vec::new(),
+            finite: true,
+            stats: None,
+        }
+    }
+
+    /// A network of some megabytes is written quickly.
+    fn drafts(&self) -> bool {
+        false
+    }
+
+    fn write(
+        &self,
+        metadata: &Metadata,
+        keep: Keep,
+        part: &Part,
+        threads: usize,
+    ) -> Result<(), NativeError> {
+        self.write_with(metadata, keep, &[], part, threads)
+    }
+
+    fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
+        let mut agent = self.training();
+        let architecture = agent.acting().architecture().clone();
+        let read = |prefix: &str| {
+            let parameters = Parameters::from_torch(&architecture, |name, count| {
+                let numbers = saved.numbers(&format!("{prefix}{name}"), count);
+                numbers.map_err(Unread::File)
+            });
+            parameters.map_err(NativeError::from)
+        };
+        let mut state = agent.train_state().clone();
+        let acting = read("")?;
+        let mut other = acting.clone();
+        if keep == Keep::Everything {
+            let counts = counts(saved)?;
+            let [prefix, format1] = prefixes(agent.acting_network());
+            other = match read(prefix) {
+                Err(NativeError::NoTable(_)) => read(format1)?,
+                read => read?,
+            };
+            state.adam.first = values(read(FIRST)?);
+            state.adam.second = values(read(SECOND)?);
+            state.adam.steps = counts.steps;
+            state.iterations = counts.iterations;
+        }
+        (state.online, state.target) = match agent.acting_network() {
+            ActingNetwork::Online => (acting, other),
+            ActingNetwork::Target => (other, acting),
+        };
+        agent.restore(state);
+        self.publish(&agent);
+        Ok(())
+    }
+}
+
+/// The counts of a checkpoint.
+fn counts(saved: &Saved) -> Result<Counts, NativeError> {
+    let text = saved.metadata().get(DEEP).map_or("", String::as_str);
+    let damaged = |found: String| NativeError::Metadata { key: DEEP, found };
+    let counts: Counts = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    let most = i64::MAX as u64;
+    if counts.steps > most || counts.iterations > most {
+        return Err(damaged(format!("a number above {most}")));
+    }
+    Ok(counts)
+}
+
+/// What stands before the names of the network that does not act; in format 1, too.
+fn prefixes(acting_network: ActingNetwork) -> [&'static str; 2] {
+    match acting_network {
+        ActingNetwork::Online => ["target.", "follower."],
+        ActingNetwork::Target => ["online.", "learner."],
+    }
+}
+
+const FIRST: &str = "first.";
+const SECOND: &str = "second.";
+
+/// Numbers that have the shapes of these.
+fn like(parameters: &Parameters, numbers: &[Vec<f32>]) -> Parameters {
+    let shaped = parameters
+        .0
+        .iter()
+        .zip(numbers)
+        .map(|(one, values)| Parameter {
+            values: values.clone(),
+            ..one.clone()
+        });
+    Parameters(shaped.collect())
+}
+
+fn values(parameters: Parameters) -> Vec<Vec<f32>> {
+    parameters.0.into_iter().map(|one| one.values).collect()
+}
+
+/// Why a network could not be read.
+enum Unread {
+    File(NativeError),
+    Architecture(ArchitectureError),
+}
+
+impl From<ArchitectureError> for Unread {
+    fn from(error: ArchitectureError) -> Self {
+        Self::Architecture(error)
+    }
+}
+
+impl From<Unread> for NativeError {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::File(error) => error,
+            Unread::Architecture(error) => Self::Metadata {
+                key: crate::spec::CONVOLUTIONS,
+                found: error.to_string(),
+            },
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Agents of n-tuple networks.
+
+use afterstate::format::native::{Keep, Metadata, NativeError};
+use afterstate::game::{ChanceState, Game};
+use afterstate::learn::{Backward, Forward, TdParams};
+use afterstate::ntuple::{
+    AfterstateNetwork, AtomicF32, NetworkError, NetworkOptions, StateNetwork, Tc, Td, UpdateRule,
+    WeightCell, WeightTables,
+};
+use afterstate::policy::{Greedy, Policy, Ties};
+use afterstate::random::game_rng;
+use afterstate::tally::Outcome;
+use afterstate::value::{Decision, Trainable, ValueFunction};
+
+use super::{
+    Agent, Board, Chooser, Judgement, RoundResult, RoundSpec, TrainableAgent, learn_games,
+    play_games,
+};
+use crate::LabError;
+use crate::disk::Part;
+use crate::error::game_on;
+use crate::games::{GameVisitor, with_game};
+use crate::memory::{MemoryBudget, Reservation};
+use crate::recipe::{Rule, ValueOf};
+use crate::recorder::Sink;
+use crate::share::{threads, try_share};
+use crate::spec::{NTupleSpec, TdSpec, UpdateSpec};
+use crate::tables::{self, Saved};
+
+/// What both kinds of n-tuple networks have in common.
+pub(super) trait NTupleNetwork<G: Game>: Trainable<G> + 'static {
+    type Cell: WeightCell;
+
+    fn tables(&self) -> &WeightTables<Self::Cell>;
+
+    /// Repairs what concurrent updates may have lost.
+    fn refresh(&self, _threads: usize) {}
+}
+
+impl<G: Game> NTupleNetwork<G> for AfterstateNetwork {
+    type Cell = AtomicF32;
+
+    fn tables(&self) -> &WeightTables<AtomicF32> {
+        AfterstateNetwork::tables(self)
+    }
+}
+
+impl<G: Game> NTupleNetwork<G> for StateNetwork {
+    type Cell = [AtomicF32; 2];
+
+    fn tables(&self) -> &WeightTables<[AtomicF32; 2]> {
+        StateNetwork::tables(self)
+    }
+
+    fn refresh(&self, threads: usize) {
+        let pieces = self.refresh_pieces();
+        // A piece cannot fail.
+        let refreshed: Result<(), std::convert::Infallible> = try_share(threads, pieces, || {
+            |piece| {
+                self.refresh_piece(piece);
+                Ok(())
+            }
+        });
+        refreshed.unwrap_or_else(|never| match never {});
+    }
+}
+
+/// An n-tuple network with its game.
+pub(super) struct NTupleAgent<G, N> {
+    pub(super) game: G,
+    pub(super) network: N,
+    pub(super) ties: Ties,
+    reserved: Reservation,
+}
+
+/// A new agent, every position of which has the value `initial_value`, with room for what `rule` needs.
+///
+/// # Errors
+/// When there is not enough memory, before any is taken, or the game has no such values.
+pub(crate) fn ntuple_agent(
+    spec: &NTupleSpec,
+    rule: Rule,
+    initial_value: f32,
+    budget: &MemoryBudget,
+) -> Result<Box<dyn TrainableAgent>, LabError> {
+    let new = NewAgent {
+        spec,
+        coherence: rule == Rule::Tc,
+        initial_value,
+        budget,
+    };
+    with_game(&spec.game, spec.shape(), new)?
+}
+
+struct NewAgent<'a> {
+    spec: &'a NTupleSpec,
+    coherence: bool,
+    initial_value: f32,
+    budget: &'a MemoryBudget,
+}
+
+impl GameVisitor for NewAgent<'_> {
+    type Output = Result<Box<dyn TrainableAgent>, LabError>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        match self.spec.value {
+            ValueOf::Afterstate => Ok(Box::new(afterstate_agent(&self, game)?)),
+            ValueOf::State => {
+                let (spec, budget) = (self.spec, self.budget);
+                let agent = state_agent(game, spec, self.coherence, self.initial_value, budget)?;
+                Ok(Box::new(agent))
+            }
+            ValueOf::Action => Err(LabError::NoActions),
+        }
+    }
+}
+
+fn afterstate_agent<G: Game>(
+    new: &NewAgent<'_>,
+    game: G,
+) -> Result<NTupleAgent<G, AfterstateNetwork>, LabError> {
+    let tuples = &new.spec.tuples;
+    let bytes = WeightTables::<AtomicF32>::bytes(tuples, new.coherence);
+    let reserved = reserve(new.budget, bytes)?;
+    let options = options(new.spec, new.coherence, new.initial_value);
+    Ok(NTupleAgent {
+        game,
+        network: AfterstateNetwork::new(tuples, &options).map_err(refused)?,
+        ties: new.spec.ties,
+        reserved,
+    })
+}
+
+pub(super) fn state_agent<G: Game>(
+    game: G,
+    spec: &NTupleSpec,
+    coherence: bool,
+    initial_value: f32,
+    budget: &MemoryBudget,
+) -> Result<NTupleAgent<G, StateNetwork>, LabError> {
+    let (rules, shape) = (game.rules(), game.shape());
+    let readable = rules.tile_bits(shape) == StateNetwork::TILE_BITS;
+    let spawns = rules.uniform_spawns().filter(|_| readable);
+    let spawns = spawns.ok_or_else(|| LabError::NoStates(game_on(&spec.game, shape)))?;
+    let bytes = WeightTables::<[AtomicF32; 2]>::bytes(&spec.tuples, coherence);
+    let reserved = reserve(budget, bytes)?;
+    let options = options(spec, coherence, initial_value);
+    let network = StateNetwork::new(&spec.tuples, &options, spawns);
+    Ok(NTupleAgent {
+        game,
+        network: network.map_err(refused)?,
+        ties: spec.ties,
+        reserved,
+    })
+}
+
+fn options(spec: &NTupleSpec, coherence: bool, initial_value: f32) -> NetworkOptions {
+    NetworkOptions {
+        initial_value,
+        discount: spec.discount as f32,
+        coherence,
+        ..NetworkOptions::default()
+    }
+}
+
+fn reserve(budget: &MemoryBudget, bytes: u64) -> Result<Reservation, LabError> {
+    budget.reserve(bytes).map_err(|over| LabError::Memory {
+        needed: over.needed,
+        available: over.available,
+    })
+}
+
+fn refused(error: NetworkError) -> LabError {
+    match error {
+        NetworkError::Memory { bytes, source } => LabError::Refused {
+            needed: bytes,
+            source,
+        },
+        other => LabError::Layers(other.to_string()),
+    }
+}
+
+impl<G: Game, N: NTupleNetwork<G>> NTupleAgent<G, N> {
+    fn policy(&self) -> Greedy<'_, G, N> {
+        Greedy::new(&self.game, &self.network, self.ties)
+    }
+
+    fn learn_by<R: UpdateRule>(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult {
+        let rate = |number| learner.learning_rate.at(number);
+        match learner.update {
+            UpdateSpec::Forward => learn_games(&self.game, round, rate, || {
+                Forward::<G, N, R, _>::with_policy(&self.game, &self.network, self.ties, 0.0)
+            }),
+            UpdateSpec::Backward {
+                lambda,
+                reward_twice,
+            } => learn_games(&self.game, round, rate, || {
+                let params = TdParams {
+                    lambda,
+                    reward_twice,
+                    ..TdParams::default()
+                };
+                let learner = Backward::<G, N, R>::new(&self.network, params);
+                (self.policy(), learner)
+            }),
+        }
+    }
+}
+
+impl<G: Game, N: NTupleNetwork<G>> Agent for NTupleAgent<G, N> {
+    fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
+        play_games(&self.game, round, || self.policy(), sink)
+    }
+
+    fn judge(&self, boards: &[Board]) -> Vec<Option<Judgement>> {
+        let mut policy = self.policy();
+        judge(&self.game, &self.network, boards, |decision| {
+            policy
+                .choose(&self.game, decision, &mut game_rng(0, 0))
+                .0
+                .direction()
+        })
+    }
+
+    fn chooser(&self) -> Chooser<'_> {
+        let mut policy = self.policy();
+        Box::new(move |tiles: &[u8], chance_state: ChanceState| {
+            let state = self.game.state(tiles, chance_state)?;
+            let decision = Decision::new(&self.game, state);
+            let choices = decision.map(|decision| policy.choices(&self.game, &decision));
+            Some(choices.unwrap_or_default())
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.reserved.bytes()
+    }
+}
+
+impl<G: Game, N: NTupleNetwork<G>> TrainableAgent for NTupleAgent<G, N> {
+    fn learn(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult {
+        match learner.rule {
+            Rule::Td => self.learn_by::<Td>(round, learner),
+            Rule::Tc => self.learn_by::<Tc>(round, learner),
+        }
+    }
+
+    fn refresh(&self, threads: usize) {
+        self.network.refresh(threads);
+    }
+
+    fn write(
+        &self,
+        metadata: &Metadata,
+        keep: Keep,
+        part: &Part,
+        threads: usize,
+    ) -> Result<(), NativeError> {
+        tables::write(self.network.tables(), metadata, keep, part, threads)
+    }
+
+    fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
+        saved.read(self.network.tables(), keep)?;
+        if keep == Keep::Weights {
+            self.network.refresh(threads(0));
+        }
+        Ok(())
+    }
+}
+
+/// The values of many states by a value function, with the choice of a policy.
+pub(super) fn judge<G: Game, V: ValueFunction<G>>(
+    game: &G,
+    values: &V,
+    boards: &[Board],
+    mut choose: impl FnMut(&Decision<G>) -> afterstate::game::Direction,
+) -> Vec<Option<Judgement>> {
+    let state = |board: &Board| game.state(&board.tiles, board.chance_state);
+    let states: Vec<_> = boards.iter().map(state).collect();
+    let decisions: Vec<Option<Decision<G>>> = states
+        .iter()
+        .map(|state| Decision::new(game, (*state)?))
+        .collect();
+    let open: Vec<Decision<G>> = decisions.iter().flatten().copied().collect();
+    let mut found = Vec::new();
+    values.batch(game, &open, &mut found);
+    let mut found = found.into_iter();
+    let one = |(state, decision): (_, &Option<Decision<G>>)| {
+        let _: &Option<_> = state;
+        state.as_ref()?;
+        Some(match decision {
+            None => Judgement {
+                rewards: [None; 4],
+                values: Default::default(),
+                chosen: None,
+            },
+            Some(decision) => Judgement {
+                rewards: afterstate::game::Direction::ALL
+                    .map(|d| decision.slides().get(d).map(|slide| slide.reward())),
+                values: found.next().unwrap_or_default(),
+                chosen: Some(choose(decision)),
+            },
+        })
+    };
+    states.iter().zip(&decisions).map(one).collect()
+}

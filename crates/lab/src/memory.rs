@@ -1,0 +1,128 @@
+//! How much memory there is, and who has asked for how much of it.
+//!
+//! Tables are mapped, and take up memory only as they are written: several networks can all pass a look at free memory and run out of
+//! it later. So everything large is reserved from a [`MemoryBudget`] first, which all work of a process shares.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use sysinfo::System;
+
+/// The memory that the work of a process may take. Clones share one budget.
+#[derive(Clone, Debug)]
+pub struct MemoryBudget(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    limit: u64,
+    reserved: AtomicU64,
+}
+
+/// Reserved memory, given back when it is dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    budget: MemoryBudget,
+    bytes: u64,
+}
+
+/// A reservation that does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OverBudget {
+    /// Bytes asked for.
+    pub needed: u64,
+    /// Bytes left.
+    pub available: u64,
+}
+
+impl MemoryBudget {
+    /// The budget of this process: what was free when it was first asked for.
+    pub fn process() -> Self {
+        static PROCESS: LazyLock<MemoryBudget> =
+            LazyLock::new(|| MemoryBudget::new(available_memory()));
+        PROCESS.clone()
+    }
+
+    /// A budget of so many bytes.
+    pub fn new(limit: u64) -> Self {
+        Self(Arc::new(Shared {
+            limit,
+            reserved: AtomicU64::new(0),
+        }))
+    }
+
+    /// Bytes that are not reserved, and free in the system.
+    pub fn available(&self) -> u64 {
+        let reserved = self.0.reserved.load(Ordering::Relaxed);
+        let left = self.0.limit.saturating_sub(reserved);
+        left.min(available_memory())
+    }
+
+    /// Reserves memory.
+    ///
+    /// # Errors
+    /// When there is not so much left.
+    pub fn reserve(&self, bytes: u64) -> Result<Reservation, OverBudget> {
+        let over = OverBudget {
+            needed: bytes,
+            available: self.available(),
+        };
+        if bytes > over.available {
+            return Err(over);
+        }
+        let limit = self.0.limit;
+        let add = |reserved: u64| reserved.checked_add(bytes).filter(|&all| all <= limit);
+        let added = self
+            .0
+            .reserved
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        added.map_err(|_| over)?;
+        Ok(Reservation {
+            budget: self.clone(),
+            bytes,
+        })
+    }
+}
+
+impl Reservation {
+    /// Its size.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let reserved = &self.budget.0.reserved;
+        reserved.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// The bytes that can be had without swapping, within a container's limit where there is one.
+pub(crate) fn available_memory() -> u64 {
+    let Ok(mut system) = System::new() else {
+        return u64::MAX;
+    };
+    system.refresh_memory();
+    let limit = system
+        .cgroup_limits()
+        .map_or(u64::MAX, |limits| limits.free_memory);
+    system.available_memory().min(limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reservations_are_counted_and_given_back() {
+        let budget = MemoryBudget::new(1000);
+        let first = budget.reserve(600).unwrap();
+        assert_eq!(first.bytes(), 600);
+        let error = budget.clone().reserve(500).unwrap_err();
+        assert_eq!((error.needed, error.available), (500, 400));
+        drop(first);
+        assert!(budget.reserve(1000).is_ok());
+        assert!(budget.reserve(1001).is_err());
+        assert!(budget.reserve(u64::MAX).is_err());
+    }
+}

@@ -1,0 +1,191 @@
+//! What an agent is, as values: enough to make its network, and all that a model file must remember.
+//!
+//! A recipe says how an agent is trained; a spec says what comes of it. Deep agents are known whether deep learning is built in or not.
+
+mod deep;
+
+use afterstate::game::Shape;
+use afterstate::learn::schedule::Schedule;
+use afterstate::ntuple::TupleSet;
+use afterstate::policy::Ties;
+use afterstate::replay::{Overwrite, ReplayConfig};
+
+pub(crate) use deep::CONVOLUTIONS;
+pub use deep::DeepSpec;
+
+use crate::LabError;
+use crate::error::game_on;
+use crate::games::{self, rules};
+use crate::recipe::{self, Kind, Recipe, Rule, Target, Update, ValueOf, parse_board};
+
+/// An agent, whichever kind of network it has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentSpec {
+    /// An n-tuple network.
+    NTuple(NTupleSpec),
+    /// A deep network.
+    Deep(DeepSpec),
+}
+
+impl AgentSpec {
+    /// The agent that a recipe trains.
+    ///
+    /// # Errors
+    /// When the game is unknown, or the network does not fit the board.
+    pub fn of(recipe: &Recipe) -> Result<Self, LabError> {
+        match recipe.network.kind {
+            Kind::Tuples => NTupleSpec::of(recipe).map(Self::NTuple),
+            Kind::Deep => DeepSpec::of(recipe).map(Self::Deep),
+        }
+    }
+
+    /// The game, by one of the names of [`games::games`].
+    pub fn game(&self) -> &str {
+        match self {
+            Self::NTuple(spec) => &spec.game,
+            Self::Deep(spec) => &spec.game,
+        }
+    }
+
+    /// The board.
+    pub fn shape(&self) -> Shape {
+        match self {
+            Self::NTuple(spec) => spec.shape(),
+            Self::Deep(spec) => spec.shape,
+        }
+    }
+
+    /// The game and the board, as in `2048 on 4x4`.
+    pub fn game_on(&self) -> String {
+        game_on(self.game(), self.shape())
+    }
+
+    /// Whether symmetric boards have the same value.
+    pub fn is_symmetric(&self) -> bool {
+        match self {
+            Self::NTuple(spec) => spec.tuples.symmetry(),
+            Self::Deep(_) => false,
+        }
+    }
+}
+
+/// An agent with an n-tuple network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NTupleSpec {
+    /// The game, by one of the names of [`games::games`].
+    pub game: String,
+    /// The tuples on their board.
+    pub tuples: TupleSet,
+    /// Which positions have values.
+    pub value: ValueOf,
+    /// Which of equally good moves is made.
+    pub ties: Ties,
+    /// Gamma.
+    pub discount: f64,
+}
+
+impl NTupleSpec {
+    /// The agent that a recipe trains.
+    ///
+    /// # Errors
+    /// When the game is unknown, or the tuples do not fit the board.
+    pub fn of(recipe: &Recipe) -> Result<Self, LabError> {
+        let (rows, cols) = parse_board(&recipe.board)?;
+        let shape = games::shape(rows, cols)?;
+        let network = &recipe.network;
+        let tuples = TupleSet::parse(&network.tuples, shape, network.symmetry)?;
+        Ok(Self {
+            tuples: tuples_of(&recipe.game, tuples, network.hint)?,
+            game: recipe.game.clone(),
+            value: recipe.learner.value,
+            ties: match recipe.learner.ties {
+                recipe::Ties::Order => Ties::Order,
+                recipe::Ties::Random => Ties::Random,
+            },
+            discount: 1.0,
+        })
+    }
+
+    /// The board.
+    pub fn shape(&self) -> Shape {
+        self.tuples.shape()
+    }
+}
+
+/// Tuples as a game needs them: with room for its tiles, and with tables by hint if that is wanted.
+///
+/// # Errors
+/// When there is no such game, or it shows no hint.
+pub(crate) fn tuples_of(game: &str, tuples: TupleSet, hint: bool) -> Result<TupleSet, LabError> {
+    let (rules, shape) = (rules(game)?, tuples.shape());
+    if hint && !rules.shows_hint(shape) {
+        return Err(LabError::NoHint(game_on(game, shape)));
+    }
+    let tuples = tuples.with_tile_bits(rules.tile_bits(shape));
+    Ok(tuples.with_hints(hint))
+}
+
+/// How an n-tuple network learns from its games.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TdSpec {
+    /// The update rule.
+    pub rule: Rule,
+    /// When a value is updated.
+    pub update: UpdateSpec,
+    /// The learning rate.
+    pub learning_rate: Schedule,
+}
+
+/// When a value is updated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UpdateSpec {
+    /// As soon as the next move is chosen.
+    Forward,
+    /// After the game, last move first.
+    Backward {
+        /// The lambda of TD(lambda).
+        lambda: f32,
+        /// Whether each reward counts twice, as published in two reports of the DLP lab, 2021.
+        reward_twice: bool,
+    },
+}
+
+impl TdSpec {
+    /// The learner of a recipe.
+    pub fn of(recipe: &Recipe) -> Self {
+        let learner = &recipe.learner;
+        Self {
+            rule: learner.rule,
+            update: match learner.update {
+                Update::Forward => UpdateSpec::Forward,
+                Update::Backward | Update::Replay => UpdateSpec::Backward {
+                    lambda: learner.lambda as f32,
+                    reward_twice: learner.target == Target::RewardTwice,
+                },
+            },
+            learning_rate: learner.rate.clone(),
+        }
+    }
+}
+
+/// The environments and the replay buffer of a recipe.
+pub(crate) fn replay_config(recipe: &Recipe) -> ReplayConfig {
+    let replay = &recipe.replay;
+    ReplayConfig {
+        num_envs: replay.games,
+        buffer_size: replay.memory,
+        overwrite: match replay.overwrite {
+            recipe::Overwrite::Oldest => Overwrite::Oldest,
+            recipe::Overwrite::Random => Overwrite::Random,
+        },
+        n_step: replay.steps,
+        discount: match recipe.network.kind {
+            Kind::Tuples => 1.0,
+            Kind::Deep => recipe.deep.discount as f32,
+        },
+        updates_per_step: replay.batches,
+        batch_size: replay.batch,
+        epsilon: replay.epsilon,
+        epsilon_iterations: replay.epsilon_iterations,
+    }
+}
