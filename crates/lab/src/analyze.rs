@@ -160,7 +160,7 @@ fn rows(board: &str) -> impl Iterator<Item = &str> {
     board.trim().split('/')
 }
 
-/// The tile indices and the luck of a board text. The luck follows the tiles where there is any: `+2` or `+bonus` for the
+/// The tile indices and the chance state of a board text. The chance state follows the tiles where there is one: `+2` or `+bonus` for the
 /// tile that is shown, then `@` and what is left in the bag, such as `@1133`, where it matters and cannot be told.
 pub(crate) fn parse(
     board: &str,
@@ -319,7 +319,7 @@ mod tests {
         assert!(error("0,0,0/0,1,0+2@x").contains("`@x` is no bag"));
         assert!(error("0,0,0/0,1,0+2@11").contains("no bag that holds `11`"));
         let hint = |text| parse(text, shape, &Threes::Hint, &faces).unwrap().1;
-        assert_eq!(hint("48,0,0/0,1,0+bonus@1133").bag, [2, 0, 2]);
+        assert_eq!(hint("48,0,0/0,1,0+bonus@1133").memory, [2, 0, 2]);
         let (four, twos) = (Shape::new(2, 2).unwrap(), [2, 4]);
         let error = parse("2,2/0,0+1", four, &PowersOfTwo, &twos).unwrap_err();
         assert!(error.to_string().contains("does not show its next tile"));

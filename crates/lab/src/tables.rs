@@ -230,21 +230,36 @@ fn carry(
 mod tests {
     use super::*;
     use afterstate::game::Shape;
-    use afterstate::ntuple::{Coherent, TupleSet};
+    use afterstate::ntuple::{AtomicF32, NetworkOptions, TupleSet, WeightPart};
 
     /// Ten pieces with some numbers, most of them zeros.
-    fn network() -> Tables<Coherent> {
+    fn new(tuples: &TupleSet, initial_value: f32) -> WeightTables {
+        let options = NetworkOptions {
+            initial_value,
+            coherence: true,
+            ..NetworkOptions::default()
+        };
+        WeightTables::<AtomicF32>::new(tuples, &options).unwrap()
+    }
+
+    const PARTS: [WeightPart; 3] = [
+        WeightPart::Weight,
+        WeightPart::ErrorSum,
+        WeightPart::AbsoluteSum,
+    ];
+
+    fn network() -> WeightTables {
         let tuples = TupleSet::parse("12 01234 45679 567", Shape::FOUR, true).unwrap();
-        let network = Tables::new(&tuples, 0.0).unwrap();
+        let network = new(&tuples, 0.0);
         for n in 0..500 {
             let values: Vec<f32> = (0..n).map(|k| (n * k) as f32 / 8.0).collect();
-            network.import(1 + n % 2, n % 3, n * 2000, &values);
+            network.import(1 + n % 2, PARTS[n % 3], n * 2000, &values);
         }
-        network.import(3, 0, 4095, &[5.0]);
+        network.import(3, WeightPart::Weight, 4095, &[5.0]);
         network
     }
 
-    fn bytes(network: &Tables<Coherent>) -> Vec<u8> {
+    fn bytes(network: &WeightTables) -> Vec<u8> {
         let mut bytes = Vec::new();
         native::write(network, &about(), Keep::Everything, &mut bytes).unwrap();
         bytes
@@ -263,7 +278,7 @@ mod tests {
         part.appear().unwrap();
         assert!(fs::read(&path).unwrap() == bytes(&network()));
 
-        let copy = Tables::new(network().tuples(), 0.0).unwrap();
+        let copy = new(network().tuples(), 0.0);
         let saved = Saved::open(&path).unwrap();
         assert_eq!(saved.metadata()["afterstate"], "1");
         saved.read(&copy, Keep::Everything).unwrap();
@@ -274,7 +289,7 @@ mod tests {
     fn nothing_of_a_draft_is_left() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
-        let other: Tables<Coherent> = Tables::new(network().tuples(), 3.5).unwrap();
+        let other = new(network().tuples(), 3.5);
         for length in [0, 5000, 50_000] {
             // Also one whose header is longer by pages.
             let mut metadata = about();
@@ -301,9 +316,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         let network = network();
-        network.import(1, 2, 7, &[f32::INFINITY]);
-        network.import(1, 0, 300_000, &[f32::NAN]);
-        network.import(2, 0, 7, &[f32::NAN]);
+        network.import(1, WeightPart::AbsoluteSum, 7, &[f32::INFINITY]);
+        network.import(1, WeightPart::Weight, 300_000, &[f32::NAN]);
+        network.import(2, WeightPart::Weight, 7, &[f32::NAN]);
         let part = Part::create(&path).unwrap();
         let broken = write(&network, &about(), Keep::Weights, &part, 3).unwrap_err();
         assert!(
@@ -327,7 +342,7 @@ mod tests {
             .unwrap()
             .set_len(100_000)
             .unwrap();
-        let copy: Tables<Coherent> = Tables::new(network().tuples(), 0.0).unwrap();
+        let copy = new(network().tuples(), 0.0);
         assert!(matches!(
             saved.read(&copy, Keep::Everything),
             Err(NativeError::Io(_))

@@ -47,15 +47,16 @@ impl Rules for Toy {
 
 mod tests {
     use crate::recipe::Recipe;
-    use crate::registry::{Player, session};
-    use crate::session::Lesson;
+    use crate::agent::{RoundSpec, ntuple_agent};
+    use crate::memory::MemoryBudget;
     use crate::solve::{Plan, solve};
+    use crate::spec::{NTupleSpec, TdSpec};
 
     /// A merge earns 1 and a board of four cells has at most so many merges: who solves it knows the best score, and
     /// who learns it comes near.
     #[test]
     fn a_new_game_is_trained_and_solved_as_all_others_are() {
-        let shape = crate::registry::shape(2, 2).unwrap();
+        let shape = crate::games::shape(2, 2).unwrap();
         let solved = solve(&Plan {
             game: "toy",
             shape,
@@ -77,19 +78,11 @@ mod tests {
         ];
         let overrides = overrides.map(str::to_owned);
         let recipe = Recipe::load("quick", &overrides).unwrap();
-        let player = Player::of(&recipe).unwrap();
-        let session = session(&player, recipe.learner.rule, 20.0).unwrap();
-        let lesson = |numbers| Lesson {
-            numbers,
-            seed: 1,
-            threads: 1,
-            stop: &|| false,
-            seen: &|_| (),
-            updates: u64::MAX,
-            learned: &|_| (),
-        };
-        session.learn(&lesson(0..5_000), &recipe.learner);
-        let games = session.play(&lesson(0..5_000));
+        let spec = NTupleSpec::of(&recipe).unwrap();
+        let budget = MemoryBudget::process();
+        let agent = ntuple_agent(&spec, recipe.learner.rule, 20.0, &budget).unwrap();
+        agent.learn(&RoundSpec::new(0..5_000, 1, 1), &TdSpec::of(&recipe));
+        let games = agent.play(&RoundSpec::new(0..5_000, 1, 1), None);
         let mean = games.iter().map(|game| game.score as f64).sum::<f64>() / 5_000.0;
         assert!(
             best > 4.0 && (mean - best).abs() < 0.05 * best,

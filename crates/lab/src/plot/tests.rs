@@ -27,6 +27,7 @@ fn curve(label: &str, blocks: u64, size: u64) -> Curve {
                 score,
                 moves,
                 largest,
+                ..Outcome::default()
             });
         }
         tally.seconds = 0.5;
@@ -149,6 +150,7 @@ fn the_curve_is_where_its_values_are() {
         score: 30_000,
         moves: 1,
         largest: 2048,
+        ..Outcome::default()
     });
     let at = |games| Point {
         games,

@@ -1,13 +1,17 @@
 use std::fs;
+use std::sync::Arc;
 
 use super::*;
 use crate::evaluate::{self, record};
 use crate::model::Model;
 use crate::recipe::Recipe;
-use crate::registry::{Player, session};
+use crate::agent::{Agent, Baseline, ntuple_agent};
+use crate::evaluate::Contender;
+use crate::memory::MemoryBudget;
+use crate::spec::{AgentSpec, NTupleSpec};
 
 /// A player who knows nothing yet.
-fn beginner(game: &str, board: &str) -> Model {
+fn beginner(game: &str, board: &str) -> Contender {
     let overrides = [
         format!("game={game}"),
         format!("board={board}"),
@@ -15,13 +19,15 @@ fn beginner(game: &str, board: &str) -> Model {
         "ties=random".to_owned(),
     ];
     let recipe = Recipe::load("quick", &overrides).unwrap();
-    let player = Player::of(&recipe).unwrap();
-    Model {
-        session: session(&player, recipe.learner.rule, 0.0).unwrap(),
-        player: registry::AnyPlayer::Tuples(player),
+    let spec = NTupleSpec::of(&recipe).unwrap();
+    let budget = MemoryBudget::process();
+    let agent = ntuple_agent(&spec, recipe.learner.rule, 0.0, &budget).unwrap();
+    Contender::from(&Model {
+        agent: Arc::from(agent as Box<dyn Agent>),
+        spec: AgentSpec::NTuple(spec),
         episodes: Some(0),
         path: PathBuf::new(),
-    }
+    })
 }
 
 fn recorded(game: &str, board: &str, games: u64) -> (tempfile::TempDir, PathBuf, f64) {
@@ -43,7 +49,7 @@ fn judged(path: &Path, game: &str, board: &str) -> Result<Verdict, LabError> {
     judge(&Plan {
         path,
         game,
-        shape: registry::shape(rows, cols).unwrap(),
+        shape: games::shape(rows, cols).unwrap(),
         min_speed: None,
         seen: &|_| (),
         stop: &|| false,
@@ -88,8 +94,8 @@ fn many_records_look_like_chance() {
             seen: &|_| (),
             stop: &|| false,
         };
-        let player = crate::baseline::Baseline::named("random", game, Shape::FOUR);
-        record(&player.unwrap().unwrap(), &plan, &path).unwrap();
+        let random = Contender::baseline(Baseline::Random, game, Shape::FOUR);
+        record(&random.unwrap(), &plan, &path).unwrap();
         let verdict = judged(&path, game, "4x4").unwrap();
         for test in &verdict.tests {
             assert!(test.p_value > 1e-4, "{game}: {test:?}");
@@ -123,7 +129,7 @@ fn a_slow_player_and_an_empty_file_are_named() {
     let verdict = judge(&Plan {
         path: &path,
         game: "2048",
-        shape: registry::shape(rows, cols).unwrap(),
+        shape: games::shape(rows, cols).unwrap(),
         min_speed: Some(10.0),
         seen: &|_| (),
         stop: &|| false,

@@ -58,7 +58,7 @@ fn every_value_is_that_of_the_definition() {
         assert!(!target.ends && target.tile == 5);
         assert_eq!(about.states, score.values().len() as u64);
         for (&state, &value) in score.values() {
-            let place = solution.place(solution.code().of(state)).unwrap();
+            let place = solution.place(solution.code().of(state.0)).unwrap();
             assert!((solution.scores()[place] - value).abs() < 1e-9);
             let chance = win.value(state);
             assert!((solution.wins().unwrap()[place] - chance).abs() < 1e-12);
@@ -250,7 +250,7 @@ fn every_move_is_worth_what_the_definition_says() {
     let states: HashMap<_, _> = slow.values().clone();
     for (&state, &value) in states.iter().take(500) {
         let tiles: Vec<String> = (0..6)
-            .map(|i| afterstate::game::Position::cell(state, i))
+            .map(|i| state.cell(i))
             .map(|tile| game.tile_value(tile).to_string())
             .collect();
         let board = [tiles[..3].join(","), tiles[3..].join(",")].join("/");

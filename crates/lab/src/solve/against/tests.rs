@@ -1,17 +1,19 @@
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use afterstate::format::native::{self, Keep};
-use afterstate::game::{Game, Grid, PowersOfTwo, Shape, State};
-use afterstate::ntuple::{Plain, Tables};
+use afterstate::game::{Game, Grid, GridBoard, PowersOfTwo, Shape, State};
+use afterstate::ntuple::{NetworkOptions, WeightPart, WeightTables};
 use afterstate::solve::{Aim, Chance, Ending, Goal, Layer, Recursive};
 
 use super::*;
 use crate::evaluate::{self, evaluate};
-use crate::games::{AnyPlayer, Player, session};
+use crate::agent::{Agent, Board, RoundSpec, ntuple_agent};
 use crate::model::metadata;
 use crate::recipe::Recipe;
-use crate::session::Lesson;
+use crate::memory::MemoryBudget;
+use crate::spec::{AgentSpec, NTupleSpec, TdSpec};
 use crate::solve::{Layers, Plan, solve};
 
 fn shape(rows: usize, cols: usize) -> Shape {
@@ -24,7 +26,7 @@ fn solution(shape: Shape, target: Option<u64>) -> Solution {
         shape,
         target,
         discount: 1.0,
-        chance_state: false,
+        bounds: false,
         threads: 2,
         memory: None,
         seen: &|_| (),
@@ -43,26 +45,16 @@ fn recipe(shape: Shape, more: &[&str]) -> Recipe {
 
 /// A player after so many games of training on one thread.
 fn trained(recipe: &Recipe, games: u64) -> Model {
-    let player = Player::of(recipe).unwrap();
+    let spec = NTupleSpec::of(recipe).unwrap();
     let initial = recipe.network.initial as f32;
-    let session = session(&player, recipe.learner.rule, initial).unwrap();
-    session.learn(
-        &Lesson {
-            numbers: 0..games,
-            seed: 1,
-            threads: 1,
-            stop: &|| false,
-            seen: &|_| (),
-            updates: u64::MAX,
-            learned: &|_| (),
-        },
-        &recipe.learner,
-    );
+    let budget = MemoryBudget::process();
+    let agent = ntuple_agent(&spec, recipe.learner.rule, initial, &budget).unwrap();
+    agent.learn(&RoundSpec::new(0..games, 1, 1), &TdSpec::of(recipe));
     Model {
-        player: AnyPlayer::Tuples(player),
+        spec: AgentSpec::NTuple(spec),
         episodes: Some(games),
         path: Path::new("trained").to_owned(),
-        session,
+        agent: Arc::from(agent as Box<dyn Agent>),
     }
 }
 
@@ -83,9 +75,9 @@ fn compare(model: &Model, solution: &Solution, images: Images, threads: usize) -
 fn score(game: Grid, model: &Model) -> f64 {
     fn of(
         game: Grid,
-        state: <Grid as Game>::State,
+        state: State<GridBoard>,
         choose: &mut Chooser<'_>,
-        known: &mut HashMap<<Grid as Game>::State, f64>,
+        known: &mut HashMap<State<GridBoard>, f64>,
     ) -> f64 {
         if let Some(&score) = known.get(&state) {
             return score;
@@ -97,9 +89,9 @@ fn score(game: Grid, model: &Model) -> f64 {
         let choices = choose(&tiles, game.chance_state(state)).unwrap();
         let mut score = 0.0;
         for &direction in &choices {
-            let (after, reward) = game.slides(state).get(direction).unwrap();
+            let slide = game.slides(state).get(direction).unwrap();
             let mut next = Vec::new();
-            game.for_each_spawn(after, |state, spawn_reward, p| {
+            game.for_each_spawn(slide.after(), |state, spawn_reward, p| {
                 next.push((state, spawn_reward, p))
             });
             let rest: f64 = next
@@ -108,7 +100,7 @@ fn score(game: Grid, model: &Model) -> f64 {
                     p * (f64::from(spawn_reward) + of(game, state, choose, known))
                 })
                 .sum();
-            score += (f64::from(reward) + rest) / choices.len() as f64;
+            score += (f64::from(slide.reward()) + rest) / choices.len() as f64;
         }
         known.insert(state, score);
         score
@@ -168,7 +160,7 @@ fn games_come_to_the_exact_score_and_chance() {
     let model = trained(&recipe(shape, &[]), 5000);
     let found = compare(&model, &solution(shape, Some(64)), Images::All, 2);
     let played = evaluate(
-        &model,
+        &evaluate::Contender::from(&model),
         &evaluate::Plan {
             games: 40_000,
             seed: 1,
@@ -200,26 +192,27 @@ fn perfect(shape: Shape, folder: &Path) -> Model {
     );
     exact.start();
     let recipe = recipe(shape, &["symmetry=false"]);
-    let player = Player::of(&recipe).unwrap();
-    let tables: Tables<Plain> = Tables::new(&player.tuples, 0.0).unwrap();
+    let spec = NTupleSpec::of(&recipe).unwrap();
+    let tables: WeightTables =
+        WeightTables::new(&spec.tuples, &NetworkOptions::default()).unwrap();
     let game = Grid::new(shape, &PowersOfTwo);
     let states: Vec<_> = exact.values().keys().copied().collect();
     for state in states {
-        for (_, after, _) in game.slides(state).legal() {
-            let mut mean = 0.0;
+        for slide in game.slides(state).legal() {
+            let (after, mut mean) = (slide.after(), 0.0);
             game.for_each_spawn(after, |next, _, p| mean += p * exact.values()[&next]);
-            let tile = |i| usize::from(afterstate::game::Position::cell(after, i));
+            let tile = |i| usize::from(after.cell(i));
             let index = (0..shape.cells())
                 .rev()
                 .fold(0, |all, i| 16 * all + tile(i));
-            tables.import(0, 0, index, &[mean as f32]);
+            tables.import(0, WeightPart::Weight, index, &[mean as f32]);
         }
     }
     let path = folder.join("perfect.safetensors");
     let mut file = std::fs::File::create(&path).unwrap();
     native::write(
         &tables,
-        &metadata(&AnyPlayer::Tuples(player), &recipe, 0),
+        &metadata(&AgentSpec::NTuple(spec), &recipe, 0),
         Keep::Weights,
         &mut file,
     )
@@ -378,12 +371,13 @@ fn belief(game: Grid, model: &Model) -> f64 {
         let tiles: Vec<u8> = (0..game.shape().cells())
             .map(|i| afterstate::game::Position::cell(board, i))
             .collect();
-        let (moves, _) = model
-            .session
-            .worths(&tiles, game.chance_state(state))
-            .unwrap();
-        let total = |worth: &crate::session::Worth| f64::from(worth.reward as f32 + worth.value);
-        mean += p * moves.iter().map(total).fold(0.0, f64::max);
+        let board = Board {
+            tiles,
+            chance_state: game.chance_state(state),
+        };
+        let judgement = model.agent.judge(&[board])[0].unwrap();
+        let totals = judgement.values.legal().map(|(_, value)| f64::from(value.total));
+        mean += p * totals.fold(0.0, f64::max);
     });
     mean
 }
