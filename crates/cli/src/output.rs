@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
+pub use afterstate_lab::numbers::{grouped, interval, percent, speed};
 use anyhow::Context;
 use serde::Serialize;
 
@@ -85,45 +86,6 @@ fn sentence(error: &anyhow::Error) -> String {
         })
 }
 
-/// A number with its thousands apart: 86,475.
-pub fn grouped(number: f64) -> String {
-    let digits = format!("{:.0}", number.abs());
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    if number < 0.0 && digits != "0" {
-        format!("-{text}")
-    } else {
-        text
-    }
-}
-
-/// An interval as in "(95%: 85,000 to 88,000)".
-pub fn interval(ends: Option<[f64; 2]>) -> String {
-    match ends {
-        Some([low, high]) => format!("95%: {} to {}", grouped(low), grouped(high)),
-        None => "no interval from so few games".to_owned(),
-    }
-}
-
-/// A share as a percentage with one decimal.
-pub fn percent(share: f64) -> String {
-    format!("{:.1}%", 100.0 * share)
-}
-
-/// A speed as people say it: 1.23 M moves/s.
-pub fn speed(moves_per_second: f64) -> String {
-    match moves_per_second {
-        s if s >= 999_500.0 => format!("{:.2} M moves/s", s / 1e6),
-        s if s >= 1000.0 => format!("{:.0} k moves/s", s / 1e3),
-        s => format!("{s:.0} moves/s"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,16 +113,5 @@ mod tests {
         assert!(long.starts_with("unknown game `é") && long.ends_with("there is: 2048"));
         assert!(long.chars().count() < 900);
         assert_eq!(shortened("short"), "short");
-    }
-
-    #[test]
-    fn numbers_for_people() {
-        assert_eq!(grouped(86_475.6), "86,476");
-        assert_eq!(grouped(999.0), "999");
-        assert_eq!(grouped(-1_234_567.0), "-1,234,567");
-        assert_eq!(grouped(-0.2), "0");
-        assert_eq!(percent(0.9445), "94.5%");
-        assert_eq!(speed(1_234_567.0), "1.23 M moves/s");
-        assert_eq!(speed(559_798.0), "560 k moves/s");
     }
 }

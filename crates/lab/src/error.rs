@@ -11,7 +11,8 @@ use thiserror::Error;
 
 use crate::convert::ConvertError;
 use crate::foreign::Unplayable;
-use crate::plot::{PlotError, thousands};
+use crate::numbers::bytes;
+use crate::plot::PlotError;
 use crate::recipe::RecipeError;
 use crate::solve::{FileError, SolveError};
 use crate::sweep::SweepError;
@@ -282,39 +283,7 @@ fn hint(action: &str, error: &io::Error) -> &'static str {
     }
 }
 
-/// A number of bytes as people read it, with its thousands apart: 1,234.5 GiB.
-pub(crate) fn bytes(n: u64) -> String {
-    let (unit, name) = match n {
-        0..1_048_576 => (1024.0, "KiB"),
-        1_048_576..1_073_741_824 => (1_048_576.0, "MiB"),
-        _ => (1_073_741_824.0, "GiB"),
-    };
-    let tenths = (n as f64 / unit * 10.0).round() as u64;
-    let (whole, tenth) = (tenths / 10, tenths % 10);
-    format!("{}.{tenth} {name}", thousands(whole as f64))
-}
-
 /// A game on a board, as messages name it: `2048 on 4x4`.
 pub fn game_on(game: &str, shape: Shape) -> String {
     format!("{game} on {shape}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_for_people() {
-        let cases = [
-            (0, "0.0 KiB"),
-            (1_536, "1.5 KiB"),
-            (200 << 20, "200.0 MiB"),
-            (24_159_191_040, "22.5 GiB"),
-            (123_456 << 30, "123,456.0 GiB"),
-            (u64::MAX, "17,179,869,184.0 GiB"),
-        ];
-        for (n, text) in cases {
-            assert_eq!(bytes(n), text);
-        }
-    }
 }

@@ -19,6 +19,7 @@ pub mod games;
 pub mod memory;
 mod metadata;
 pub mod model;
+pub mod numbers;
 pub mod plot;
 pub mod recipe;
 mod recorder;

@@ -29,7 +29,6 @@ use std::path::{Path, PathBuf};
 use afterstate::tally::Tally;
 
 use crate::disk::replace;
-pub(crate) use chart::thousands;
 use letters::Letters;
 use scene::Scene;
 

@@ -169,26 +169,3 @@ impl Frame {
 fn grid(tick: &Tick) -> Stroke {
     if tick.thin { THIN } else { GRID }
 }
-
-/// A whole number with its thousands apart: 177,340.
-pub(crate) fn thousands(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A share in percent with one decimal; more than nothing never reads 0.0%, nor less than all 100%.
-pub(super) fn percent(share: f64) -> String {
-    match 100.0 * share {
-        p if p > 0.0 && p < 0.05 => "<0.1%".to_owned(),
-        p if (99.95..100.0).contains(&p) => ">99.9%".to_owned(),
-        p if p == 0.0 || p == 100.0 => format!("{p:.0}%"),
-        p => format!("{p:.1}%"),
-    }
-}

@@ -13,12 +13,13 @@ mod together;
 
 use afterstate::tally::Tally;
 
-use super::chart::{self, Frame, PLAIN, Upright};
+use super::chart::{Frame, PLAIN, Upright};
 use super::letters::Letters;
 use super::merge::{Run, games_per_point};
 use super::scale::{Scale, Unit, step};
 use super::scene::{Anchor, Colour, Scene};
 use super::{Curve, Lane};
+use crate::numbers::grouped;
 
 /// Colours of runs: Okabe and Ito's, which people of any colour vision can tell apart.
 const RUNS: [Colour; 7] = [
@@ -157,5 +158,5 @@ fn point_size(runs: &[Run]) -> String {
     let (least, most) = games_per_point(runs);
     let each = if least == most { "each" } else { "up to" };
     let plural = if most == 1 { "" } else { "s" };
-    format!("{each} {} game{plural}", chart::thousands(most as f64))
+    format!("{each} {} game{plural}", grouped(most as f64))
 }

@@ -1,6 +1,6 @@
 //! Scales: where a value lies between two ends, and which lines and numbers lead the eye.
 
-use super::chart::thousands;
+use crate::numbers::{tick, trimmed};
 
 /// What the numbers of a scale are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,12 +93,12 @@ impl Scale {
 fn linear_ticks(min: f64, max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
     let least = if unit == Unit::Games { 1.0 } else { 0.0 };
     let step = step(max - min, steps).max(least);
-    let tick = |at| Tick {
+    let line = |at| Tick {
         at,
         thin: false,
         number: Some(match unit {
             // Whole numbers would read the same.
-            Unit::Points if step < 1.0 => short(at, ""),
+            Unit::Points if step < 1.0 => trimmed(at, 4),
             _ => number(at, max, unit),
         }),
     };
@@ -106,7 +106,7 @@ fn linear_ticks(min: f64, max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
     (0..)
         .map(|i| (first + f64::from(i)) * step)
         .take_while(|&at| at <= max * (1.0 + ROUNDING))
-        .map(tick)
+        .map(line)
         .collect()
 }
 
@@ -179,18 +179,7 @@ fn round_down(value: f64, factors: &[f64]) -> f64 {
 /// A number of a scale that ends at `max`: 20%, 5,000 or 50k.
 fn number(value: f64, max: f64, unit: Unit) -> String {
     match unit {
-        Unit::Share => short(100.0 * value, "%"),
-        _ if value == 0.0 => "0".to_owned(),
-        _ if max >= 1e6 => short(value / 1e6, "M"),
-        _ if max >= 1e4 => short(value / 1e3, "k"),
-        _ if max >= 10.0 => thousands(value),
-        _ => short(value, ""),
+        Unit::Share => trimmed(100.0 * value, 4) + "%",
+        Unit::Points | Unit::Games => tick(value, max),
     }
-}
-
-/// A number with as many decimals as it needs, up to four.
-fn short(value: f64, letter: &str) -> String {
-    let text = format!("{value:.4}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    format!("{text}{letter}")
 }

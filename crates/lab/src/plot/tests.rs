@@ -446,11 +446,3 @@ fn steps_are_round() {
         assert!((found - step).abs() < 1e-9 * step, "{max}: {found}");
     }
 }
-
-#[test]
-fn numbers_read_well() {
-    assert_eq!(chart::thousands(1_234_567.4), "1,234,567");
-    assert_eq!(chart::thousands(999.0), "999");
-    let shares = [0.0, 0.0004, 0.0005, 0.529, 0.9996, 1.0].map(chart::percent);
-    assert_eq!(shares, ["0%", "<0.1%", "0.1%", "52.9%", ">99.9%", "100%"]);
-}

@@ -6,7 +6,7 @@ use afterstate::format::native::NativeError;
 use afterstate::game::Shape;
 use thiserror::Error;
 
-use crate::error::bytes;
+use crate::numbers::bytes;
 
 /// Why there is no solution.
 #[derive(Debug, Error)]

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::LabError;
 use crate::disk::replace;
+use crate::numbers::{decimals, grouped};
 use crate::plot::{self, Curve, Lane, Point, StudyPoint, Tint};
 use crate::run::curve_of;
 use crate::statistics::{Interval, difference_interval, mean_interval};
@@ -378,7 +379,7 @@ impl Summary {
         };
         let verdict = row.verdict.map(|verdict| verdict.words().to_owned());
         let remark: Vec<String> = verdict.into_iter().chain(broke).collect();
-        let value = row.mean.map(|mean| table::digits(mean, self.decimals()));
+        let value = row.mean.map(|mean| decimals(mean, self.decimals()));
         Lane {
             label: row.name.clone(),
             dots: row.scores.iter().map(|score| score.score).collect(),
@@ -410,7 +411,7 @@ impl Figure {
     fn words(self, games: u64) -> String {
         match self {
             Self::Evaluated => {
-                let games = plot::thousands(games as f64);
+                let games = grouped(games as f64);
                 format!("mean score of {games} games after each training")
             }
             Self::Average => "R4's running average at the end of each training".to_owned(),

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::summary::{Row, Summary, Verdict};
-use crate::plot::thousands;
+use crate::numbers::{decimals, signed};
 use crate::statistics::Interval;
 
 /// A header and rows of as many cells. The first column begins at the left, the others end at the right.
@@ -14,21 +14,21 @@ pub(super) struct Table {
 
 /// The table of a summary; columns that would be empty are left out.
 pub(super) fn of(summary: &Summary) -> Table {
-    let decimals = summary.decimals();
+    let places = summary.decimals();
     let rows = &summary.variants;
     let any = |has: fn(&Row) -> bool| rows.iter().any(has);
     let unit = rows.iter().find(|row| row.speed.is_some());
     let columns: [(bool, &str, Cell<'_>); 6] = [
         (true, "seeds", &seeds),
         (true, "mean (95%)", &|row| {
-            with_interval(row.mean, row.mean_ci95, |x| digits(x, decimals))
+            with_interval(row.mean, row.mean_ci95, |x| decimals(x, places))
         }),
         (
             any(|row| row.difference.is_some()),
             "difference (95%)",
             &|row| {
                 let interval = row.difference_ci95;
-                with_interval(row.difference, interval, |x| signed(x, decimals))
+                with_interval(row.difference, interval, |x| signed(x, places))
             },
         ),
         (any(|row| row.verdict.is_some()), "verdict", &|row| {
@@ -37,7 +37,7 @@ pub(super) fn of(summary: &Summary) -> Table {
         (
             any(|row| row.average.is_some()),
             "R4's average (95%)",
-            &|row| with_interval(row.average, row.average_ci95, |x| digits(x, decimals)),
+            &|row| with_interval(row.average, row.average_ci95, |x| decimals(x, places)),
         ),
         (
             unit.is_some(),
@@ -166,26 +166,6 @@ fn with_interval(
     }
 }
 
-/// A number with its thousands apart and so many decimals.
-pub(super) fn digits(number: f64, decimals: usize) -> String {
-    let text = format!("{:.decimals$}", number.abs());
-    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let nothing = text.chars().all(|c| "0.".contains(c));
-    let sign = if number < 0.0 && !nothing { "-" } else { "" };
-    let whole = whole.parse().map_or(whole.to_owned(), thousands);
-    format!("{sign}{whole}{rest}")
-}
-
-/// The same with a sign in any case but for 0.
-fn signed(number: f64, decimals: usize) -> String {
-    let text = digits(number, decimals);
-    let nothing = text.chars().all(|c| "0.".contains(c));
-    match text.starts_with('-') || nothing {
-        true => text,
-        false => format!("+{text}"),
-    }
-}
-
 fn speed(speed: f64) -> String {
-    digits(speed, if speed < 10.0 { 1 } else { 0 })
+    decimals(speed, if speed < 10.0 { 1 } else { 0 })
 }

@@ -5,6 +5,7 @@ use std::slice;
 use afterstate::tally::Tally;
 
 use super::{RUNS, Run, STEPS, Text, episodes, games, round_top, upright};
+use crate::numbers::{grouped, percent_label};
 use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, RIM, Upright, WIDTH};
 use crate::plot::legend::{self, Entry};
 use crate::plot::merge::largest_tiles;
@@ -30,7 +31,7 @@ pub(super) fn score(run: &Run, text: &Text) -> Scene {
     let highest = |tally: &Tally| tally.max as f64;
     let strong = Stroke::solid(RUNS[0], 5.0);
     let light = Stroke::solid(RUNS[0].tint(0.5), 2.5);
-    let named = |stroke, name, end| entry(stroke, name, chart::thousands(end), end);
+    let named = |stroke, name, end| entry(stroke, name, grouped(end), end);
     let entries = [
         named(light, "max", run.last(highest)),
         named(strong, "mean", run.last(Tally::mean)),
@@ -53,7 +54,7 @@ pub(super) fn win_rate(run: &Run, text: &Text) -> Scene {
     let named = |&(tile, colour): &(u64, Colour)| {
         let share = run.last(|tally| tally.reach(tile));
         let stroke = Stroke::solid(colour, 4.5);
-        entry(stroke, &tile.to_string(), chart::percent(share), share)
+        entry(stroke, &tile.to_string(), percent_label(share), share)
     };
     let entries: Vec<Entry> = tiles.iter().map(named).collect();
     let y = upright(1.0, Unit::Share, STEPS);
@@ -71,7 +72,7 @@ pub(super) fn termination_rate(run: &Run, text: &Text) -> Scene {
     let named = |band: &Band| {
         let (low, high) = (run.last(|t| band.low(t)), run.last(|t| band.high(t)));
         let stroke = Stroke::solid(band.colour, 4.5);
-        let share = chart::percent(high - low);
+        let share = percent_label(high - low);
         entry(stroke, &band.name, share, (low + high) / 2.0)
     };
     let entries: Vec<Entry> = bands.iter().map(named).collect();

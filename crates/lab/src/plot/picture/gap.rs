@@ -3,6 +3,7 @@
 
 use super::together::{page, strokes};
 use super::{Text, episodes};
+use crate::numbers::percent_significant;
 use crate::plot::chart::Upright;
 use crate::plot::legend::Entry;
 use crate::plot::scale::{Scale, Unit};
@@ -63,19 +64,8 @@ impl<'a> Line<'a> {
         Entry {
             stroke: self.stroke,
             name: self.label.to_owned(),
-            value: percent(self.last),
+            value: percent_significant(self.last, LEAST),
             end: 0.0,
         }
-    }
-}
-
-/// A gap in percent, with three digits that count; more than nothing never reads 0%.
-pub(in crate::plot) fn percent(gap: f64) -> String {
-    match 100.0 * gap {
-        p if p <= 0.0 => "0%".to_owned(),
-        p if p < 100.0 * LEAST => "<0.001%".to_owned(),
-        p if p < 1.0 => format!("{p:.3}%"),
-        p if p < 10.0 => format!("{p:.2}%"),
-        p => format!("{p:.1}%"),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::together::{page, strokes};
 use super::{STEPS, Text, below};
+use crate::numbers::significant;
 use crate::plot::chart::Upright;
 use crate::plot::legend::Entry;
 use crate::plot::scale::{Scale, Unit, step};
@@ -57,7 +58,7 @@ impl Line<'_> {
         Entry {
             stroke: self.stroke,
             name: self.label.to_owned(),
-            value: digits(last),
+            value: significant(last),
             end: 0.0,
         }
     }
@@ -99,13 +100,4 @@ fn draw(lines: &[Line], text: &Text, scale: Scale) -> Scene {
     }
     below(&mut scene, &frame, "updates");
     scene
-}
-
-/// A number with three digits that count.
-fn digits(value: f64) -> String {
-    match value.abs() {
-        v if v >= 100.0 => crate::plot::thousands(value),
-        v if v >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.4}"),
-    }
 }

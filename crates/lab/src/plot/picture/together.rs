@@ -3,6 +3,7 @@
 use afterstate::tally::Tally;
 
 use super::{RUNS, Run, STEPS, Text, episodes, games, round_top, upright};
+use crate::numbers::grouped;
 use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, LINE, RIM, STRONG, Upright, WIDTH};
 use crate::plot::legend::{Entry, Legend};
 use crate::plot::merge::largest_tiles;
@@ -18,7 +19,7 @@ const PANEL_STEPS: usize = 4;
 
 /// The mean of each run.
 pub(super) fn score(runs: &[Run], text: &Text) -> Scene {
-    let value = |run: &Run| chart::thousands(run.last(Tally::mean));
+    let value = |run: &Run| grouped(run.last(Tally::mean));
     let y_max = round_top(runs, Tally::mean, STEPS);
     let y = upright(y_max, Unit::Points, STEPS);
     let (mut scene, frame) = page(entries(runs, value), text, games(runs), y);
