@@ -325,14 +325,14 @@ pub struct SolveArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   afterstate plot runs/quick                              into runs/quick/plots
-  afterstate plot runs/quick runs/td-4x6 --out compared   several runs in one picture
+  afterstate plot runs/quick runs/td-4x6 --out compared   several runs in one plot
 
-Runs that `eval --against --keep` has measured also get a picture of their optimality gap; those it has not are left out of it, and named.")]
+Runs that `eval --against --keep` has measured also get a plot of their optimality gap; those it has not are left out of it, and named.")]
 pub struct PlotArgs {
     /// Run folders
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Where to put the pictures [default: the run's own plots/, or plots/ for several]
+    /// Where to put the plots [default: the run's own plots/, or plots/ for several]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
@@ -343,7 +343,7 @@ pub struct PlotArgs {
   afterstate sweep sweeps/rates-3x3.toml                   into runs/rates-3x3
   afterstate sweep sweeps/rates-3x3.toml --jobs 1 --out runs/rates --json
 
-The same command again goes on: finished runs are kept, started ones resume, missing ones begin. Each run is an ordinary run folder, DIR/VARIANT/seed-N, for eval, compare, plot and train --resume. The table is also in DIR/summary.md and DIR/summary.csv, the pictures are in DIR/plots.
+The same command again goes on: finished runs are kept, started ones resume, missing ones begin. Each run is an ordinary run folder, DIR/VARIANT/seed-N, for eval, compare, plot and train --resume. The table is also in DIR/summary.md and DIR/summary.csv, the plots are in DIR/plots.
 
 Ctrl-C saves all running trainings. A training that breaks stops no other; the exit status is 1 at the end.")]
 pub struct SweepArgs {

@@ -228,7 +228,7 @@ pub enum LabError {
     /// A sweep that cannot be made, or not gone on with.
     #[error(transparent)]
     Sweep(#[from] SweepError),
-    /// A picture that could not be made.
+    /// A plot that could not be made.
     #[error(transparent)]
     Plot(#[from] PlotError),
 }

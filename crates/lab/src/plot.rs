@@ -1,20 +1,23 @@
-//! A run's pictures, each as PNG and as SVG: its score, how many games reached each tile (win rate), how
-//! many ended there (termination rate), and, where it was measured, how far it is from perfect play.
+//! Plots of runs as PNG and SVG: the score, how many games reached each tile (win rate), how many
+//! ended there (termination rate), and, where it was measured, how far the run is from optimal play.
 //!
-//! The idea: a picture is first a list of shapes in plain numbers (`scene`), written out twice, once
-//! as text (`svg`) and once as pixels (`png`). So both show the same, a test can ask whether any text
-//! is cut off, and no system font, browser or drawing backend is needed: the letters come from a
-//! crate that carries Noto Sans.
+//! A plot is first a list of shapes in plain numbers (`scene`), which is rendered twice, as text
+//! (`svg`) and as pixels (`png`). So both show the same, a test can check that no text is cut off,
+//! and no system font, browser or drawing backend is needed: the font comes from a crate that
+//! contains Noto Sans.
 //!
-//! Runs of many blocks are noisy, so neighbouring blocks are merged until about 100 points are left
-//! (`merge`). Merging adds tallies up, hence a point is exactly the mean or share of its games and no
-//! game is lost; the axis says how many games a point has.
+//! Runs of many blocks are noisy, so adjacent blocks are merged until about 100 points are left
+//! (`merge`). Merging adds tallies, so a point is exactly the mean or proportion of its games and no
+//! game is lost; the heading says how many games a point has.
+//!
+//! No curve makes the drawing panic: counts that contradict each other are an error, numbers that
+//! are not finite have no point, and everything else is kept inside its frame.
 
 mod chart;
 mod legend;
 mod letters;
 mod merge;
-mod picture;
+mod pages;
 mod png;
 mod scale;
 mod scene;
@@ -26,72 +29,52 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use afterstate::tally::Tally;
-
+use crate::curve::Curve;
 use crate::disk::replace;
 use letters::Letters;
 use scene::Scene;
 
-/// One run as it is drawn: its name and its blocks, in the order they were played.
+/// A plot that is laid out and can be rendered in either format, without touching the disk.
 #[derive(Clone, Debug)]
-pub struct Curve {
-    /// The name in the legend.
-    pub label: String,
-    /// Its blocks, by rising number of games.
-    pub points: Vec<Point>,
-    /// What was measured against the solution of its game, by rising number of games; mostly nothing.
-    pub gaps: Vec<Gap>,
-    /// What it learned from memory, by rising number of games; nothing if it did not.
-    pub studies: Vec<StudyPoint>,
+pub struct Plot {
+    name: String,
+    scene: Scene,
 }
 
-/// One block of a run.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// Games so far at the end of the block.
-    pub games: u64,
-    /// What the games of this block alone came to.
-    pub tally: Tally,
+impl Plot {
+    /// Its name, which is that of its files without the ending: `win-rate`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The content of its SVG file.
+    pub fn svg(&self) -> String {
+        svg::render(&self.scene)
+    }
+
+    /// The content of its PNG file.
+    ///
+    /// # Errors
+    /// When there is no memory for its pixels.
+    pub fn png(&self) -> Result<Vec<u8>, PlotError> {
+        png::render(&self.scene, &Letters::new()?)
+    }
 }
 
-/// What a run learned from memory in one block.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StudyPoint {
-    /// Games so far at the end of the block.
-    pub games: u64,
-    /// The mean loss of a batch, in the network's own units.
-    pub loss: f64,
-    /// The mean value of a state in a batch, in points.
-    pub value: f64,
-    /// Batches so far at the end of the block.
-    pub updates: u64,
-    /// R4's running average by then.
-    pub average: f64,
-}
-
-/// How far a run was from perfect play.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Gap {
-    /// Games it was trained for.
-    pub games: u64,
-    /// What its expected score lacks of the best, as a share of that.
-    pub relative: f64,
-}
-
-/// One of several things that are compared by a number: a row of [`draw_lanes`].
+/// One of several things that are compared by a number: a row of [`lanes`].
 #[derive(Clone, Debug)]
 pub struct Lane {
     /// Its name, at the left.
     pub label: String,
-    /// The single numbers.
+    /// The numbers.
     pub dots: Vec<f64>,
     /// Their mean.
     pub mean: Option<f64>,
     /// The interval of the mean.
     pub interval: Option<[f64; 2]>,
-    /// The mean in words, at the right.
+    /// The mean as text, at the right.
     pub value: String,
-    /// And what is to be said of it.
+    /// A remark behind it.
     pub remark: String,
     /// Its colour.
     pub tint: Tint,
@@ -110,8 +93,9 @@ pub enum Tint {
     Worse,
 }
 
-/// Why a picture could not be made.
+/// Why a plot could not be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlotError {
     /// There was no run to draw.
     #[error("no runs to draw")]
@@ -122,7 +106,17 @@ pub enum PlotError {
         /// The run's name.
         label: String,
     },
-    /// The folder for the pictures could not be created.
+    /// The counts of a run contradict each other, or are too large to be drawn.
+    #[error("the run `{label}` cannot be drawn: after {games} games, {found}")]
+    Counts {
+        /// The run's name.
+        label: String,
+        /// Where.
+        games: u64,
+        /// What was found.
+        found: &'static str,
+    },
+    /// The folder for the plots could not be created.
     #[error("cannot create the folder {}", path.display())]
     Folder {
         /// The folder.
@@ -130,10 +124,10 @@ pub enum PlotError {
         /// What the system said.
         source: io::Error,
     },
-    /// A picture could not be written.
+    /// A plot could not be written.
     #[error("cannot write {}", path.display())]
     Write {
-        /// The picture's file.
+        /// Its file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
@@ -141,7 +135,7 @@ pub enum PlotError {
     /// The font that the program carries could not be read.
     #[error("the built-in font is damaged")]
     Font(#[from] ttf_parser::FaceParsingError),
-    /// The picture could not be turned into a PNG.
+    /// A plot could not be encoded as PNG.
     #[error("cannot make a PNG of {width}x{height} pixels: {reason}")]
     Png {
         /// Its width in pixels.
@@ -153,93 +147,105 @@ pub enum PlotError {
     },
 }
 
-/// Draws `score`, `win-rate` and `termination-rate` of the runs into `dir`, as `.png` and `.svg`, also
-/// `gap` of those that have any, and `average`, `loss` and `value` of those that learn from memory, and returns the paths. The folder is created if missing; every file
-/// appears whole or not at all.
+/// Lays out the plots of these runs: `score`, `win-rate` and `termination-rate`; `gap` where any
+/// was measured; `running-average`, `loss` and `value` where any has a replay buffer.
 ///
-/// One run is drawn with a line or band for every tile; several runs with a panel for every tile, so
-/// that they can be compared. Of the gap there is a line for each run.
+/// One run has a line or band for every tile; several runs have a panel for every tile and a line
+/// for each run.
 ///
 /// ```
 /// use afterstate::tally::{Outcome, Tally};
-/// use afterstate_lab::plot::{Curve, Point, draw};
+/// use afterstate_lab::curve::{Curve, Point};
+/// use afterstate_lab::plot::plots;
 ///
 /// let mut tally = Tally::default();
 /// tally.add(&Outcome { score: 20_000, moves: 1_000, largest: 2048 });
 /// let points = vec![Point { games: 1, tally }];
-/// let curve = Curve { label: "my run".into(), points, gaps: Vec::new(), studies: Vec::new() };
-/// let dir = std::env::temp_dir().join("afterstate-plot-example");
-/// let files = draw(&[curve], "My first run", &dir)?;
-/// assert_eq!(files.len(), 6);
-/// # std::fs::remove_dir_all(dir).ok();
+/// let curve = Curve { label: "my run".into(), points, ..Curve::default() };
+/// let plots = plots(&[curve], "My first run")?;
+/// let names: Vec<&str> = plots.iter().map(|plot| plot.name()).collect();
+/// assert_eq!(names, ["score", "win-rate", "termination-rate"]);
+/// assert!(plots[0].svg().starts_with("<svg"));
+/// assert!(plots[0].png()?.starts_with(b"\x89PNG"));
 /// # Ok::<(), afterstate_lab::plot::PlotError>(())
 /// ```
-pub fn draw(curves: &[Curve], title: &str, dir: &Path) -> Result<Vec<PathBuf>, PlotError> {
+///
+/// # Errors
+/// When a run has no finished game, or its counts contradict each other.
+pub fn plots(curves: &[Curve], title: &str) -> Result<Vec<Plot>, PlotError> {
     if curves.is_empty() {
         return Err(PlotError::NoRuns);
     }
     let runs = merge::runs(curves)?;
     let letters = Letters::new()?;
-    let mut scenes = vec![
-        ("score", picture::score(&runs, title, &letters)),
-        ("win-rate", picture::win_rate(&runs, title, &letters)),
+    let scenes = [
+        ("score", Some(pages::score(&runs, title, &letters))),
+        ("win-rate", Some(pages::win_rate(&runs, title, &letters))),
         (
             "termination-rate",
-            picture::termination_rate(&runs, title, &letters),
+            Some(pages::termination_rate(&runs, title, &letters)),
         ),
+        ("gap", pages::gap(curves, title, &letters)),
+        (
+            "running-average",
+            pages::running_average(curves, title, &letters),
+        ),
+        ("loss", pages::loss(curves, title, &letters)),
+        ("value", pages::value(curves, title, &letters)),
     ];
-    scenes.extend(picture::gap(curves, title, &letters).map(|scene| ("gap", scene)));
-    scenes.extend(picture::average(curves, title, &letters).map(|scene| ("average", scene)));
-    scenes.extend(picture::loss(curves, title, &letters).map(|scene| ("loss", scene)));
-    scenes.extend(picture::value(curves, title, &letters).map(|scene| ("value", scene)));
-    save_all(&scenes, &letters, dir)
+    let plot = |(name, scene): (&str, Option<Scene>)| {
+        let name = name.to_owned();
+        scene.map(|scene| Plot { name, scene })
+    };
+    Ok(scenes.into_iter().filter_map(plot).collect())
 }
 
-/// Draws a row for each lane into `dir`, as `NAME.png` and `NAME.svg`, and returns the paths: a dot for each number, the mean with its
-/// interval above them, and a line at the mean of the first lane through all rows.
+/// Lays out a plot with a row for each lane: a dot for each number, the mean with its interval above
+/// them, and a line at the mean of the first lane through all rows.
 ///
 /// # Errors
-/// When there is nothing to draw, or it cannot be written.
-pub fn draw_lanes(
-    lanes: &[Lane],
-    title: &str,
-    about: &str,
-    dir: &Path,
-    name: &str,
-) -> Result<Vec<PathBuf>, PlotError> {
+/// When there are no lanes.
+pub fn lanes(lanes: &[Lane], title: &str, about: &str, name: &str) -> Result<Plot, PlotError> {
     if lanes.is_empty() {
         return Err(PlotError::NoRuns);
     }
     let letters = Letters::new()?;
-    let scene = picture::lanes(lanes, title, about, &letters);
-    save_all(&[(name, scene)], &letters, dir)
+    Ok(Plot {
+        name: name.to_owned(),
+        scene: pages::lanes(lanes, title, about, &letters),
+    })
 }
 
-/// Everything is drawn in memory before the first file is touched.
-fn save_all(
-    scenes: &[(&str, Scene)],
-    letters: &Letters,
-    dir: &Path,
-) -> Result<Vec<PathBuf>, PlotError> {
+/// Writes plots into a folder, as `NAME.png` and `NAME.svg`, and returns the paths. All are rendered
+/// before the first file is written, the folder is created if missing, and each file is replaced
+/// atomically.
+///
+/// # Errors
+/// When a plot cannot be rendered or written.
+pub fn save(plots: &[Plot], folder: &Path) -> Result<Vec<PathBuf>, PlotError> {
     let mut files = Vec::new();
-    for (name, scene) in scenes {
-        files.push((format!("{name}.png"), png::render(scene, letters)?));
-        files.push((format!("{name}.svg"), svg::render(scene).into_bytes()));
+    for plot in plots {
+        files.push((format!("{}.png", plot.name), plot.png()?));
+        files.push((format!("{}.svg", plot.name), plot.svg().into_bytes()));
     }
-    fs::create_dir_all(dir).map_err(|source| PlotError::Folder {
-        path: dir.to_owned(),
+    fs::create_dir_all(folder).map_err(|source| PlotError::Folder {
+        path: folder.to_owned(),
         source,
     })?;
-    files
-        .into_iter()
-        .map(|(name, bytes)| save(dir, &name, &bytes))
-        .collect()
+    let save = |(name, bytes): (String, Vec<u8>)| {
+        let path = folder.join(name);
+        match replace(&path, &bytes) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(PlotError::Write { path, source }),
+        }
+    };
+    files.into_iter().map(save).collect()
 }
 
-fn save(dir: &Path, name: &str, bytes: &[u8]) -> Result<PathBuf, PlotError> {
-    let path = dir.join(name);
-    match replace(&path, bytes) {
-        Ok(()) => Ok(path),
-        Err(source) => Err(PlotError::Write { path, source }),
-    }
+/// Writes the [`plots`] of these runs into a folder: see [`save`].
+///
+/// # Errors
+/// Those of the two.
+pub fn draw(curves: &[Curve], title: &str, folder: &Path) -> Result<Vec<PathBuf>, PlotError> {
+    save(&plots(curves, title)?, folder)
 }

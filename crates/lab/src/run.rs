@@ -17,13 +17,11 @@ mod curves;
 mod found;
 mod gaps;
 mod log;
-mod studied;
 
-pub use curves::{curve_of, draw, title};
+pub use curves::{blocks_of, curve_of, title};
 pub(crate) use found::model_recipe;
 pub use found::{exists, free_folder, has_checkpoint, model_games, model_of, newest, recipe_of};
 pub use gaps::{Gaps, Images, Measurement};
-pub use studied::Studied;
 
 use std::fs::{self, File};
 use std::io;
@@ -36,6 +34,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::agent::TrainableAgent;
+use crate::block::{Block, Columns, ReplayStats};
 use crate::disk::{Part, replace, sync_folder};
 use crate::recipe::{Recipe, Update};
 use crate::share::{Background, threads};
@@ -60,9 +59,9 @@ pub struct Progress {
     pub games: u64,
     /// The games of the block that is not full yet.
     pub block: Tally,
-    /// What was learned from memory, where it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub studied: Option<Studied>,
+    /// Statistics of learning from a replay buffer, in runs that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "studied")]
+    pub replay: Option<ReplayStats>,
     /// The length of `blocks.csv`.
     blocks_bytes: u64,
     /// The length of `scores.txt`.
@@ -72,29 +71,17 @@ pub struct Progress {
 impl Progress {
     /// Whether its counts leave room for more.
     fn in_range(&self) -> bool {
-        let studied = self.studied.as_ref();
-        let studies = studied.map(|it| [&it.all, &it.block]).into_iter().flatten();
-        let studies = studies.flat_map(|it| [it.iterations, it.updates, it.moves, it.reward]);
+        let replay = self.replay.as_ref();
+        let stats = replay
+            .map(|it| [&it.total, &it.block])
+            .into_iter()
+            .flatten();
+        let stats = stats.flat_map(|it| [it.iterations, it.updates, it.moves, it.reward]);
         let block = [self.block.games, self.block.score, self.block.moves];
-        let mut counts = studies.chain(block).chain([self.games]);
+        let mut counts = stats.chain(block).chain([self.games]);
         counts.all(|count| i64::try_from(count).is_ok())
     }
 }
-
-/// A row of `blocks.csv`.
-pub struct BlockRow<'a> {
-    /// All games so far.
-    pub games: u64,
-    /// Those of the block.
-    pub tally: &'a Tally,
-    /// The learning rate at its end.
-    pub rate: f32,
-    /// What was learned from memory, where it is.
-    pub studied: Option<&'a Studied>,
-}
-
-/// The columns of runs that learn from memory.
-const STUDIED: [&str; 5] = ["updates", "loss", "q", "reward", "average"];
 
 /// A run folder that this process alone writes to.
 pub struct Run {
@@ -208,58 +195,24 @@ impl Run {
         &self.folder
     }
 
-    fn append_block_header(&mut self, faces: &[u64], studies: bool) -> Result<(), LabError> {
-        let fixed = [
-            "games",
-            "block_games",
-            "mean",
-            "max",
-            "moves",
-            "seconds",
-            "moves_per_second",
-            "rate",
-        ];
-        let studied = STUDIED.iter().filter(|_| studies);
-        let fixed = fixed.iter().chain(studied).map(|&name| name.to_owned());
-        let ended = faces.iter().map(|face| format!("{ENDED}{face}"));
-        self.append_row(fixed.chain(ended).collect())
+    /// Begins `blocks.csv` with the names of its columns.
+    fn append_block_header(&mut self, tiles: &[u64], replay: bool) -> Result<(), LabError> {
+        self.append_row(Columns::new(tiles, replay).header())
     }
 
     /// Adds a row to `blocks.csv`.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn append_block(&mut self, row: &BlockRow<'_>, faces: &[u64]) -> Result<(), LabError> {
-        let tally = row.tally;
-        let fixed = [
-            row.games.to_string(),
-            tally.games.to_string(),
-            tally.mean().to_string(),
-            tally.max.to_string(),
-            tally.moves.to_string(),
-            format!("{:.3}", tally.seconds),
-            format!("{:.0}", tally.speed()),
-            row.rate.to_string(),
-        ];
-        let studied = row.studied.map(|studied| {
-            let (all, block) = (&studied.all, &studied.block);
-            [
-                all.updates.to_string(),
-                block.mean_loss().to_string(),
-                block.mean_value().to_string(),
-                block.mean_reward().to_string(),
-                studied.average.unwrap_or(0.0).to_string(),
-            ]
-        });
-        let fixed = fixed.into_iter().chain(studied.into_iter().flatten());
-        let ended = faces
-            .iter()
-            .map(|face| tally.ended.get(face).unwrap_or(&0).to_string());
-        self.append_row(fixed.chain(ended).collect())
+    pub fn append_block(&mut self, block: &Block, tiles: &[u64]) -> Result<(), LabError> {
+        let columns = Columns::new(tiles, block.replay.is_some());
+        self.append_row(columns.row(block))
     }
 
-    fn append_row(&mut self, fields: Vec<String>) -> Result<(), LabError> {
-        self.blocks.append(&(fields.join(",") + "\n"))
+    fn append_row(&mut self, row: Result<String, csv::Error>) -> Result<(), LabError> {
+        let path = self.folder.join(BLOCKS);
+        let row = row.map_err(|error| LabError::file("write", &path)(io::Error::other(error)))?;
+        self.blocks.append(&row)
     }
 
     /// Adds lines to `scores.txt`, if the recipe asks for it.
@@ -397,9 +350,6 @@ fn save_recipe(folder: &Path, recipe: &Recipe) -> Result<(), LabError> {
     let path = folder.join(RECIPE);
     replace(&path, recipe.to_toml().as_bytes()).map_err(LabError::file("write", &path))
 }
-
-/// The prefix of the columns that count games by their largest tile.
-const ENDED: &str = "ended_at_";
 
 fn lock(folder: &Path) -> Result<File, LabError> {
     let path = folder.join(LOCK);

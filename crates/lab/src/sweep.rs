@@ -1,7 +1,7 @@
 //! A sweep: variants of a recipe, each trained with several seeds, and what can be said of their differences.
 //!
 //! ```text
-//! file -> Sweep (every recipe is checked) -> runs, as many at once as there are cores -> Summary: table and pictures
+//! file -> Sweep (every recipe is checked) -> runs, as many at once as there are cores -> Summary: table and plots
 //! ```
 //!
 //! Each pair of a variant and a seed is an ordinary run folder, `OUT/VARIANT/seed-N`, so that all that is known of runs holds for it:
@@ -29,10 +29,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use afterstate::tally::{Outcome, Tally};
 
 use crate::LabError;
+use crate::block::ReplayStats;
 use crate::evaluate::{Contender, Evaluation, Plan, evaluate};
 use crate::model::Model;
 use crate::recipe::{Difference, Recipe, difference};
-use crate::run::{self, Studied};
+use crate::run;
 use crate::share::{share, threads};
 use crate::trainer::{Ending, Observer, Trainer};
 use kept::Kept;
@@ -342,7 +343,7 @@ impl Observer for Ear<'_> {
         self.tell();
     }
 
-    fn block(&self, _: u64, _: &Tally, _: Option<&Studied>) {}
+    fn block(&self, _: u64, _: &Tally, _: Option<&ReplayStats>) {}
 
     fn stop(&self) -> bool {
         (self.stop)()

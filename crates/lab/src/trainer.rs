@@ -17,11 +17,13 @@ use afterstate::tally::{Outcome, Tally};
 
 use crate::LabError;
 use crate::agent::{RoundSpec, TrainableAgent, ntuple_agent, replay_agent};
+use crate::block::{Block, ReplayStats};
+use crate::finish::draw_plots;
 use crate::games;
 use crate::memory::MemoryBudget;
 use crate::model::metadata;
 use crate::recipe::{Recipe, Update};
-use crate::run::{self, BlockRow, Progress, Run, Studied};
+use crate::run::{self, Progress, Run};
 use crate::share::threads;
 use crate::spec::{AgentSpec, TdSpec, replay_config};
 
@@ -31,8 +33,8 @@ pub trait Observer: Sync {
     fn game(&self, outcome: &Outcome);
     /// So many updates were made, if it learns from memory.
     fn learned(&self, _updates: u64) {}
-    /// A block is full; `games` is the number of all games so far. Whoever learns from memory has studied.
-    fn block(&self, games: u64, tally: &Tally, studied: Option<&Studied>);
+    /// A block is full; `games` is the number of all games so far.
+    fn block(&self, games: u64, tally: &Tally, replay: Option<&ReplayStats>);
     /// Whether to save and stop; asked before every game.
     fn stop(&self) -> bool;
 }
@@ -127,8 +129,8 @@ impl Trainer {
 
     /// The updates made so far, if it learns from memory.
     pub fn updates(&self) -> u64 {
-        let studied = self.progress.studied.as_ref();
-        studied.map_or(0, |studied| studied.all.updates)
+        let replay = self.progress.replay.as_ref();
+        replay.map_or(0, |replay| replay.total.updates)
     }
 
     /// The run folder.
@@ -216,9 +218,9 @@ impl Trainer {
             .outcomes
             .iter()
             .for_each(|outcome| self.progress.block.add(outcome));
-        if let Some(study) = result.stats {
-            let studied = self.progress.studied.get_or_insert_default();
-            studied.add(&study, &result.outcomes);
+        if let Some(stats) = result.stats {
+            let replay = self.progress.replay.get_or_insert_default();
+            replay.add(&stats, &result.outcomes);
         }
         self.run.append_scores(first + 1, &result.outcomes)?;
         self.close_block(observer)
@@ -230,22 +232,17 @@ impl Trainer {
         let Progress {
             games,
             block,
-            studied,
+            replay,
             ..
         } = &mut self.progress;
         if block.games >= self.recipe.block || (finished && block.games > 0) {
             let rate = self.recipe.learner.rate.at(games.saturating_sub(1));
-            let row = BlockRow {
-                games: *games,
-                tally: block,
-                rate,
-                studied: studied.as_ref(),
-            };
+            let row = Block::new(*games, block, rate, replay.as_ref());
             self.run.append_block(&row, &self.faces)?;
-            observer.block(*games, block, studied.as_ref());
+            observer.block(*games, block, replay.as_ref());
             *block = Tally::default();
-            if let Some(studied) = studied {
-                studied.block = TrainingStats::default();
+            if let Some(replay) = replay {
+                replay.block = TrainingStats::default();
             }
         }
         Ok(())
@@ -285,7 +282,7 @@ impl Trainer {
     }
 
     fn draw(&self) -> Result<(), LabError> {
-        run::draw(self.run.folder(), &run::title(&self.recipe))?;
+        draw_plots(self.run.folder(), &run::title(&self.recipe))?;
         Ok(())
     }
 }

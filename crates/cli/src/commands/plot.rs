@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use afterstate_lab::LabError;
-use afterstate_lab::plot::{Curve, draw};
+use afterstate_lab::curve::Curve;
+use afterstate_lab::plot::draw;
 use afterstate_lab::run::{Gaps, curve_of, recipe_of, title};
 
 use super::shown;
@@ -52,20 +53,20 @@ fn one_game(runs: &[PathBuf]) -> anyhow::Result<String> {
     match games.iter().find(|&game| *game != games[0]) {
         None => Ok(games[0].clone()),
         Some(other) => anyhow::bail!(
-            "the runs are of {} and of {other}, which have no picture in common; name runs of one game and board",
+            "the runs are of {} and of {other}, which have no plot in common; name runs of one game and board",
             games[0]
         ),
     }
 }
 
-/// Names the runs that are not in the picture of gaps, if there is one.
+/// Names the runs that are not in the plot of gaps, if there is one.
 fn tell_unmeasured(curves: &[Curve]) {
     let (measured, others): (Vec<_>, Vec<_>) =
         curves.iter().partition(|curve| !curve.gaps.is_empty());
     if !measured.is_empty() && !others.is_empty() {
         let names: Vec<&str> = others.iter().map(|curve| curve.label.as_str()).collect();
         tell(&format!(
-            "not in the picture of gaps, since `eval --against --keep` has not measured them: {}",
+            "not in the plot of gaps, since `eval --against --keep` has not measured them: {}",
             names.join(", ")
         ));
     }

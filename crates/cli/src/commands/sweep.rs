@@ -52,10 +52,10 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
         return Ok(());
     };
     let summary = sweep.summary(&out, &findings)?;
-    let pictures = summary.save(&out)?;
+    let plots = summary.save(&out)?;
     let printed = match args.json {
         true => print_json(&summary),
-        false => print(told(&summary, &out, &pictures)),
+        false => print(told(&summary, &out, &plots)),
     };
     // Whoever asks for the exit status gets it, even if nobody reads the rest.
     match summary.broken() {
@@ -105,7 +105,7 @@ fn stopped(args: &SweepArgs, sweep: &Sweep, tasks: &[Task]) -> String {
     )
 }
 
-fn told(summary: &Summary, out: &Path, pictures: &[PathBuf]) -> String {
+fn told(summary: &Summary, out: &Path, plots: &[PathBuf]) -> String {
     let out = shown(out);
     let broken = summary.variants.iter().flat_map(|row| {
         let each = row.broken.iter();
@@ -121,9 +121,9 @@ fn told(summary: &Summary, out: &Path, pictures: &[PathBuf]) -> String {
         format!("\n{broken}")
     };
     format!(
-        "{}{broken}\nThe table is in {out}/summary.md and {out}/summary.csv, {} pictures are in {out}/plots.\n",
+        "{}{broken}\nThe table is in {out}/summary.md and {out}/summary.csv, {} plots are in {out}/plots.\n",
         summary.text(),
-        pictures.len()
+        plots.len()
     )
 }
 

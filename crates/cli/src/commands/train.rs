@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use afterstate::tally::{Outcome, Tally};
+use afterstate_lab::block::ReplayStats;
 use afterstate_lab::recipe::{Kind, Recipe, Update, ValueOf};
-use afterstate_lab::run::{Studied, free_folder};
+use afterstate_lab::run::free_folder;
 use afterstate_lab::trainer::{Ending, Observer, Trainer};
 use anyhow::bail;
 
@@ -55,12 +56,12 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     let so_far = so_far(&trainer);
     match ending? {
         Ending::Finished => {
-            let pictures = match trainer.games() {
+            let plots = match trainer.games() {
                 0 => String::new(),
-                _ => format!(", the pictures are in {folder}/plots"),
+                _ => format!(", the plots are in {folder}/plots"),
             };
             print(format!(
-                "done: {so_far}. The model is {folder}/model.safetensors{pictures}.\n\
+                "done: {so_far}. The model is {folder}/model.safetensors{plots}.\n\
                  How good is it?  afterstate eval {folder}\n"
             ))
         }
@@ -171,8 +172,8 @@ struct Watcher<'a> {
 
 impl Watcher<'_> {
     /// As R4's authors saw it, with the value in points and the usual mean beside their average.
-    fn study(&self, studied: &Studied, tally: &Tally) -> String {
-        let (all, block) = (&studied.all, &studied.block);
+    fn study(&self, replay: &ReplayStats, tally: &Tally) -> String {
+        let (all, block) = (&replay.total, &replay.block);
         let a_second = |count: u64| count as f64 / tally.seconds.max(1e-9);
         format!(
             "\tupdates = {}\t{:.0}/s, {:.0} iterations/s\n\tloss = {:.4}\t{} = {:.1}\treward = {:.2}\n\taverage = {:.1} in R4's \
@@ -184,7 +185,7 @@ impl Watcher<'_> {
             self.value,
             block.mean_value() * self.unit,
             block.mean_reward(),
-            studied.average.unwrap_or(0.0),
+            replay.running_average.unwrap_or(0.0),
             tally.mean(),
         )
     }
@@ -199,8 +200,8 @@ impl Observer for Watcher<'_> {
         self.progress.updates(updates);
     }
 
-    fn block(&self, games: u64, tally: &Tally, studied: Option<&Studied>) {
-        let studied = studied.map_or_else(String::new, |studied| self.study(studied, tally));
+    fn block(&self, games: u64, tally: &Tally, replay: Option<&ReplayStats>) {
+        let studied = replay.map_or_else(String::new, |replay| self.study(replay, tally));
         self.progress
             .print(format!("{}{studied}\n", tally.block(games)));
     }

@@ -411,7 +411,7 @@ impl Blocks {
     /// The counts of games by their largest tile, of each row.
     pub fn ended(&self) -> Vec<Vec<(u64, f64)>> {
         let faces = self.header.iter().enumerate().filter_map(|(place, name)| {
-            let face = name.strip_prefix("ended_at_")?;
+            let face = name.strip_prefix("ended_")?;
             Some((place, face.parse().expect("a tile")))
         });
         let faces: Vec<(usize, u64)> = faces.collect();

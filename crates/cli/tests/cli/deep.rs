@@ -62,9 +62,9 @@ mod built_in {
         let moves = analysis["moves"].as_array().expect("moves");
         let largest = moves.iter().max_by(|a, b| total(a).total_cmp(&total(b)));
         assert_eq!(largest.expect("four moves")["direction"], best);
-        let pictures = lab.names("deep/plots");
-        for picture in ["score.png", "average.png", "loss.svg", "value.png"] {
-            assert!(pictures.contains(&picture.to_owned()), "{pictures:?}");
+        let plots = lab.names("deep/plots");
+        for plot in ["score.png", "running-average.png", "loss.svg", "value.png"] {
+            assert!(plots.contains(&plot.to_owned()), "{plots:?}");
         }
         lab.run("eval deep --games 5 --records deep.log").succeeds();
         lab.run("judge deep.log --game 2048 --board 3x3").succeeds();
@@ -227,7 +227,7 @@ mod built_in {
             let text = tensors.meta("progress");
             let progress = serde_json::from_str(text.as_str().expect("text"));
             let mut progress: Value = progress.expect("JSON");
-            let updates = &mut progress["studied"]["all"]["updates"];
+            let updates = &mut progress["replay"]["total"]["updates"];
             assert!(updates.is_u64());
             *updates = json!(u64::MAX);
             *text = json!(progress.to_string());

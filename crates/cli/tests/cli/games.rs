@@ -43,7 +43,7 @@ fn every_game_is_trained_evaluated_and_analyzed() {
     }
     lab.refuses(
         "plot threes 2584 --out both",
-        &["threes on 4x4", "no picture in common"],
+        &["threes on 4x4", "no plot in common"],
     );
     lab.refuses(
         "analyze 1,2,3,0/0,0,0,0/0,0,0,0/0,0,0,0 --model threes-hint",

@@ -151,7 +151,14 @@ fn same_run(lab: &Lab, a: &str, b: &str, games: usize) {
     assert_eq!(scores(lab, a), scores(lab, b));
     let (blocks_a, blocks_b) = (Blocks::of(lab, a), Blocks::of(lab, b));
     assert_eq!(blocks_a.ended(), blocks_b.ended());
-    for column in ["games", "block_games", "mean", "max", "moves", "rate"] {
+    for column in [
+        "games",
+        "block_games",
+        "mean",
+        "max",
+        "moves",
+        "learning_rate",
+    ] {
         assert_eq!(blocks_a.column(column), blocks_b.column(column), "{column}");
     }
     assert!(

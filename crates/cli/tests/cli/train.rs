@@ -91,7 +91,7 @@ fn a_run_leaves_a_complete_folder_whose_files_agree() {
     assert_eq!(scores.len(), 250);
     let blocks = Blocks::of(&lab, "run");
     let fixed =
-        "games,block_games,mean,max,moves,seconds,moves_per_second,rate,ended_at_2,ended_at_4";
+        "games,block_games,mean,max,moves,seconds,moves_per_second,learning_rate,ended_2,ended_4";
     assert!(
         blocks.header.join(",").starts_with(fixed),
         "{:?}",
@@ -99,7 +99,7 @@ fn a_run_leaves_a_complete_folder_whose_files_agree() {
     );
     assert_eq!(
         blocks.header.last().map(String::as_str),
-        Some("ended_at_131072")
+        Some("ended_131072")
     );
     assert_eq!(blocks.column("games"), [100.0, 200.0, 250.0]);
     assert_eq!(blocks.column("block_games"), [100.0, 100.0, 50.0]);

@@ -1,6 +1,6 @@
-//! What every picture is made of: a heading, and frames with their grid and lines.
+//! What every plot is made of: a heading, and frames with their grid and lines.
 //!
-//! Sizes are chosen so that a picture of 1,200 pixels can still be read at 600, as in a README.
+//! Sizes are chosen so that a plot of 1,200 pixels can still be read at 600, as in a README.
 
 use super::letters::Letters;
 use super::scale::{Scale, Tick, Unit};
@@ -8,8 +8,8 @@ use super::scene::{Anchor, Colour, Scene, Spot, Stroke, Type};
 
 pub(super) const WIDTH: f32 = 1200.0;
 pub(super) const HEIGHT: f32 = 800.0;
-/// The free rim of the page.
-pub(super) const RIM: f32 = 28.0;
+/// The margin of the page.
+pub(super) const MARGIN: f32 = 28.0;
 /// From one line of text to the next.
 pub(super) const LINE: f32 = 32.0;
 /// Where the frame begins below the heading's two lines.
@@ -50,25 +50,25 @@ const AXIS: Stroke = Stroke {
 /// From the baseline to the middle of a letter, as a share of its size.
 pub(super) const MIDDLE: f32 = 0.35;
 
-/// The title, and below it what the upright scale shows.
+/// The title, and below it what the y axis shows.
 pub(super) fn heading(scene: &mut Scene, letters: &Letters, title: &str, about: &str) {
-    let room = scene.width - 2.0 * RIM;
+    let room = scene.width - 2.0 * MARGIN;
     let title = letters.fit(title, TITLE, room);
     let about = letters.fit(about, PLAIN, room);
-    scene.text((RIM, 46.0), &title, Anchor::Start, TITLE);
-    scene.text((RIM, 84.0), &about, Anchor::Start, PLAIN);
+    scene.text((MARGIN, 46.0), &title, Anchor::Start, TITLE);
+    scene.text((MARGIN, 84.0), &about, Anchor::Start, PLAIN);
 }
 
-/// The upright side of a frame.
+/// The y axis of a frame.
 #[derive(Clone, Copy)]
-pub(super) struct Upright {
+pub(super) struct YAxis {
     pub scale: Scale,
     pub unit: Unit,
-    /// At most so many steps.
+    /// The largest number of steps.
     pub steps: usize,
 }
 
-impl Upright {
+impl YAxis {
     fn ticks(&self) -> Vec<Tick> {
         self.scale.ticks(self.steps, self.unit)
     }
@@ -83,7 +83,7 @@ pub(super) struct Frame {
     pub bottom: f32,
     /// Games played, mostly.
     pub x: Scale,
-    pub y: Upright,
+    pub y: YAxis,
 }
 
 impl Frame {
@@ -114,7 +114,7 @@ impl Frame {
         self.columns(scene, Unit::Games, below);
     }
 
-    /// The upright lines of the grid and the axis, with numbers below where asked for.
+    /// The vertical lines of the grid and the axis, with numbers below where asked for.
     pub fn columns(&self, scene: &mut Scene, unit: Unit, below: bool) {
         // As many as have room for their numbers.
         let columns = ((self.right - self.left) / 100.0) as usize;
@@ -129,11 +129,11 @@ impl Frame {
         scene.line(vec![corner, (self.right, self.bottom)], AXIS);
     }
 
-    /// Moves the frame's left side so that the numbers beside it begin at the rim.
+    /// Moves the frame's left side so that the numbers beside it begin at the margin.
     pub fn with_numbers(mut self, letters: &Letters) -> Self {
         let numbers = self.y.ticks().into_iter().filter_map(|tick| tick.number);
         let widths = numbers.map(|number| letters.room(&number, NUMBER));
-        self.left = RIM + widths.fold(0.0, f32::max) + 12.0;
+        self.left = MARGIN + widths.fold(0.0, f32::max) + 12.0;
         self
     }
 

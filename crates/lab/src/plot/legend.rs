@@ -1,7 +1,7 @@
 //! The names of the lines: at their right ends where one run is drawn, above the frame where there
 //! are several. Neither ever lies on a curve.
 
-use super::chart::{Frame, HEADING, LINE, MIDDLE, PLAIN, RIM, STRONG, WIDTH};
+use super::chart::{Frame, HEADING, LINE, MARGIN, MIDDLE, PLAIN, STRONG, WIDTH};
 use super::letters::Letters;
 use super::scene::{Anchor, Scene, Stroke, Type};
 
@@ -82,7 +82,7 @@ impl Legend {
     /// Finds the columns. Up to four runs may take a row each; more get two columns at least, and
     /// names that are too long lose their middle.
     pub fn new(letters: &Letters, mut entries: Vec<Entry>) -> Self {
-        let page = WIDTH - 2.0 * RIM + Self::GUTTER;
+        let page = WIDTH - 2.0 * MARGIN + Self::GUTTER;
         let most = if entries.len() > 4 { page / 2.0 } else { page };
         let (_, values) = columns(letters, &entries, PLAIN, STRONG);
         let rest = Self::KEY + Self::GAP + values + Self::GUTTER;
@@ -107,7 +107,7 @@ impl Legend {
     /// Draws it below the heading.
     pub fn draw(&self, scene: &mut Scene, letters: &Letters) {
         for (i, entry) in self.entries.iter().enumerate() {
-            let left = RIM + self.width * (i % self.columns) as f32;
+            let left = MARGIN + self.width * (i % self.columns) as f32;
             let baseline = HEADING + 12.0 + LINE * (i / self.columns) as f32;
             let middle = baseline - PLAIN.size * MIDDLE;
             let sample = vec![(left + 3.0, middle), (left + 41.0, middle)];

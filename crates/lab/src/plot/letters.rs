@@ -1,12 +1,15 @@
 //! The font: how wide a text is, and its outline. Noto Sans (Apache-2.0) comes from a crate, so the
-//! pictures are the same on a machine without any font.
+//! plots are the same on a machine without any font.
 
 use tiny_skia::{Path, PathBuilder};
 use ttf_parser::{Face, FaceParsingError, GlyphId, OutlineBuilder};
 
 use super::scene::{Spot, Type};
 
-/// The two weights that the pictures use.
+/// Letters that are tried at either end of a text that is too long.
+const LONGEST: usize = 200;
+
+/// The two weights that the plots use.
 pub(super) struct Letters {
     regular: Face<'static>,
     bold: Face<'static>,
@@ -41,7 +44,11 @@ impl Letters {
         if self.room(text, face) <= room {
             return text.to_owned();
         }
-        let letters: Vec<char> = text.chars().collect();
+        let mut letters: Vec<char> = text.chars().collect();
+        // No page is wide enough for more, and each try below measures the rest anew.
+        if letters.len() > 2 * LONGEST {
+            letters.drain(LONGEST..letters.len() - LONGEST);
+        }
         let joined = |kept: usize| {
             let (front, back) = (kept.div_ceil(2), kept / 2);
             let mut text: String = letters[..front].iter().collect();

@@ -1,11 +1,14 @@
-//! From blocks to the points of a picture.
+//! From blocks to the points of a plot.
 //!
-//! All runs of a picture share one size of point, a hundredth of the longest run, so that a short
+//! All runs of a plot share one size of point, a hundredth of the longest run, so that a short
 //! run is not noisier than a long one beside it. Blocks are gathered from the end backwards: the last
 //! point, which the legend quotes, is always a full one, and a rest falls to the first.
 
-use super::{Curve, PlotError, Point};
 use afterstate::tally::Tally;
+
+use super::PlotError;
+use crate::block::LARGEST_COUNT;
+use crate::curve::{Curve, Point};
 
 /// About how many points the longest run gets: more cannot be told apart on 1,200 pixels.
 const POINTS: u64 = 100;
@@ -36,8 +39,9 @@ impl Run<'_> {
     }
 }
 
-/// Merges every curve to the picture's size of point.
+/// Merges every curve to the plot's size of point.
 pub(super) fn runs(curves: &[Curve]) -> Result<Vec<Run<'_>>, PlotError> {
+    curves.iter().try_for_each(check)?;
     let games = |curve: &Curve| curve.points.iter().map(|p| p.tally.games).sum::<u64>();
     let longest = curves.iter().map(games).max().unwrap_or(0);
     let size = longest.div_ceil(POINTS).max(1);
@@ -55,7 +59,41 @@ pub(super) fn runs(curves: &[Curve]) -> Result<Vec<Run<'_>>, PlotError> {
         .collect()
 }
 
-/// Neighbouring blocks merged into points of `size` games or more, all but the first.
+/// Refuses counts that contradict each other, or whose sums have no exact value in a float: no game
+/// made them, and nothing below has to expect them.
+fn check(curve: &Curve) -> Result<(), PlotError> {
+    let mut sums = [0u128; 3];
+    for point in &curve.points {
+        let Tally {
+            games,
+            score,
+            max,
+            moves,
+            ref ended,
+            ..
+        } = point.tally;
+        let wrong = |found: &'static str| PlotError::Counts {
+            label: curve.label.clone(),
+            games: point.games,
+            found,
+        };
+        let all: u128 = ended.values().copied().map(u128::from).sum();
+        if all > u128::from(games) {
+            return Err(wrong("more games ended with a tile than the block has"));
+        }
+        for (sum, count) in sums.iter_mut().zip([games, score, moves]) {
+            *sum += u128::from(count);
+        }
+        let counts = [point.games, max].map(u128::from);
+        let mut counts = sums.iter().chain(&counts);
+        if counts.any(|&count| count > u128::from(LARGEST_COUNT)) {
+            return Err(wrong("a count is too large to be drawn"));
+        }
+    }
+    Ok(())
+}
+
+/// Adjacent blocks merged into points of `size` games or more, all but the first.
 pub(super) fn merged(blocks: &[Point], size: u64) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for block in blocks.iter().rev().filter(|block| block.tally.games > 0) {

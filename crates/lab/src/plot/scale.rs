@@ -2,6 +2,14 @@
 
 use crate::numbers::{tick, trimmed};
 
+/// The largest number that is drawn; beyond it, sums and steps would not stay finite.
+const LARGEST: f64 = 1e15;
+
+/// Whether a number has a place in a plot.
+pub(super) fn drawable(number: f64) -> bool {
+    number.abs() <= LARGEST
+}
+
 /// What the numbers of a scale are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
@@ -40,11 +48,13 @@ const FINE: &[f64] = &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0];
 const NARROW: f64 = 10.0;
 /// The ends of a scale differ by this factor at least.
 const LEAST: f64 = 1.2;
+/// The most lines of a linear scale, however its ends and steps are rounded.
+const MOST_TICKS: u32 = 100;
 /// Two numbers that differ by less are one.
 const ROUNDING: f64 = 1e-9;
 
 impl Scale {
-    /// A logarithmic scale that holds these values, all above 0, and ends with lines.
+    /// A logarithmic scale that contains these values, all above 0, and ends with lines.
     pub fn around(values: impl Iterator<Item = f64>) -> Self {
         let ends = |(least, most): (f64, f64), value: f64| (least.min(value), most.max(value));
         let (least, most) = values.fold((f64::INFINITY, 0.0), ends);
@@ -54,7 +64,7 @@ impl Scale {
         Self::Logarithmic { min, max }
     }
 
-    /// A linear scale that holds these values, none below 0, and ends with lines.
+    /// A linear scale that contains these values, none below 0, and ends with lines.
     pub fn spanning(values: impl Iterator<Item = f64>, steps: usize) -> Self {
         let ends = |(least, most): (f64, f64), value: f64| (least.min(value), most.max(value));
         let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), ends);
@@ -71,13 +81,18 @@ impl Scale {
         }
     }
 
-    /// The place of a value, from 0 at the scale's begin to 1 at its end.
+    /// The place of a value, from 0 at the scale's begin to 1 at its end. What is beyond an end lies
+    /// there, and what is not a number at the begin.
     pub fn place(self, value: f64) -> f64 {
-        match self {
+        let place = match self {
             Self::Linear { max } => value / max,
-            Self::Between { min, max } => ((value - min) / (max - min)).clamp(0.0, 1.0),
-            Self::Logarithmic { min, max } => (value.max(min) / min).ln() / (max / min).ln(),
+            Self::Between { min, max } => (value - min) / (max - min),
+            Self::Logarithmic { min, max } => (value / min).ln() / (max / min).ln(),
+        };
+        if place.is_nan() {
+            return 0.0;
         }
+        place.clamp(0.0, 1.0)
     }
 
     /// The lines of the grid, if `steps` or fewer have room for their numbers.
@@ -103,7 +118,7 @@ fn linear_ticks(min: f64, max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
         }),
     };
     let first = (min / step - ROUNDING).ceil();
-    (0..)
+    (0..MOST_TICKS)
         .map(|i| (first + f64::from(i)) * step)
         .take_while(|&at| at <= max * (1.0 + ROUNDING))
         .map(line)

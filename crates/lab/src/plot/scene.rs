@@ -1,4 +1,4 @@
-//! A picture as a list of shapes, in pixels from the upper left corner. Later shapes cover earlier
+//! A plot as a list of shapes, in pixels from the upper left corner. Later shapes cover earlier
 //! ones.
 
 /// A point of the page.
@@ -87,6 +87,7 @@ pub(super) enum Shape {
 }
 
 /// The page and what is on it.
+#[derive(Clone, Debug)]
 pub(super) struct Scene {
     pub width: f32,
     pub height: f32,

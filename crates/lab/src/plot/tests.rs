@@ -8,11 +8,13 @@ use super::letters::Letters;
 use super::merge::{Run, games_per_point, largest_tiles, merged, runs};
 use super::scale;
 use super::scene::{Anchor, Scene, Shape};
-use super::{Curve, Gap, PlotError, Point, chart, draw, legend, picture, svg};
+use super::{PlotError, chart, draw, legend, pages, svg};
+use crate::curve::{Curve, GapPoint, Point};
 
 mod gaps;
+mod hostile;
 mod lanes;
-mod studies;
+mod replay;
 
 /// A run that learns: block after block its games end with larger tiles.
 fn curve(label: &str, blocks: u64, size: u64) -> Curve {
@@ -38,13 +40,13 @@ fn curve(label: &str, blocks: u64, size: u64) -> Curve {
         label: label.to_owned(),
         points: (0..blocks).map(block).collect(),
         gaps: Vec::new(),
-        studies: Vec::new(),
+        replay: Vec::new(),
     }
 }
 
 /// The same, measured at these numbers of games with these gaps.
 fn measured(label: &str, gaps: &[(u64, f64)]) -> Curve {
-    let gap = |&(games, relative): &(u64, f64)| Gap { games, relative };
+    let gap = |&(games, relative): &(u64, f64)| GapPoint { games, relative };
     Curve {
         gaps: gaps.iter().map(gap).collect(),
         ..curve(label, 3, 20)
@@ -52,16 +54,16 @@ fn measured(label: &str, gaps: &[(u64, f64)]) -> Curve {
 }
 
 fn gap(curves: &[Curve], title: &str) -> Option<Scene> {
-    picture::gap(curves, title, &Letters::new().unwrap())
+    pages::gap(curves, title, &Letters::new().unwrap())
 }
 
 fn scenes(curves: &[Curve], title: &str) -> [Scene; 3] {
     let letters = Letters::new().unwrap();
     let runs = runs(curves).unwrap();
     [
-        picture::score(&runs, title, &letters),
-        picture::win_rate(&runs, title, &letters),
-        picture::termination_rate(&runs, title, &letters),
+        pages::score(&runs, title, &letters),
+        pages::win_rate(&runs, title, &letters),
+        pages::termination_rate(&runs, title, &letters),
     ]
 }
 
@@ -100,7 +102,7 @@ const FILES: [&str; 6] = [
 ];
 
 #[test]
-fn six_pictures_are_drawn_and_drawn_again() {
+fn six_files_are_drawn_and_drawn_again() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("new/plots");
     let run = [curve("my run", 30, 40)];
@@ -127,7 +129,7 @@ fn six_pictures_are_drawn_and_drawn_again() {
 }
 
 #[test]
-fn the_pictures_say_what_they_show() {
+fn the_plots_say_what_they_show() {
     let [score, win, end] = scenes(&[curve("my run", 300, 40)], "Title");
     assert!(texts(&score).contains(&"score (mean of each 120 games)"));
     for text in ["mean", "max", "80k", "10k"] {
@@ -160,7 +162,7 @@ fn the_curve_is_where_its_values_are() {
         label: String::new(),
         points: vec![at(1), at(2)],
         gaps: Vec::new(),
-        studies: Vec::new(),
+        replay: Vec::new(),
     };
     let [score, ..] = scenes(&[curve], "");
     let svg = svg::render(&score);
@@ -214,7 +216,7 @@ fn merging_loses_no_game() {
 }
 
 #[test]
-fn runs_of_one_picture_share_the_size_of_a_point() {
+fn runs_of_one_plot_share_the_size_of_a_point() {
     let curves = [curve("long", 1000, 5), curve("short", 10, 25)];
     let runs = runs(&curves).unwrap();
     let lengths: Vec<usize> = runs.iter().map(|run: &Run| run.points.len()).collect();

@@ -1,4 +1,5 @@
-//! A run's `gaps.csv`: how far it was from perfect play, a line for each number of games it was measured at.
+//! A run's `gaps.csv`: how far it was from optimal play, a row for each number of games at which it
+//! was measured.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,17 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{BLOCKS, GAPS, existing};
 use crate::LabError;
+use crate::curve::GapPoint;
 use crate::disk::replace;
-use crate::plot::Gap;
+use crate::rows::{columns, line_at};
 
-/// The file's columns, by the names of [`Measurement`].
-const HEADER: &str =
-    "games,expected_score,optimum,gap,relative_gap,optimal_moves,mean_regret,moves,images";
+/// A column of format 1 under its present name.
+const FORMER: (&str, &str) = ("images", "symmetries");
 
-/// What the first files did not have.
-const LATER: &str = ",images";
-
-/// What a run's `gaps.csv` says; nothing if there is none.
+/// The measurements in a run's `gaps.csv`; none without that file.
 #[derive(Debug)]
 pub struct Gaps {
     path: PathBuf,
@@ -27,38 +25,38 @@ pub struct Gaps {
     lines: BTreeMap<u64, Measurement>,
 }
 
-/// One line of the file: a player beside the best one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// One row of the file: a player compared with optimal play.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Games it was trained for.
     pub games: u64,
-    /// What it earns on average.
+    /// Its expected score.
     pub expected_score: f64,
-    /// What the best play earns on average.
+    /// The expected score of optimal play.
     pub optimum: f64,
     /// The difference of the two.
     pub gap: f64,
-    /// The gap as a share of the optimum.
+    /// The gap as a proportion of the optimum.
     pub relative_gap: f64,
-    /// The share of its moves that give nothing away.
+    /// The proportion of its moves that are optimal.
     pub optimal_moves: f64,
-    /// What a move gives away.
+    /// The expected loss of a move.
     pub mean_regret: f64,
     /// Moves a game.
     pub moves: f64,
-    /// The boards that it was asked about; a file that has no such column does not say.
+    /// The boards it was asked about; files without this column do not say.
     #[serde(default)]
-    pub images: Option<Images>,
+    pub symmetries: Option<Images>,
 }
 
-/// Which of the images of a board stand for themselves when a player is measured.
+/// Which of the symmetries of a board a measured player is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Images {
-    /// Each of them: the figures are of the player as it plays.
+    /// Each of them: the result is that of the player as it plays.
     All,
-    /// One of them for all: the figures are of a player that turns every board to this image first. Networks with
-    /// symmetries differ from it where equal moves are settled by their directions.
+    /// One for all: the result is that of a player that first turns every board to its canonical
+    /// form. Networks with symmetries differ from it where the direction breaks a tie.
     One,
 }
 
@@ -86,7 +84,7 @@ impl Gaps {
     /// Adds a measurement, in place of an earlier one of as many games, and writes the file.
     ///
     /// # Errors
-    /// When the file cannot be written; the old one then stays. Also when a figure is not a number.
+    /// When the file cannot be written; the old one then stays. Also when a result is not finite.
     pub fn keep(&mut self, line: Measurement) -> Result<(), LabError> {
         if !line.is_finite() {
             let found = "a game in which nothing can be earned has no gap to keep".to_owned();
@@ -98,9 +96,9 @@ impl Gaps {
         written.map_err(LabError::file("write", &self.path))
     }
 
-    /// What is drawn of them, by rising number of games.
-    pub fn curve(&self) -> Vec<Gap> {
-        let gap = |line: &Measurement| Gap {
+    /// The points of its curve, by increasing number of games.
+    pub fn curve(&self) -> Vec<GapPoint> {
+        let gap = |line: &Measurement| GapPoint {
             games: line.games,
             relative: line.relative_gap,
         };
@@ -118,7 +116,7 @@ impl Gaps {
 
 impl Measurement {
     fn is_finite(&self) -> bool {
-        let figures = [
+        let numbers = [
             self.expected_score,
             self.optimum,
             self.gap,
@@ -127,21 +125,14 @@ impl Measurement {
             self.mean_regret,
             self.moves,
         ];
-        figures.into_iter().all(f64::is_finite)
+        numbers.into_iter().all(f64::is_finite)
     }
 }
 
-/// The lines of a file, or the number of the first that cannot be read.
+/// The rows of a file, or the number of the first line that cannot be read.
 fn parse(bytes: &[u8]) -> Result<BTreeMap<u64, Measurement>, u64> {
     let mut reader = csv::Reader::from_reader(bytes);
-    let header = reader.headers().map_err(|_| 1u64)?.clone();
-    let first = HEADER.trim_end_matches(LATER);
-    if ![HEADER, first]
-        .iter()
-        .any(|known| header.iter().eq(known.split(',')))
-    {
-        return Err(1);
-    }
+    let header = header(&mut reader).ok_or(1u64)?;
     let mut lines = BTreeMap::new();
     for row in reader.records() {
         let row = row.map_err(|error| line_at(bytes, error.position()))?;
@@ -153,25 +144,35 @@ fn parse(bytes: &[u8]) -> Result<BTreeMap<u64, Measurement>, u64> {
     Ok(lines)
 }
 
-/// The number of the line at a position; the reader tells where the empty ones before it begin.
-fn line_at(bytes: &[u8], position: Option<&csv::Position>) -> u64 {
-    let Some(position) = position else { return 1 };
-    let from = bytes.iter().skip(position.byte() as usize);
-    let empty = from.take_while(|byte| byte.is_ascii_whitespace());
-    position.line() + empty.filter(|&&byte| byte == b'\n').count() as u64
+/// The file's columns under their present names; none if they are not those of a measurement. The
+/// first files did not have the last column.
+fn header(reader: &mut csv::Reader<&[u8]>) -> Option<csv::StringRecord> {
+    let (former, present) = FORMER;
+    let found = reader.headers().ok()?.iter();
+    let renamed = found.map(|name| if name == former { present } else { name });
+    let names: csv::StringRecord = renamed.collect();
+    let expected = columns(&Measurement::default()).ok()?;
+    let (_, first) = expected.split_last()?;
+    let known = names.iter().eq(expected.iter()) || names.iter().eq(first.iter());
+    known.then_some(names)
 }
 
 fn damaged(path: &Path, line: u64) -> LabError {
     let what = if line == 1 { "the header" } else { "a line" };
+    let columns = columns(&Measurement::default()).unwrap_or_default();
+    let columns = columns.join(",");
     LabError::Inconsistent {
         path: path.to_owned(),
-        found: format!("line {line} is not {what} of `{HEADER}`; mend it, or remove the file"),
+        found: format!("line {line} is not {what} of `{columns}`; mend it, or remove the file"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const HEADER: &str = "games,expected_score,optimum,gap,relative_gap,optimal_moves,\
+                          mean_regret,moves,symmetries";
 
     /// A folder that holds a run, as far as it matters here.
     fn run() -> tempfile::TempDir {
@@ -190,7 +191,7 @@ mod tests {
             optimal_moves: 0.7,
             mean_regret: 480.0 * relative_gap / 50.1,
             moves: 50.1,
-            images: Some(Images::All),
+            symmetries: Some(Images::All),
         }
     }
 
@@ -241,31 +242,49 @@ mod tests {
         let mut gaps = Gaps::open(run.path()).unwrap();
         gaps.keep(measurement(1, 0.5)).unwrap();
         let fast = Measurement {
-            images: Some(Images::One),
+            symmetries: Some(Images::One),
             ..measurement(2, 0.5)
         };
         gaps.keep(fast).unwrap();
         let text = fs::read_to_string(run.path().join(GAPS)).unwrap();
         let ends: Vec<_> = text.lines().map(|line| line.rsplit(',').next()).collect();
-        assert_eq!(ends, [Some("images"), Some("all"), Some("one")]);
+        assert_eq!(ends, [Some("symmetries"), Some("all"), Some("one")]);
         assert_eq!(Gaps::open(run.path()).unwrap().lines, gaps.lines);
     }
 
     #[test]
-    fn a_file_without_images_is_read_and_goes_on() {
+    fn a_file_without_symmetries_is_read_and_goes_on() {
         let run = run();
         let path = run.path().join(GAPS);
         let old = "games,expected_score,optimum,gap,relative_gap,optimal_moves,mean_regret,moves\n\
                    100,240.0,480.0,240.0,0.5,0.3,4.0,60.0\n";
         fs::write(&path, old).unwrap();
         let mut gaps = Gaps::open(run.path()).unwrap();
-        assert_eq!(gaps.lines[&100].images, None);
+        assert_eq!(gaps.lines[&100].symmetries, None);
         gaps.keep(measurement(200, 0.25)).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(
             text.contains("\n100,240.0,480.0,240.0,0.5,0.3,4.0,60.0,\n200,"),
             "{text}"
         );
+        assert_eq!(Gaps::open(run.path()).unwrap().lines, gaps.lines);
+    }
+
+    #[test]
+    fn a_file_of_format_1_is_read_and_gets_the_present_names() {
+        let run = run();
+        let path = run.path().join(GAPS);
+        let old = HEADER.replace("symmetries", "images");
+        fs::write(
+            &path,
+            format!("{old}\n100,240.0,480.0,240.0,0.5,0.3,4.0,60.0,one\n"),
+        )
+        .unwrap();
+        let mut gaps = Gaps::open(run.path()).unwrap();
+        assert_eq!(gaps.lines[&100].symmetries, Some(Images::One));
+        gaps.keep(measurement(200, 0.25)).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with(HEADER), "{text}");
         assert_eq!(Gaps::open(run.path()).unwrap().lines, gaps.lines);
     }
 

@@ -100,7 +100,7 @@ impl Comparison {
             optimal_moves: self.optimal_moves,
             mean_regret: self.mean_regret,
             moves: self.moves,
-            images: Some(self.images),
+            symmetries: Some(self.images),
         }
     }
 }

@@ -14,9 +14,10 @@ use super::{
     Broken, Evaluated, Finding, PLOTS, SUMMARY_CSV, SUMMARY_MD, Sweep, SweepError, Task, table,
 };
 use crate::LabError;
+use crate::curve::{Curve, Point, ReplayPoint};
 use crate::disk::replace;
 use crate::numbers::{decimals, grouped};
-use crate::plot::{self, Curve, Lane, Point, StudyPoint, Tint};
+use crate::plot::{self, Lane, Tint};
 use crate::run::curve_of;
 use crate::statistics::{Interval, difference_interval, mean_interval};
 
@@ -207,28 +208,28 @@ impl Runs {
 
     /// Whether all that came to anything have learned from memory.
     fn all_study(&self) -> bool {
-        self.curves.iter().all(|curve| !curve.studies.is_empty())
+        self.curves.iter().all(|curve| !curve.replay.is_empty())
     }
 
     fn scores(&self, figure: Figure) -> Vec<f64> {
         let runs = self.evaluated.iter().zip(&self.curves);
         let score = |(evaluated, curve): (&Option<Evaluated>, &Curve)| match figure {
             Figure::Evaluated => evaluated.as_ref().map(|evaluated| evaluated.mean),
-            Figure::Average => curve.studies.last().map(|study| study.average),
+            Figure::Average => curve.replay.last().map(|study| study.running_average),
             Figure::LastBlock => curve.points.last().map(|point| point.tally.mean()),
         };
         runs.map(|run| score(run).unwrap_or(0.0)).collect()
     }
 
     fn averages(&self) -> Vec<f64> {
-        let last = |curve: &Curve| Some(curve.studies.last()?.average);
+        let last = |curve: &Curve| Some(curve.replay.last()?.running_average);
         self.curves.iter().filter_map(last).collect()
     }
 
     /// Of one run: all that was done by the time it took.
     fn speed(&self) -> (Option<f64>, &'static str) {
         let studies = self.all_study() && !self.curves.is_empty();
-        let done = |curve: &Curve| match curve.studies.last() {
+        let done = |curve: &Curve| match curve.replay.last() {
             Some(study) if studies => study.updates,
             _ => curve.points.last().map_or(0, |point| point.games),
         };
@@ -282,41 +283,41 @@ fn together(label: &str, curves: &[Curve]) -> Option<Curve> {
         label: label.to_owned(),
         points: points.collect(),
         gaps: Vec::new(),
-        studies: studies_together(curves),
+        replay: replay_together(curves),
     };
     (!curve.points.is_empty()).then_some(curve)
 }
 
 /// What the runs had learned after the same number of updates, as far as all of them went: at each block of the first, the means of
 /// the last blocks that the others had finished by then.
-fn studies_together(curves: &[Curve]) -> Vec<StudyPoint> {
-    let ends = curves.iter().map(|curve| curve.studies.last());
+fn replay_together(curves: &[Curve]) -> Vec<ReplayPoint> {
+    let ends = curves.iter().map(|curve| curve.replay.last());
     let end = ends.map(|last| last.map_or(0, |study| study.updates)).min();
     let Some((first, end)) = curves.first().zip(end) else {
         return Vec::new();
     };
-    let points = first.studies.iter().filter(|point| point.updates <= end);
-    let together = |point: &StudyPoint| {
+    let points = first.replay.iter().filter(|point| point.updates <= end);
+    let together = |point: &ReplayPoint| {
         let by_then = |curve: &Curve| {
-            let mut latest = curve.studies.iter().rev();
+            let mut latest = curve.replay.iter().rev();
             latest.find(|study| study.updates <= point.updates).copied()
         };
-        let all: Option<Vec<StudyPoint>> = curves.iter().map(by_then).collect();
+        let all: Option<Vec<ReplayPoint>> = curves.iter().map(by_then).collect();
         all.map(|all| mean_study(&all, point.updates))
     };
     points.filter_map(together).collect()
 }
 
-fn mean_study(studies: &[StudyPoint], updates: u64) -> StudyPoint {
-    let mean = |of: fn(&StudyPoint) -> f64| {
+fn mean_study(studies: &[ReplayPoint], updates: u64) -> ReplayPoint {
+    let mean = |of: fn(&ReplayPoint) -> f64| {
         studies.iter().map(of).sum::<f64>() / studies.len().max(1) as f64
     };
-    StudyPoint {
+    ReplayPoint {
         games: mean(|study| study.games as f64) as u64,
         loss: mean(|study| study.loss),
         value: mean(|study| study.value),
         updates,
-        average: mean(|study| study.average),
+        running_average: mean(|point| point.running_average),
     }
 }
 
@@ -343,7 +344,7 @@ impl Summary {
         format!("{name}: {game}, {figure}, mean over seeds with 95% intervals{against}")
     }
 
-    /// Writes `summary.csv`, `summary.md` and the pictures into the folder of the sweep, and returns the paths of the pictures.
+    /// Writes `summary.csv`, `summary.md` and the plots into the folder of the sweep, and returns the paths of the plots.
     ///
     /// # Errors
     /// When they cannot be drawn or written.
@@ -364,11 +365,11 @@ impl Summary {
         );
         let title = format!("{}: {}", self.name, self.game);
         let lanes: Vec<Lane> = self.variants.iter().map(|row| self.lane(row)).collect();
-        let mut files = plot::draw_lanes(&lanes, &title, &about, folder, "sweep")?;
+        let mut plots = vec![plot::lanes(&lanes, &title, &about, "sweep")?];
         if !self.curves.is_empty() {
-            files.extend(plot::draw(&self.curves, &title, folder)?);
+            plots.extend(plot::plots(&self.curves, &title)?);
         }
-        Ok(files)
+        Ok(plot::save(&plots, folder)?)
     }
 
     fn lane(&self, row: &Row) -> Lane {

@@ -12,7 +12,7 @@ impl<F: Fn(u64) + Sync> Observer for Meddler<F> {
     fn game(&self, _: &Outcome) {
         (self.after)(self.games.fetch_add(1, Ordering::Relaxed));
     }
-    fn block(&self, _: u64, _: &Tally, _: Option<&Studied>) {}
+    fn block(&self, _: u64, _: &Tally, _: Option<&ReplayStats>) {}
     fn stop(&self) -> bool {
         false
     }
@@ -69,10 +69,10 @@ impl Observer for Until {
         let left = self.0.load(Ordering::Relaxed);
         self.0.store(left.saturating_sub(1), Ordering::Relaxed);
     }
-    fn block(&self, _: u64, _: &Tally, studied: Option<&Studied>) {
-        let studied = studied.expect("it learns from memory");
-        assert!(studied.block.updates > 0 && studied.all.updates >= studied.block.updates);
-        assert!(studied.average.is_some_and(|average| average > 10.0));
+    fn block(&self, _: u64, _: &Tally, replay: Option<&ReplayStats>) {
+        let replay = replay.expect("it learns from a replay buffer");
+        assert!(replay.block.updates > 0 && replay.total.updates >= replay.block.updates);
+        assert!(replay.running_average.is_some_and(|average| average > 10.0));
     }
     fn stop(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
@@ -128,7 +128,7 @@ fn untimed(folder: &Path) -> Vec<Vec<String>> {
     let text = fs::read_to_string(folder.join("blocks.csv")).unwrap();
     let timed = ["seconds", "moves_per_second"];
     let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
-    assert!(names.contains(&"loss") && names.contains(&"average"));
+    assert!(names.contains(&"loss") && names.contains(&"running_average"));
     let row = |line: &str| {
         let fields = names.iter().zip(line.split(','));
         let kept = fields.filter(|(name, _)| !timed.contains(name));

@@ -1,4 +1,4 @@
-//! The picture of optimality gaps, and the scales it has to itself.
+//! The plot of optimality gaps, and the scales it has to itself.
 
 use super::super::scale::{Scale, Unit};
 use super::super::scene::{Scene, Shape};
@@ -6,7 +6,7 @@ use super::super::{chart, draw};
 use super::{FILES, curve, dots, gap, measured, names, scenes, texts};
 
 #[test]
-fn a_measured_run_has_a_fourth_picture() {
+fn a_measured_run_has_a_fourth_plot() {
     let home = tempfile::tempdir().unwrap();
     let run = measured("measured", &[(100, 0.5), (1000, 0.02)]);
     let paths = draw(&[curve("other", 3, 3), run], "", home.path()).unwrap();
@@ -32,7 +32,7 @@ fn the_gaps_of_measured_runs_are_drawn_in_their_colours() {
     for text in ["50%", "1%", "100", "1,000"] {
         assert!(texts.contains(&text), "{text} in {texts:?}");
     }
-    let about = "optimality gap: what the expected score lacks of the best, in percent";
+    let about = "optimality gap: difference of the expected score to the optimum, in percent";
     assert!(texts.contains(&about));
     assert!(!texts.contains(&"not measured"));
     assert_eq!(dots(&scene), 3, "one for each measurement");

@@ -3,10 +3,10 @@
 use crate::plot::letters::Letters;
 use crate::plot::scale::{Scale, Unit};
 use crate::plot::scene::{Scene, Shape};
-use crate::plot::{Lane, PlotError, Tint, draw_lanes, picture};
+use crate::plot::{self, Lane, PlotError, Tint, pages};
 
 pub(super) fn scene(lanes: &[Lane], title: &str) -> Scene {
-    picture::lanes(lanes, title, "what it shows", &Letters::new().unwrap())
+    pages::lanes(lanes, title, "what it shows", &Letters::new().unwrap())
 }
 
 fn lane(label: &str, dots: &[f64], interval: Option<[f64; 2]>) -> Lane {
@@ -17,7 +17,7 @@ fn lane(label: &str, dots: &[f64], interval: Option<[f64; 2]>) -> Lane {
         mean: (!dots.is_empty()).then_some(mean),
         interval,
         value: format!("{mean:.1}"),
-        remark: "not shown, 12 broke".to_owned(),
+        remark: "not shown, 12 diverged".to_owned(),
         tint: Tint::Plain,
     }
 }
@@ -125,13 +125,14 @@ fn scales_begin_near_their_values() {
 fn rows_are_drawn_into_two_files() {
     let home = tempfile::tempdir().unwrap();
     let rows = [lane("a", &[1.0, 2.0], Some([0.5, 2.5]))];
-    let files = draw_lanes(&rows, "t", "about", home.path(), "sweep").unwrap();
+    let plot = plot::lanes(&rows, "t", "about", "sweep").unwrap();
+    let files = plot::save(&[plot], home.path()).unwrap();
     let names = files
         .iter()
         .map(|file| file.file_name().unwrap().to_owned());
     assert_eq!(names.collect::<Vec<_>>(), ["sweep.png", "sweep.svg"]);
     assert!(matches!(
-        draw_lanes(&[], "t", "about", home.path(), "sweep"),
+        plot::lanes(&[], "t", "about", "sweep"),
         Err(PlotError::NoRuns)
     ));
 }

@@ -133,7 +133,10 @@ set = ["rate=0.01"]
         let text = fs::read_to_string(out.join(format!("a/seed-{seed}/blocks.csv"))).unwrap();
         let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
         let header = lines.next().unwrap();
-        let place = header.iter().position(|name| *name == "average").unwrap();
+        let place = header
+            .iter()
+            .position(|name| *name == "running_average")
+            .unwrap();
         let last = lines.next_back().unwrap();
         assert!(last.contains(&"1000"), "all updates: {last:?}");
         last[place].parse().unwrap()
@@ -148,9 +151,9 @@ set = ["rate=0.01"]
     );
     summary.save(&out).unwrap();
     // Seeds have other numbers of games in as many updates, and the picture ends with the table's average all the same.
-    let study = summary.curves[0].studies.last().unwrap();
+    let study = summary.curves[0].replay.last().unwrap();
     assert_eq!(study.updates, 1000);
-    assert!((study.average - expected).abs() < 1e-9, "{study:?}");
+    assert!((study.running_average - expected).abs() < 1e-9, "{study:?}");
 
     // A training in which no game ends has no score.
     let short = home

@@ -2,8 +2,8 @@
 //! The scale does not begin with 0, since what is compared differs by little; the line through all rows is the mean of the first.
 
 use super::{STEPS, Text};
-use crate::plot::chart::{self, Frame, HEADING, MIDDLE, PLAIN, RIM, STRONG, Upright, WIDTH};
-use crate::plot::scale::{Scale, Unit};
+use crate::plot::chart::{self, Frame, HEADING, MARGIN, MIDDLE, PLAIN, STRONG, WIDTH, YAxis};
+use crate::plot::scale::{Scale, Unit, drawable};
 use crate::plot::scene::{Anchor, Colour, Scene, Stroke, Type};
 use crate::plot::{Lane, Tint};
 
@@ -71,13 +71,13 @@ impl Columns {
         // Where nobody has a remark, there is no column for it.
         let remarks = if remarks > 0.0 { remarks + GAP } else { 0.0 };
         let frame = Frame {
-            left: RIM + names + GAP,
-            right: WIDTH - RIM - remarks - values - GAP,
+            left: MARGIN + names + GAP,
+            right: WIDTH - MARGIN - remarks - values - GAP,
             top: HEADING,
             bottom: HEADING + ROW * lanes.len() as f32,
             x: Scale::spanning(lanes.iter().flat_map(numbers), STEPS),
             // Rows are counted from below.
-            y: Upright {
+            y: YAxis {
                 scale: Scale::Linear {
                     max: lanes.len() as f64,
                 },
@@ -101,7 +101,7 @@ impl Columns {
             ..PLAIN
         };
         let texts = [
-            (RIM, &name, Anchor::Start, PLAIN),
+            (MARGIN, &name, Anchor::Start, PLAIN),
             (value, &lane.value, Anchor::End, STRONG),
             (value + GAP, &lane.remark, Anchor::Start, remark),
         ];
@@ -116,7 +116,8 @@ impl Columns {
 /// Everything that has to be on the scale.
 fn numbers(lane: &Lane) -> impl Iterator<Item = f64> {
     let interval = lane.interval.into_iter().flatten();
-    lane.dots.iter().copied().chain(lane.mean).chain(interval)
+    let numbers = lane.dots.iter().copied().chain(lane.mean).chain(interval);
+    numbers.filter(|&number| drawable(number))
 }
 
 fn draw(scene: &mut Scene, frame: &Frame, lane: &Lane, middle: f32) {

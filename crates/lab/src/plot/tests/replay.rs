@@ -1,37 +1,34 @@
-//! What was learned from memory.
+//! Learning from a replay buffer.
 
 use super::*;
-use crate::plot::{StudyPoint, draw, svg};
+use crate::curve::ReplayPoint;
 
-/// Pictures of R4's average, the loss and the values over the updates, of those runs that learn from memory.
+/// The running average, the loss and the values over the updates, of runs with a replay buffer.
 #[test]
-fn what_was_learned_from_memory_is_drawn() {
+fn learning_from_a_replay_buffer_is_drawn() {
     let letters = Letters::new().unwrap();
     let mut curves = vec![
         measured("by games", &[(100, 0.5)]),
-        measured("from memory", &[(100, 0.5)]),
+        measured("replay", &[(100, 0.5)]),
     ];
-    assert!(picture::loss(&curves, "t", &letters).is_none());
-    let study = |n: u64| StudyPoint {
+    assert!(pages::loss(&curves, "t", &letters).is_none());
+    let study = |n: u64| ReplayPoint {
         games: 100 * n,
         loss: 10.0 / n as f64,
         value: n as f64 - 3.0,
         updates: 500 * n,
-        average: 9.0 * n as f64,
+        running_average: 9.0 * n as f64,
     };
-    curves[1].studies = (1..=700).map(study).collect();
+    curves[1].replay = (1..=700).map(study).collect();
     // Points are of three blocks, and block 700 is left for the last.
     for (scene, last) in [
-        (picture::average(&curves, "t", &letters), ">6,300<"),
-        (picture::loss(&curves, "t", &letters), ">0.0143<"),
-        (picture::value(&curves, "t", &letters), ">697<"),
+        (pages::running_average(&curves, "t", &letters), ">6,300<"),
+        (pages::loss(&curves, "t", &letters), ">0.0143<"),
+        (pages::value(&curves, "t", &letters), ">697<"),
     ] {
         let svg = svg::render(&scene.unwrap());
         assert!(svg.contains(last), "{svg}");
-        assert!(
-            svg.contains("from memory") && !svg.contains("by games"),
-            "{svg}"
-        );
+        assert!(svg.contains("replay") && !svg.contains("by games"), "{svg}");
         // 700 blocks of 100 games and 500 updates.
         assert!(svg.contains(">updates<") && svg.contains(">350k<"), "{svg}");
     }
@@ -39,12 +36,12 @@ fn what_was_learned_from_memory_is_drawn() {
     let files = draw(&curves, "t", folder.path()).unwrap();
     assert_eq!(files.len(), 14);
     // A single block, and values that are all 0 or below.
-    curves[1].studies = vec![StudyPoint {
+    curves[1].replay = vec![ReplayPoint {
         games: 7,
         loss: 0.0,
         value: -2.0,
         updates: 0,
-        average: 0.0,
+        running_average: 0.0,
     }];
     assert_eq!(draw(&curves, "t", folder.path()).unwrap().len(), 14);
 }

@@ -1,10 +1,10 @@
-//! The pictures of several runs: their names above, and a line for each in every frame.
+//! The plots of several runs: their names above, and a line for each in every frame.
 
 use afterstate::tally::Tally;
 
-use super::{RUNS, Run, STEPS, Text, episodes, games, round_top, upright};
+use super::{RUNS, Run, STEPS, Text, episodes, games, round_top, y_axis};
 use crate::numbers::grouped;
-use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, LINE, RIM, STRONG, Upright, WIDTH};
+use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, LINE, MARGIN, STRONG, WIDTH, YAxis};
 use crate::plot::legend::{Entry, Legend};
 use crate::plot::merge::largest_tiles;
 use crate::plot::scale::{Scale, Unit};
@@ -14,14 +14,14 @@ use crate::plot::scene::{Anchor, Scene, Stroke};
 const DASHES: [Option<[f32; 2]>; 3] = [None, Some([14.0, 9.0]), Some([1.0, 9.0])];
 /// As many panels as can be read on one page.
 const PANELS: usize = 6;
-/// Steps of a panel's upright scale.
+/// Steps of a panel's y axis.
 const PANEL_STEPS: usize = 4;
 
 /// The mean of each run.
 pub(super) fn score(runs: &[Run], text: &Text) -> Scene {
     let value = |run: &Run| grouped(run.last(Tally::mean));
     let y_max = round_top(runs, Tally::mean, STEPS);
-    let y = upright(y_max, Unit::Points, STEPS);
+    let y = y_axis(y_max, Unit::Points, STEPS);
     let (mut scene, frame) = page(entries(runs, value), text, games(runs), y);
     frame.scales(&mut scene, true, true);
     for (run, stroke) in runs.iter().zip(strokes()) {
@@ -50,7 +50,7 @@ pub(super) fn termination_rate(runs: &[Run], text: &Text) -> Scene {
 /// A panel for each of the largest tiles, all with the same scales, a line for each run.
 fn panels(runs: &[Run], text: &Text, share: impl Fn(&Tally, u64) -> f64, y_max: f64) -> Scene {
     let entries = entries(runs, |_| String::new());
-    let y = upright(y_max, Unit::Share, PANEL_STEPS);
+    let y = y_axis(y_max, Unit::Share, PANEL_STEPS);
     let (mut scene, whole) = page(entries, text, games(runs), y);
     let tiles = largest_tiles(runs, PANELS);
     let columns = match tiles.len() {
@@ -106,7 +106,7 @@ fn entries(runs: &[Run], value: impl Fn(&Run) -> String) -> Vec<Entry> {
 }
 
 /// A page with the runs' names above; it grows with their number. Also the frame below them.
-pub(super) fn page(entries: Vec<Entry>, text: &Text, x: Scale, y: Upright) -> (Scene, Frame) {
+pub(super) fn page(entries: Vec<Entry>, text: &Text, x: Scale, y: YAxis) -> (Scene, Frame) {
     let legend = Legend::new(text.letters, entries);
     let more = (legend.height() - 2.0 * LINE).max(0.0);
     let mut scene = Scene::new(WIDTH, HEIGHT + more);
@@ -114,7 +114,7 @@ pub(super) fn page(entries: Vec<Entry>, text: &Text, x: Scale, y: Upright) -> (S
     legend.draw(&mut scene, text.letters);
     let frame = Frame {
         left: 0.0,
-        right: WIDTH - 2.0 * RIM,
+        right: WIDTH - 2.0 * MARGIN,
         top: HEADING + legend.height() + 6.0,
         bottom: scene.height - FOOT,
         x,

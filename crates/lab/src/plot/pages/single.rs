@@ -1,12 +1,12 @@
-//! The pictures of one run: one frame, every line or band named at its right end.
+//! The plots of one run: one frame, every line or band named at its right end.
 
 use std::slice;
 
 use afterstate::tally::Tally;
 
-use super::{RUNS, Run, STEPS, Text, episodes, games, round_top, upright};
+use super::{RUNS, Run, STEPS, Text, episodes, games, round_top, y_axis};
 use crate::numbers::{grouped, percent_label};
-use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, RIM, Upright, WIDTH};
+use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, MARGIN, WIDTH, YAxis};
 use crate::plot::legend::{self, Entry};
 use crate::plot::merge::largest_tiles;
 use crate::plot::scale::Unit;
@@ -37,7 +37,7 @@ pub(super) fn score(run: &Run, text: &Text) -> Scene {
         named(strong, "mean", run.last(Tally::mean)),
     ];
     let y_max = round_top(slice::from_ref(run), highest, STEPS);
-    let y = upright(y_max, Unit::Points, STEPS);
+    let y = y_axis(y_max, Unit::Points, STEPS);
     let mut page = Page::new(run, text, &entries, y);
     let (mean, max) = (run.line(Tally::mean), run.line(highest));
     page.band(&mean, &max, RUNS[0].tint(0.9));
@@ -57,7 +57,7 @@ pub(super) fn win_rate(run: &Run, text: &Text) -> Scene {
         entry(stroke, &tile.to_string(), percent_label(share), share)
     };
     let entries: Vec<Entry> = tiles.iter().map(named).collect();
-    let y = upright(1.0, Unit::Share, STEPS);
+    let y = y_axis(1.0, Unit::Share, STEPS);
     let mut page = Page::new(run, text, &entries, y);
     page.scales();
     for (&(tile, _), entry) in tiles.iter().zip(&entries) {
@@ -76,7 +76,7 @@ pub(super) fn termination_rate(run: &Run, text: &Text) -> Scene {
         entry(stroke, &band.name, share, (low + high) / 2.0)
     };
     let entries: Vec<Entry> = bands.iter().map(named).collect();
-    let y = upright(1.0, Unit::Share, STEPS);
+    let y = y_axis(1.0, Unit::Share, STEPS);
     let mut page = Page::new(run, text, &entries, y);
     page.scales();
     for band in &bands {
@@ -170,13 +170,13 @@ struct Page {
 }
 
 impl Page {
-    fn new(run: &Run, text: &Text, entries: &[Entry], y: Upright) -> Self {
+    fn new(run: &Run, text: &Text, entries: &[Entry], y: YAxis) -> Self {
         let letters = text.letters;
         let mut scene = Scene::new(WIDTH, HEIGHT);
         chart::heading(&mut scene, letters, text.title, &text.about);
         let frame = Frame {
             left: 0.0,
-            right: WIDTH - RIM - legend::end_labels_width(letters, entries),
+            right: WIDTH - MARGIN - legend::end_labels_width(letters, entries),
             top: HEADING,
             bottom: HEIGHT - FOOT,
             x: games(slice::from_ref(run)),

@@ -1,21 +1,21 @@
 //! The optimality gap over the games played. Both scales are logarithmic: a gap falls by factors, and most
 //! of what is learnt is learnt early.
 
-use super::together::{page, strokes};
+use super::several::{page, strokes};
 use super::{Text, episodes};
+use crate::curve::{Curve, GapPoint};
 use crate::numbers::percent_significant;
-use crate::plot::chart::Upright;
+use crate::plot::chart::YAxis;
 use crate::plot::legend::Entry;
-use crate::plot::scale::{Scale, Unit};
+use crate::plot::scale::{Scale, Unit, drawable};
 use crate::plot::scene::{Scene, Stroke};
-use crate::plot::{Curve, Gap};
 
 /// The least gap that is told from none, which has no place on a logarithmic scale: 0.001%.
 const LEAST: f64 = 1e-5;
-/// Steps of the upright scale, three for a power of ten.
+/// Steps of the y axis, three for a power of ten.
 const STEPS: usize = 12;
 
-/// A line with dots for each run that was measured, in its colour of the other pictures.
+/// A line with dots for each run that was measured, in its colour of the other plots.
 pub(super) fn gap(curves: &[Curve], text: &Text) -> Option<Scene> {
     let measured: Vec<Line> = curves.iter().zip(strokes()).filter_map(Line::new).collect();
     if measured.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn gap(curves: &[Curve], text: &Text) -> Option<Scene> {
     }
     let values = || measured.iter().flat_map(|line| &line.values);
     let x = Scale::around(values().map(|&(games, _)| games));
-    let y = Upright {
+    let y = YAxis {
         scale: Scale::around(values().map(|&(_, gap)| gap)),
         unit: Unit::Share,
         steps: STEPS,
@@ -51,12 +51,14 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     /// None if the run was not measured.
     fn new((curve, stroke): (&'a Curve, Stroke)) -> Option<Self> {
-        let value = |gap: &Gap| (gap.games.max(1) as f64, gap.relative.max(LEAST));
+        let drawn = |gap: &&GapPoint| drawable(gap.relative) && drawable(gap.games as f64);
+        let gaps = || curve.gaps.iter().filter(drawn);
+        let value = |gap: &GapPoint| (gap.games.max(1) as f64, gap.relative.max(LEAST));
         Some(Self {
             label: &curve.label,
             stroke,
-            values: curve.gaps.iter().map(value).collect(),
-            last: curve.gaps.last()?.relative,
+            values: gaps().map(value).collect(),
+            last: gaps().next_back()?.relative,
         })
     }
 

@@ -1,24 +1,25 @@
-//! The pictures.
+//! The plots, each as one page.
 //!
 //! One run: the score with the highest game above it; the win rate with a line for every tile; the
 //! termination rate as bands that add up to all games. Several runs: a line for each run, and for the
 //! rates a panel for each tile, since five runs of eight tiles would be forty lines in one frame.
 //! The optimality gap has a line for each run that was measured, be it one or several.
 
-mod alone;
 mod gap;
 mod lanes;
-mod study;
-mod together;
+mod replay;
+mod several;
+mod single;
 
 use afterstate::tally::Tally;
 
-use super::chart::{Frame, PLAIN, Upright};
+use super::Lane;
+use super::chart::{Frame, PLAIN, YAxis};
 use super::letters::Letters;
 use super::merge::{Run, games_per_point};
 use super::scale::{Scale, Unit, step};
 use super::scene::{Anchor, Colour, Scene};
-use super::{Curve, Lane};
+use crate::curve::Curve;
 use crate::numbers::grouped;
 
 /// Colours of runs: Okabe and Ito's, which people of any colour vision can tell apart.
@@ -31,13 +32,13 @@ const RUNS: [Colour; 7] = [
     Colour(0x56b4e9),
     Colour(0xe69f00),
 ];
-/// Steps of the upright scale of a whole page.
+/// Steps of the y axis of a whole page.
 const STEPS: usize = 6;
 
-/// What is written above a picture, and in which letters.
+/// What is written above a plot, and in which letters.
 struct Text<'a> {
     title: &'a str,
-    /// What the upright scale shows.
+    /// What the y axis shows.
     about: String,
     letters: &'a Letters,
 }
@@ -57,8 +58,8 @@ pub(super) fn score(runs: &[Run], title: &str, letters: &Letters) -> Scene {
     let about = format!("score (mean of {})", point_size(runs));
     let text = Text::new(title, about, letters);
     match runs {
-        [run] => alone::score(run, &text),
-        _ => together::score(runs, &text),
+        [run] => single::score(run, &text),
+        _ => several::score(runs, &text),
     }
 }
 
@@ -68,8 +69,8 @@ pub(super) fn win_rate(runs: &[Run], title: &str, letters: &Letters) -> Scene {
     let about = format!("win rate: games that reached the tile (share of {size})");
     let text = Text::new(title, about, letters);
     match runs {
-        [run] => alone::win_rate(run, &text),
-        _ => together::win_rate(runs, &text),
+        [run] => single::win_rate(run, &text),
+        _ => several::win_rate(runs, &text),
     }
 }
 
@@ -79,14 +80,14 @@ pub(super) fn termination_rate(runs: &[Run], title: &str, letters: &Letters) -> 
     let about = format!("termination rate: games by their largest tile (share of {size})");
     let text = Text::new(title, about, letters);
     match runs {
-        [run] => alone::termination_rate(run, &text),
-        _ => together::termination_rate(runs, &text),
+        [run] => single::termination_rate(run, &text),
+        _ => several::termination_rate(runs, &text),
     }
 }
 
-/// What the expected score lacks of the best; none if no run was measured.
+/// The optimality gap; none if no run was measured.
 pub(super) fn gap(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
-    let about = "optimality gap: what the expected score lacks of the best, in percent";
+    let about = "optimality gap: difference of the expected score to the optimum, in percent";
     let text = Text::new(title, about, letters);
     gap::gap(curves, &text)
 }
@@ -97,33 +98,33 @@ pub(super) fn lanes(lanes: &[Lane], title: &str, about: &str, letters: &Letters)
     lanes::lanes(lanes, &text)
 }
 
-/// R4's running average; none if no run has learned from memory.
-pub(super) fn average(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
-    let about = "running average in R4's scoring, half of the usual";
+/// The running average; none if no run has a replay buffer.
+pub(super) fn running_average(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
+    let about = "running average: 0.99 of itself and 0.01 of half the score of each game";
     let text = Text::new(title, about, letters);
-    study::average(curves, &text)
+    replay::running_average(curves, &text)
 }
 
-/// How far values were off; none if no run has learned from memory.
+/// The loss; none if no run has a replay buffer.
 pub(super) fn loss(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
-    let about = "loss: how far values were off, squared, in the units of each network";
+    let about = "loss: mean squared error of a batch, in the units of each network";
     let text = Text::new(title, about, letters);
-    study::loss(curves, &text)
+    replay::loss(curves, &text)
 }
 
-/// The values of states; none if no run has learned from memory.
+/// The values of positions; none if no run has a replay buffer.
 pub(super) fn value(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
-    let about = "value: points that the network expected to follow, in the boards of a batch";
+    let about = "value: points that the network expects to follow, mean of a batch";
     let text = Text::new(title, about, letters);
-    study::value(curves, &text)
+    replay::value(curves, &text)
 }
 
-/// The level scale of most pictures.
+/// Names the x axis of most plots.
 fn episodes(scene: &mut Scene, frame: &Frame) {
     below(scene, frame, "episodes");
 }
 
-/// Names the level scale.
+/// Names the x axis.
 fn below(scene: &mut Scene, frame: &Frame, name: &str) {
     let at = ((frame.left + frame.right) / 2.0, scene.height - 20.0);
     scene.text(at, name, Anchor::Middle, PLAIN);
@@ -137,9 +138,9 @@ fn games(runs: &[Run]) -> Scale {
 }
 
 /// From 0 to `max`.
-fn upright(max: f64, unit: Unit, steps: usize) -> Upright {
+fn y_axis(max: f64, unit: Unit, steps: usize) -> YAxis {
     let scale = Scale::Linear { max };
-    Upright { scale, unit, steps }
+    YAxis { scale, unit, steps }
 }
 
 /// A round number at or above every value, for the top of a scale.

@@ -1,23 +1,24 @@
-//! What was learned from memory, over the updates made: R4's running average, how far off the values were, and the values. A line
-//! for each run that has learned so. Updates are what these learners are compared by: good games are long, and have more of them.
+//! Learning from a replay buffer, over the updates made: the running average of scores, the loss and
+//! the values, with a line for each run that has such a buffer. These learners are compared by
+//! updates: good games are long and have more of them.
 
-use super::together::{page, strokes};
+use super::several::{page, strokes};
 use super::{STEPS, Text, below};
+use crate::curve::{Curve, ReplayPoint};
 use crate::numbers::significant;
-use crate::plot::chart::Upright;
+use crate::plot::chart::YAxis;
 use crate::plot::legend::Entry;
-use crate::plot::scale::{Scale, Unit, step};
+use crate::plot::scale::{Scale, Unit, drawable, step};
 use crate::plot::scene::{Scene, Stroke};
-use crate::plot::{Curve, StudyPoint};
 
 /// The most points of a line: more than a page has room for.
 const POINTS: usize = 300;
 /// The least loss that has a place on a logarithmic scale.
 const LEAST: f64 = 1e-9;
 
-/// R4's running average.
-pub(super) fn average(curves: &[Curve], text: &Text) -> Option<Scene> {
-    from_zero(curves, text, |point| point.average)
+/// The running average.
+pub(super) fn running_average(curves: &[Curve], text: &Text) -> Option<Scene> {
+    from_zero(curves, text, |point| point.running_average)
 }
 
 /// The loss, which falls by factors.
@@ -32,7 +33,7 @@ pub(super) fn value(curves: &[Curve], text: &Text) -> Option<Scene> {
     from_zero(curves, text, |point| point.value.max(0.0))
 }
 
-fn from_zero(curves: &[Curve], text: &Text, of: impl Fn(&StudyPoint) -> f64) -> Option<Scene> {
+fn from_zero(curves: &[Curve], text: &Text, of: impl Fn(&ReplayPoint) -> f64) -> Option<Scene> {
     let lines = lines(curves, of)?;
     let highest = lines.iter().flat_map(Line::heights).fold(LEAST, f64::max);
     let step = step(highest, STEPS);
@@ -65,15 +66,17 @@ impl Line<'_> {
 }
 
 /// A line for each run that has any points; none if no run has.
-fn lines(curves: &[Curve], of: impl Fn(&StudyPoint) -> f64) -> Option<Vec<Line<'_>>> {
+fn lines(curves: &[Curve], of: impl Fn(&ReplayPoint) -> f64) -> Option<Vec<Line<'_>>> {
     let values = |curve: &Curve| {
-        let size = curve.studies.len().div_ceil(POINTS).max(1);
-        let mean = |points: &[StudyPoint]| {
+        let drawn = |point: &ReplayPoint| drawable(of(point)) && drawable(point.updates as f64);
+        let points: Vec<ReplayPoint> = curve.replay.iter().copied().filter(drawn).collect();
+        let size = points.len().div_ceil(POINTS).max(1);
+        let mean = |points: &[ReplayPoint]| {
             let sum: f64 = points.iter().map(&of).sum();
             let updates = points.last().map_or(0, |point| point.updates);
             (updates as f64, sum / points.len() as f64)
         };
-        curve.studies.chunks(size).map(mean).collect::<Vec<_>>()
+        points.chunks(size).map(mean).collect::<Vec<_>>()
     };
     let all = curves.iter().zip(strokes()).map(|(curve, stroke)| Line {
         label: &curve.label,
@@ -87,7 +90,7 @@ fn lines(curves: &[Curve], of: impl Fn(&StudyPoint) -> f64) -> Option<Vec<Line<'
 fn draw(lines: &[Line], text: &Text, scale: Scale) -> Scene {
     let updates = lines.iter().flat_map(|line| &line.values);
     let max = updates.map(|&(updates, _)| updates).fold(1.0, f64::max);
-    let y = Upright {
+    let y = YAxis {
         scale,
         unit: Unit::Points,
         steps: STEPS,

@@ -1,0 +1,92 @@
+//! Learning curves: what plots, sweeps and a server have in common. Plain data without files or
+//! drawing; every type is serde's.
+
+use afterstate::tally::Tally;
+use serde::{Deserialize, Serialize};
+
+use crate::block::Block;
+
+/// The learning curve of one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// Its name in the legend.
+    pub label: String,
+    /// Its blocks, by increasing number of games.
+    pub points: Vec<Point>,
+    /// Its optimality gaps, by increasing number of games; empty where none was measured.
+    #[serde(default)]
+    pub gaps: Vec<GapPoint>,
+    /// Statistics of learning from a replay buffer, by increasing number of updates; empty in runs
+    /// without one.
+    #[serde(default)]
+    pub replay: Vec<ReplayPoint>,
+}
+
+/// One block of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Games of the run at the end of the block.
+    pub games: u64,
+    /// The games of this block alone.
+    pub tally: Tally,
+}
+
+/// Learning from a replay buffer in one block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplayPoint {
+    /// Games of the run at the end of the block.
+    pub games: u64,
+    /// The mean loss of a batch, in the network's own units.
+    pub loss: f64,
+    /// The mean value of a position in a batch, in points.
+    pub value: f64,
+    /// Updates of the run at the end of the block.
+    pub updates: u64,
+    /// The running average of scores by then: see
+    /// [`ReplayStats::running_average`](crate::block::ReplayStats::running_average).
+    pub running_average: f64,
+}
+
+/// How far a run was from optimal play.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GapPoint {
+    /// Games it was trained for.
+    pub games: u64,
+    /// The difference of its expected score to the optimum, as a proportion of the optimum.
+    pub relative: f64,
+}
+
+impl Curve {
+    /// The curve of these blocks, without gaps. A value of 1 of the run's network stands for
+    /// `value_unit` points.
+    pub fn new(label: String, blocks: &[Block], value_unit: f64) -> Self {
+        let point = |block: &Block| Point {
+            games: block.games,
+            tally: block.tally(),
+        };
+        let replay = |block: &Block| {
+            let replay = block.replay.as_ref()?;
+            let point = ReplayPoint {
+                games: block.games,
+                loss: replay.loss,
+                value: replay.value * value_unit,
+                updates: replay.updates,
+                running_average: replay.running_average,
+            };
+            point.is_finite().then_some(point)
+        };
+        Self {
+            label,
+            points: blocks.iter().map(point).collect(),
+            gaps: Vec::new(),
+            replay: blocks.iter().filter_map(replay).collect(),
+        }
+    }
+}
+
+impl ReplayPoint {
+    fn is_finite(&self) -> bool {
+        let numbers = [self.loss, self.value, self.running_average];
+        numbers.into_iter().all(f64::is_finite)
+    }
+}
