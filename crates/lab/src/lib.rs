@@ -35,6 +35,7 @@ pub mod spec;
 mod statistics;
 pub mod sweep;
 mod tables;
+pub mod tensorboard;
 pub mod trainer;
 
 pub use error::LabError;
