@@ -1,23 +1,254 @@
-//! Progress on standard error: a bar on a terminal, a plain line now and then elsewhere.
+//! Progress on standard error: a bar on a terminal, a plain line now and then elsewhere. Both are drawn from the events of the lab.
 
-use std::collections::VecDeque;
-use std::fmt;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use afterstate::tally::Outcome;
+use afterstate_lab::control::{Control, Event, Progress, Unit};
+use afterstate_lab::numbers::{grouped, percent, speed};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::output::{grouped, percent, print, speed};
+use crate::interrupt;
+use crate::output::{Verbosity, print, verbosity};
 
-/// Scores in the mean that the bar shows.
-const RECENT_GAMES: usize = 1000;
-/// How often the mean and the speed on the bar change.
+/// How often the bar is drawn again.
 const REFRESH: Duration = Duration::from_millis(200);
 /// How often a plain line is printed, and how soon the first one.
 const PLAIN_LINE: Duration = Duration::from_secs(10);
 const FIRST_LINE: Duration = Duration::from_secs(1);
+/// Steps of a bar that shows a share.
+const STEPS: f64 = 1000.0;
+
+/// Shows the progress of long work. Clones show the same bar.
+#[derive(Clone)]
+pub struct Display(Arc<Mutex<State>>);
+
+struct State {
+    bar: Option<Bar>,
+    line: Instant,
+    /// The runs of a sweep that are at work, with the share of each.
+    runs: BTreeMap<usize, (String, f64)>,
+}
+
+struct Bar {
+    bar: ProgressBar,
+    stage: Option<String>,
+    /// When it began, and how much was done then.
+    begun: Instant,
+    from: u64,
+}
+
+/// Where progress is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Bar,
+    Lines,
+    Hidden,
+}
+
+fn style() -> Style {
+    match verbosity() {
+        Verbosity::Quiet | Verbosity::NoProgress => Style::Hidden,
+        Verbosity::Normal if io::stderr().is_terminal() => Style::Bar,
+        Verbosity::Normal => Style::Lines,
+    }
+}
+
+impl Display {
+    /// Nothing is shown yet.
+    pub fn new() -> Self {
+        Self(Arc::new(Mutex::new(State {
+            bar: None,
+            line: Instant::now() + FIRST_LINE,
+            runs: BTreeMap::new(),
+        })))
+    }
+
+    /// A control whose progress is shown, and which Ctrl-C cancels.
+    pub fn control(&self) -> Control {
+        self.control_with(|_| ())
+    }
+
+    /// The same with a listener for all events.
+    pub fn control_with(&self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Control {
+        let display = self.clone();
+        Control::new()
+            .with_cancel(interrupt::token())
+            .on_event(move |event| {
+                display.show(event);
+                listener(event);
+            })
+    }
+
+    fn show(&self, event: &Event) {
+        match event {
+            Event::Progress(progress) => self.state().progress(progress),
+            Event::Run {
+                run,
+                label,
+                share,
+                done,
+            } => {
+                let runs = &mut self.state().runs;
+                match done {
+                    true => runs.remove(run),
+                    false => runs.insert(*run, (label.clone(), *share)),
+                };
+            }
+            _ => {}
+        }
+    }
+
+    /// Prints to standard output without tearing the bar. A reader that went away stops no work.
+    pub fn print(&self, text: String) {
+        let state = self.state();
+        match &state.bar {
+            Some(bar) => bar.bar.suspend(|| {
+                let _ = print(text);
+            }),
+            None => {
+                let _ = print(text);
+            }
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = self.state().bar.take() {
+            bar.bar.finish_and_clear();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn progress(&mut self, progress: &Progress) {
+        let style = style();
+        if style == Style::Hidden {
+            return;
+        }
+        let message = self.message(progress);
+        let bar = self.bar.get_or_insert_with(|| Bar::new(progress, style));
+        if progress.stage.is_some() && bar.stage != progress.stage && progress.unit == Unit::Positions
+        {
+            // Every part of a solution takes its own time.
+            (bar.begun, bar.from) = (Instant::now(), 0);
+            bar.stage.clone_from(&progress.stage);
+        }
+        let (position, length) = position(progress);
+        bar.bar.set_length(length);
+        bar.bar.set_position(position);
+        bar.bar.set_message(message.clone());
+        let now = Instant::now();
+        if style == Style::Lines && now >= self.line {
+            self.line = now + PLAIN_LINE;
+            let left = left(estimate(bar.begun, bar.from, position, length), false);
+            // Standard error that cannot be written stops no work.
+            let _ = writeln!(io::stderr(), "{}{left}", plain(progress, &message));
+        }
+    }
+
+    fn message(&self, progress: &Progress) -> String {
+        if progress.unit == Unit::Runs {
+            return self.runs_message(progress);
+        }
+        match (&progress.stage, progress.unit) {
+            (Some(stage), Unit::Positions) => {
+                format!("{stage}: {} positions", grouped(progress.done as f64))
+            }
+            (Some(stage), _) => stage.clone(),
+            (None, _) if Some(progress.done) == progress.total => "saving".to_owned(),
+            (None, _) => {
+                let mean = grouped(progress.mean.unwrap_or(0.0));
+                format!("mean {mean}, {}", speed(progress.moves_per_second.unwrap_or(0.0)))
+            }
+        }
+    }
+
+    fn runs_message(&self, progress: &Progress) -> String {
+        let all = progress.total.unwrap_or(0);
+        let mut text = format!("{}/{all} runs", progress.done);
+        for (n, (label, share)) in self.runs.values().enumerate() {
+            let before = if n == 0 { ", now " } else { "; " };
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{before}{label} {:.0}%", 100.0 * share);
+        }
+        text
+    }
+}
+
+impl Bar {
+    fn new(progress: &Progress, style: Style) -> Self {
+        let target = match style {
+            Style::Bar => ProgressDrawTarget::stderr(),
+            Style::Lines | Style::Hidden => ProgressDrawTarget::hidden(),
+        };
+        let (position, length) = position(progress);
+        let bar = ProgressBar::with_draw_target(Some(length), target);
+        let counts = match counted(progress) {
+            Some(unit) => format!("{{human_pos}}/{{human_len}} {unit}, "),
+            None => String::new(),
+        };
+        // What was done before counts neither as work nor as time.
+        let begun = Instant::now();
+        let template = format!("{{elapsed_precise}} [{{wide_bar}}] {counts}{{msg}}{{left}}");
+        // The template is valid, so the fallback is never taken.
+        let style = ProgressStyle::with_template(&template)
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .with_key(
+                "left",
+                move |state: &ProgressState, text: &mut dyn fmt::Write| {
+                    let all = state.len().unwrap_or(0);
+                    let eta = estimate(begun, position, state.pos(), all);
+                    // Writing to a string cannot fail.
+                    let _ = text.write_str(&left(eta, true));
+                },
+            );
+        bar.set_style(style.progress_chars("=> "));
+        bar.set_position(position);
+        bar.enable_steady_tick(REFRESH);
+        Self {
+            bar,
+            stage: progress.stage.clone(),
+            begun,
+            from: position,
+        }
+    }
+}
+
+/// What the numbers of the bar count, where it shows numbers and not a share.
+fn counted(progress: &Progress) -> Option<&'static str> {
+    match progress.unit {
+        Unit::Games => Some("games"),
+        Unit::Updates => Some("updates"),
+        _ => None,
+    }
+}
+
+/// Where the bar stands, and its length.
+fn position(progress: &Progress) -> (u64, u64) {
+    match (counted(progress), progress.total) {
+        (Some(_), Some(total)) => (progress.done, total),
+        _ => ((progress.share * STEPS) as u64, STEPS as u64),
+    }
+}
+
+/// A line for a log.
+fn plain(progress: &Progress, message: &str) -> String {
+    match (counted(progress), progress.total) {
+        (Some(unit), Some(total)) => {
+            let (done, total) = (grouped(progress.done as f64), grouped(total as f64));
+            format!("{done}/{total} {unit}, {message}")
+        }
+        _ if progress.unit == Unit::Runs => message.to_owned(),
+        _ => format!("{message}, {}", percent(progress.share)),
+    }
+}
 
 /// The time that is left, to stand behind something else; nothing as long as it is not known.
 fn left(eta: Duration, short: bool) -> String {
@@ -29,7 +260,7 @@ fn left(eta: Duration, short: bool) -> String {
     }
 }
 
-/// How long the rest will take if it goes on as since then, from so many on; nothing as long as it is not known.
+/// How long the rest takes at the rate since `since`, when `from` was done; zero as long as it is not known.
 fn estimate(since: Instant, from: u64, at: u64, all: u64) -> Duration {
     match at.saturating_sub(from) {
         0 => Duration::ZERO,
@@ -37,394 +268,6 @@ fn estimate(since: Instant, from: u64, at: u64, all: u64) -> Duration {
             let rest = all.saturating_sub(at) as f64 / made as f64;
             since.elapsed().mul_f64(rest.min(1e9))
         }
-    }
-}
-
-/// A bar of this length, and whether there is no terminal to show it on. It tells the time that is left.
-fn bar(length: u64, template: &str) -> (ProgressBar, bool) {
-    bar_with(length, template, ProgressState::eta)
-}
-
-/// The same with another way to tell the time.
-fn bar_with(
-    length: u64,
-    template: &str,
-    eta: impl Fn(&ProgressState) -> Duration + Clone + Send + Sync + 'static,
-) -> (ProgressBar, bool) {
-    let plain = !io::stderr().is_terminal();
-    let target = if plain {
-        ProgressDrawTarget::hidden()
-    } else {
-        ProgressDrawTarget::stderr()
-    };
-    let bar = ProgressBar::with_draw_target(Some(length), target);
-    // Our templates are constants and valid, so the fallback is never taken.
-    let style = ProgressStyle::with_template(template);
-    bar.set_style(
-        style
-            .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .with_key(
-                "left",
-                move |state: &ProgressState, text: &mut dyn fmt::Write| {
-                    // Writing to a string cannot fail.
-                    let _ = text.write_str(&left(eta(state), true));
-                },
-            )
-            .progress_chars("=> "),
-    );
-    bar.set_message("starting");
-    bar.enable_steady_tick(REFRESH);
-    (bar, plain)
-}
-
-/// Shows games as they are played.
-pub struct Progress {
-    bar: ProgressBar,
-    plain: bool,
-    counts: Counts,
-    begun: Instant,
-    /// Where the bar began.
-    from: u64,
-    recent: Mutex<Recent>,
-}
-
-struct Recent {
-    scores: VecDeque<u64>,
-    sum: u64,
-    moves: u64,
-    since: Instant,
-    speed: f64,
-    line: Instant,
-}
-
-/// What fills the bar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counts {
-    /// Games.
-    Games,
-    /// Updates, of a training that ends with them.
-    Updates,
-}
-
-impl Counts {
-    /// As it stands behind a number.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Games => "games",
-            Self::Updates => "updates",
-        }
-    }
-}
-
-impl Progress {
-    /// A bar for `games` games of which `done` are played already.
-    pub fn new(games: u64, done: u64) -> Self {
-        Self::of(Counts::Games, games, done)
-    }
-
-    /// A bar for so many of something, of which `done` are there already.
-    pub fn of(counts: Counts, all: u64, done: u64) -> Self {
-        let name = counts.name();
-        let now = Instant::now();
-        // The library would take what was done before for the work of the first moment.
-        let (bar, plain) = bar_with(
-            all,
-            &format!(
-                "{{elapsed_precise}} [{{wide_bar}}] {{human_pos}}/{{human_len}} {name}, {{msg}}{{left}}"
-            ),
-            move |state| estimate(now, done, state.pos(), all),
-        );
-        bar.set_position(done);
-        let recent = Recent {
-            scores: VecDeque::new(),
-            sum: 0,
-            moves: 0,
-            since: now,
-            speed: 0.0,
-            line: now + FIRST_LINE,
-        };
-        Self {
-            bar,
-            plain,
-            counts,
-            begun: now,
-            from: done,
-            recent: Mutex::new(recent),
-        }
-    }
-
-    /// Counts a game.
-    pub fn game(&self, outcome: &Outcome) {
-        let mut recent = self.recent();
-        recent.add(outcome);
-        if self.counts == Counts::Games {
-            self.bar.inc(1);
-        }
-        if Some(self.bar.position()) == self.bar.length() {
-            self.bar.set_message("saving");
-            return;
-        }
-        let now = Instant::now();
-        if now - recent.since >= REFRESH {
-            recent.speed = recent.moves as f64 / (now - recent.since).as_secs_f64();
-            (recent.moves, recent.since) = (0, now);
-            self.bar.set_message(recent.message());
-        }
-        if self.plain && now >= recent.line {
-            recent.line = now + PLAIN_LINE;
-            let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-            let left = left(estimate(self.begun, self.from, done, all), false);
-            let message = recent.message();
-            // Standard error that cannot be written stops no training.
-            let _ = writeln!(
-                io::stderr(),
-                "{}/{} {}, {message}{left}",
-                grouped(done as f64),
-                grouped(all as f64),
-                self.counts.name()
-            );
-        }
-    }
-
-    /// So many updates were made.
-    pub fn updates(&self, updates: u64) {
-        if self.counts == Counts::Updates {
-            self.bar.set_position(updates);
-        }
-    }
-
-    /// Prints to standard output without tearing the bar. A reader that went away stops no training.
-    pub fn print(&self, text: String) {
-        self.bar.suspend(|| {
-            let _ = print(text);
-        });
-    }
-
-    /// Takes the bar away.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-
-    fn recent(&self) -> MutexGuard<'_, Recent> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Recent {
-    fn add(&mut self, outcome: &Outcome) {
-        if self.scores.len() == RECENT_GAMES {
-            self.sum -= self.scores.pop_front().unwrap_or(0);
-        }
-        self.scores.push_back(outcome.score);
-        self.sum += outcome.score;
-        self.moves += outcome.moves;
-    }
-
-    fn message(&self) -> String {
-        let mean = self.sum as f64 / self.scores.len().max(1) as f64;
-        format!("mean {}, {}", grouped(mean), speed(self.speed))
-    }
-}
-
-/// Shows how much of some work is done, and what is being done.
-pub struct Stages {
-    bar: ProgressBar,
-    plain: bool,
-    last: Mutex<String>,
-}
-
-/// Steps of the bar.
-const STEPS: f64 = 1000.0;
-
-impl Stages {
-    /// Nothing is done yet.
-    pub fn new() -> Self {
-        let (bar, plain) = bar(
-            STEPS as u64,
-            "{elapsed_precise} [{wide_bar}] {percent}%, {msg}",
-        );
-        let last = Mutex::default();
-        Self { bar, plain, last }
-    }
-
-    /// A share of the work is done, from 0 to 1. Without a terminal, a line for each new `doing`.
-    pub fn show(&self, done: f64, doing: &str) {
-        self.bar.set_position((done * STEPS) as u64);
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if *last != doing {
-            self.bar.set_message(doing.to_owned());
-            doing.clone_into(&mut last);
-            if self.plain {
-                // Standard error that cannot be written stops no work.
-                let _ = writeln!(io::stderr(), "{doing}");
-            }
-        }
-    }
-
-    /// Takes the bar away.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-/// Shows long work in several parts, each with the time that is left.
-pub struct Parts {
-    bar: ProgressBar,
-    plain: bool,
-    at: Mutex<Part>,
-}
-
-/// The part that is being done.
-struct Part {
-    doing: &'static str,
-    line: Instant,
-}
-
-impl Parts {
-    /// Nothing is done yet.
-    pub fn new() -> Self {
-        let (bar, plain) = bar(STEPS as u64, "{elapsed_precise} [{wide_bar}] {msg}{left}");
-        let at = Mutex::new(Part {
-            doing: "",
-            line: Instant::now() + FIRST_LINE,
-        });
-        Self { bar, plain, at }
-    }
-
-    /// A share of a part is done, from 0 to 1, and so many positions. Without a terminal, a line now and then.
-    pub fn show(&self, doing: &'static str, done: f64, positions: u64) {
-        let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
-        if at.doing != doing {
-            at.doing = doing;
-            self.bar.set_position(0);
-            self.bar.reset_eta();
-        }
-        self.bar.set_position((done * STEPS) as u64);
-        let message = format!("{doing}: {} positions", grouped(positions as f64));
-        self.bar.set_message(message.clone());
-        let now = Instant::now();
-        if self.plain && now >= at.line {
-            at.line = now + PLAIN_LINE;
-            let left = left(self.bar.eta(), false);
-            let share = percent(done);
-            // Standard error that cannot be written stops no work.
-            let _ = writeln!(io::stderr(), "{message}, {share}{left}");
-        }
-    }
-
-    /// Takes the bar away.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-/// Shows several runs at once: how many are done, and which are at work.
-pub struct Runs {
-    bar: ProgressBar,
-    plain: bool,
-    at: Mutex<AtWork>,
-}
-
-/// How far they are.
-struct AtWork {
-    runs: Vec<OneRun>,
-    since: Instant,
-    line: Instant,
-}
-
-struct OneRun {
-    label: String,
-    /// What is done of it, from 0 to 1.
-    share: f64,
-    at_work: bool,
-    done: bool,
-}
-
-impl Runs {
-    /// All runs, each with its name and whether it is done already.
-    pub fn new(runs: impl Iterator<Item = (String, bool)>) -> Self {
-        let runs: Vec<OneRun> = runs
-            .map(|(label, done)| OneRun {
-                label,
-                share: f64::from(u8::from(done)),
-                at_work: false,
-                done,
-            })
-            .collect();
-        let (bar, plain) = bar(
-            STEPS as u64 * runs.len() as u64,
-            "{elapsed_precise} [{bar:20}] {msg}{left}",
-        );
-        let now = Instant::now();
-        let at = AtWork {
-            runs,
-            since: now,
-            line: now + FIRST_LINE,
-        };
-        bar.set_position(at.position());
-        bar.reset_eta();
-        bar.set_message(at.message());
-        let at = Mutex::new(at);
-        Self { bar, plain, at }
-    }
-
-    /// Work on one of them begins.
-    pub fn begun(&self, run: usize) {
-        self.change(run, true, |run| run.at_work = true);
-    }
-
-    /// So much of it is done.
-    pub fn trained(&self, run: usize, share: f64) {
-        self.change(run, false, |run| run.share = share);
-    }
-
-    /// It is done.
-    pub fn ended(&self, run: usize) {
-        self.change(run, true, |run| {
-            (run.share, run.at_work, run.done) = (1.0, false, true);
-        });
-    }
-
-    /// Shows a change at once, or at the next time.
-    fn change(&self, run: usize, at_once: bool, change: impl FnOnce(&mut OneRun)) {
-        let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(run) = at.runs.get_mut(run) {
-            change(run);
-        }
-        let now = Instant::now();
-        if at_once || now - at.since >= REFRESH {
-            at.since = now;
-            self.bar.set_position(at.position());
-            self.bar.set_message(at.message());
-        }
-        if self.plain && now >= at.line {
-            at.line = now + PLAIN_LINE;
-            let left = left(self.bar.eta(), false);
-            // Standard error that cannot be written stops no work.
-            let _ = writeln!(io::stderr(), "{}{left}", at.message());
-        }
-    }
-
-    /// Takes the bar away.
-    pub fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl AtWork {
-    fn position(&self) -> u64 {
-        let shares = self.runs.iter().map(|run| run.share);
-        (shares.sum::<f64>() * STEPS) as u64
-    }
-
-    fn message(&self) -> String {
-        let done = self.runs.iter().filter(|run| run.done).count();
-        let at_work = self.runs.iter().filter(|run| run.at_work);
-        let at_work = at_work.map(|run| format!("{} {:.0}%", run.label, 100.0 * run.share));
-        let at_work: Vec<String> = at_work.collect();
-        let now = if at_work.is_empty() { "" } else { ", now " };
-        let all = self.runs.len();
-        format!("{done}/{all} runs{now}{}", at_work.join("; "))
     }
 }
 

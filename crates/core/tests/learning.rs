@@ -51,7 +51,7 @@ fn state_network(discount: Value) -> StateNetwork {
 /// Two moves: the first earns 4 and shows tile 1, the second earns 8 and shows tile 2, both before
 /// and after the slide.
 fn two_moves(learner: &mut impl Learner<Fast2048, AfterstateValue>) {
-    two_moves_with(learner, |value| AfterstateValue(value));
+    two_moves_with(learner, AfterstateValue);
 }
 
 fn two_moves_with<E>(learner: &mut impl Learner<Fast2048, E>, estimate: impl Fn(Value) -> E) {

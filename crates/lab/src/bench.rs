@@ -28,6 +28,7 @@ use crate::LabError;
 use crate::recipe::{Recipe, Rule};
 
 use crate::agent::{RoundSpec, TrainableAgent, ntuple_agent};
+use crate::control::{Control, Event, Progress, Task, Unit};
 use crate::memory::MemoryBudget;
 use crate::share::threads;
 use crate::spec::{NTupleSpec, TdSpec};
@@ -106,21 +107,8 @@ pub struct Plan<'a> {
     pub networks: &'a [String],
     /// What "all threads" are; 0 means one for each core.
     pub threads: usize,
-    /// FixedMove now and then how far it is.
-    pub seen: &'a (dyn Fn(Stage) + Sync),
-    /// Asked before each game: a measurement that is stopped reports the rows that are finished.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
-}
-
-/// Where a measurement is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stage {
-    /// The row.
-    pub network: &'static str,
-    /// Whether it is measured yet, or warms up.
-    pub measured: bool,
-    /// How much of the whole is done, from 0 to 1.
-    pub done: f64,
+    /// Events and cancellation: a measurement that is cancelled reports the rows that are finished.
+    pub control: &'a Control,
 }
 
 /// A machine's figures; these fields are the JSON of `bench --json`.
@@ -186,7 +174,7 @@ pub fn bench(plan: &Plan<'_>) -> Result<Report, LabError> {
     };
     for (subject, rows) in &chosen {
         bench.measure(subject, rows)?;
-        if (plan.stop)() {
+        if plan.control.is_cancelled() {
             break;
         }
     }
@@ -312,7 +300,7 @@ impl Bench<'_> {
         for &(name, mode) in rows {
             let (before, threads) = (network.games, self.kinds());
             let slices = self.slices(&mut network, name, mode)?;
-            if (self.plan.stop)() {
+            if self.plan.control.is_cancelled() {
                 break;
             }
             for (threads, slices) in threads.into_iter().zip(slices) {
@@ -361,7 +349,7 @@ impl Bench<'_> {
             Mode::Train,
             games.unwrap_or(u64::MAX),
             self.threads,
-            &|| (self.plan.stop)() || due(),
+            &|| self.plan.control.is_cancelled() || due(),
             &tell,
         )?;
         if self.threads > 1 {
@@ -419,18 +407,25 @@ impl Bench<'_> {
         };
         // A slice has at least one game, however short it is.
         let over = || played.load(Ordering::Relaxed) && begun.elapsed() >= time;
-        let stop = || (self.plan.stop)() || over();
+        let stop = || self.plan.control.is_cancelled() || over();
         network.games(mode, u64::MAX, threads, &stop, &note)?;
         let shares = shares.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(shares.values().map(Share::speed).sum::<f64>().round() as u64)
     }
 
     fn tell(&self, network: &'static str, measured: bool, halves: f64) {
-        (self.plan.seen)(Stage {
-            network,
-            measured,
-            done: ((f64::from(self.done) + halves) / f64::from(self.halves)).min(1.0),
-        });
+        let doing = if measured { "measuring" } else { "warming up" };
+        let share = (f64::from(self.done) + halves) / f64::from(self.halves);
+        self.plan.control.emit(Event::Progress(Progress {
+            unit: Unit::Parts,
+            total: Some(self.halves.into()),
+            ..Progress::stage(
+                Task::Bench,
+                format!("{network}: {doing}"),
+                share.min(1.0),
+                self.done.into(),
+            )
+        }));
     }
 }
 

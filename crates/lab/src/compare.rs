@@ -9,6 +9,7 @@ use afterstate::tally::Outcome;
 use serde::Serialize;
 
 use crate::LabError;
+use crate::control::{Meter, Task, Unit};
 use crate::evaluate::{Contender, Evaluation, Plan, outcomes, summary};
 use crate::statistics::{Interval, mean_interval};
 
@@ -57,6 +58,7 @@ pub fn compare(a: &Contender, b: &Contender, plan: &Plan<'_>) -> Result<Comparis
     }
     let (mut games_a, mut games_b) = (Vec::new(), Vec::new());
     let (mut seconds_a, mut seconds_b) = (0.0, 0.0);
+    let meter = Meter::new(plan.control, Task::Compare, Unit::Games, 0, 2 * plan.games);
     let mut first = 0;
     while first < plan.games {
         let turn = first.clamp(FIRST_TURN, TURN);
@@ -64,12 +66,12 @@ pub fn compare(a: &Contender, b: &Contender, plan: &Plan<'_>) -> Result<Comparis
         first = numbers.end;
         let play = |contender, games: &mut Vec<Outcome>, seconds: &mut f64| {
             let begun = Instant::now();
-            games.extend(outcomes(contender, plan, numbers.clone()));
+            games.extend(outcomes(contender, plan, numbers.clone(), &meter));
             *seconds += begun.elapsed().as_secs_f64();
         };
         play(a, &mut games_a, &mut seconds_a);
         play(b, &mut games_b, &mut seconds_b);
-        if (plan.stop)() {
+        if plan.control.is_cancelled() {
             break;
         }
     }

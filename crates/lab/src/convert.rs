@@ -25,6 +25,7 @@ use afterstate::format::tdl::{self, Tdl};
 use afterstate::game::Shape;
 
 use crate::LabError;
+use crate::control::Control;
 use crate::disk::{Part, can_be_written};
 use crate::foreign::{Unplayable, Weights, begins_with_w, extension};
 use crate::recipe::ValueOf;
@@ -68,8 +69,8 @@ pub struct Plan<'a> {
     pub weights_only: bool,
     /// Whether to write over any file.
     pub force: bool,
-    /// Asked now and then.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// Cancellation.
+    pub control: &'a Control,
 }
 
 /// What was done.

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::LabError;
 use crate::agent::{Agent, Baseline, RoundSpec};
+use crate::control::{Control, Event, Meter, Task, Unit};
 use crate::error::game_on;
 use crate::model::{Model, ModelInfo};
 use crate::records;
@@ -25,10 +26,8 @@ pub struct Plan<'a> {
     pub seed: u64,
     /// Threads; 0 means one for each core.
     pub threads: usize,
-    /// Told of each game.
-    pub seen: &'a (dyn Fn(&Outcome) + Sync),
-    /// Asked before each game: an evaluation that is stopped counts the games it has played.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// Events and cancellation: an evaluation that is cancelled counts the games it has played.
+    pub control: &'a Control,
 }
 
 /// A player's figures; these fields are the JSON of `eval --json`.
@@ -129,42 +128,52 @@ pub(crate) fn outcomes(
     contender: &Contender,
     plan: &Plan<'_>,
     numbers: Range<u64>,
+    meter: &Meter<'_>,
 ) -> Vec<Outcome> {
-    contender.agent.play(&round(plan, numbers), None)
+    let round = RoundSpec {
+        stop: &|| plan.control.is_cancelled(),
+        on_game: &|outcome| meter.game(outcome),
+        ..RoundSpec::new(numbers, plan.seed, threads(plan.threads))
+    };
+    contender.agent.play(&round, None)
 }
 
 /// Plays and counts.
 pub fn evaluate(contender: &Contender, plan: &Plan<'_>) -> Evaluation {
+    let meter = Meter::new(plan.control, Task::Evaluate, Unit::Games, 0, plan.games);
     let begun = Instant::now();
-    let outcomes = outcomes(contender, plan, 0..plan.games);
+    let outcomes = outcomes(contender, plan, 0..plan.games, &meter);
     let seconds = begun.elapsed().as_secs_f64();
-    summary(contender, plan.seed, &outcomes, seconds)
+    finished(plan, summary(contender, plan.seed, &outcomes, seconds))
 }
 
 /// Plays and counts, and writes a record of each game to a file.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn record(contender: &Contender, plan: &Plan<'_>, path: &Path) -> Result<Evaluation, LabError> {
+pub fn record(
+    contender: &Contender,
+    plan: &Plan<'_>,
+    path: &Path,
+) -> Result<Evaluation, LabError> {
+    let meter = Meter::new(plan.control, Task::Evaluate, Unit::Games, 0, plan.games);
     let begun = Instant::now();
     let game = (&*contender.game, contender.shape);
     let outcomes = records::write(path, game, |sink, failed| {
         let round = RoundSpec {
-            stop: &|| failed() || (plan.stop)(),
-            ..round(plan, 0..plan.games)
+            stop: &|| failed() || plan.control.is_cancelled(),
+            on_game: &|outcome| meter.game(outcome),
+            ..RoundSpec::new(0..plan.games, plan.seed, threads(plan.threads))
         };
         contender.agent.play(&round, Some(sink))
     })?;
     let seconds = begun.elapsed().as_secs_f64();
-    Ok(summary(contender, plan.seed, &outcomes, seconds))
+    Ok(finished(plan, summary(contender, plan.seed, &outcomes, seconds)))
 }
 
-fn round<'a>(plan: &Plan<'a>, numbers: Range<u64>) -> RoundSpec<'a> {
-    RoundSpec {
-        stop: plan.stop,
-        on_game: plan.seen,
-        ..RoundSpec::new(numbers, plan.seed, threads(plan.threads))
-    }
+fn finished(plan: &Plan<'_>, evaluation: Evaluation) -> Evaluation {
+    plan.control.emit(Event::Evaluation(Box::new(evaluation.clone())));
+    evaluation
 }
 
 /// The figures of games that were played.

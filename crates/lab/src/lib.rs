@@ -11,6 +11,7 @@ pub mod analyze;
 pub mod bench;
 pub mod block;
 pub mod compare;
+pub mod control;
 pub mod convert;
 pub mod curve;
 mod disk;

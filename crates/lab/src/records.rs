@@ -16,6 +16,7 @@ use afterstate::tally::Tally;
 use serde::Serialize;
 
 use crate::LabError;
+use crate::control::{Control, Event, Progress, Task, Unit};
 use crate::disk::{can_be_written, replace_with};
 use crate::games::{self, GameVisitor, with_game};
 use crate::recorder::Sink;
@@ -70,10 +71,8 @@ pub struct Plan<'a> {
     pub shape: Shape,
     /// The least number of moves a second.
     pub min_speed: Option<f64>,
-    /// FixedMove now and then of the bytes that were read.
-    pub seen: &'a dyn Fn(u64),
-    /// Asked now and then: what was read until then is judged.
-    pub stop: &'a dyn Fn() -> bool,
+    /// Events and cancellation.
+    pub control: &'a Control,
 }
 
 /// What the judge found; the JSON of `judge --json`.
@@ -167,7 +166,9 @@ impl GameVisitor for Judging<'_> {
         let hints = game.rules().shows_hint(plan.shape);
         let mut episode = Episode::default();
         let mut interrupted = false;
-        while let Some((number, line)) = lines.next(plan.stop)? {
+        let stop = || plan.control.is_cancelled();
+        let length = std::fs::metadata(plan.path).map_or(0, |file| file.len());
+        while let Some((number, line)) = lines.next(&stop)? {
             match line {
                 Line::TooLong => {
                     let most = LONGEST >> 20;
@@ -186,8 +187,15 @@ impl GameVisitor for Judging<'_> {
                     }
                 },
             }
-            (plan.seen)(lines.bytes);
-            if (plan.stop)() {
+            if length > 0 {
+                plan.control.emit(Event::Progress(Progress {
+                    share: lines.bytes as f64 / length as f64,
+                    total: Some(length),
+                    unit: Unit::Bytes,
+                    ..Progress::stage(Task::Judge, "judging", 0.0, lines.bytes)
+                }));
+            }
+            if stop() {
                 interrupted = true;
                 break;
             }

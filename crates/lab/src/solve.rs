@@ -33,6 +33,7 @@ pub use layers::Layers;
 pub use solution::{About, Solution, Target};
 
 use crate::LabError;
+use crate::control::{Control, Event, Progress, Task};
 use crate::games::{PackedVisitor, with_packed_game};
 use crate::memory::available_memory;
 use crate::share::threads;
@@ -55,26 +56,13 @@ pub struct Plan<'a> {
     pub threads: usize,
     /// The most memory to take, in bytes; what is free if there is no limit.
     pub memory: Option<u64>,
-    /// FixedMove now and then how far it is.
-    pub seen: &'a (dyn Fn(Stage) + Sync),
-    /// Asked now and then.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
-}
-
-/// Where a solution is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stage {
-    /// What is being done.
-    pub doing: Doing,
-    /// How much of that is done, from 0 to 1; for listing an estimate.
-    pub done: f64,
-    /// States listed or valued, up to symmetry.
-    pub states: u64,
+    /// Events and cancellation.
+    pub control: &'a Control,
 }
 
 /// What is done on the way to a solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
+enum Doing {
     /// Listing all states.
     Listing,
     /// Working out what they are worth.
@@ -89,6 +77,21 @@ pub enum Doing {
     WorstWin,
     /// And if the best ones come.
     BestWin,
+}
+
+impl Doing {
+    /// In words.
+    fn stage(self) -> &'static str {
+        match self {
+            Self::Listing => "listing",
+            Self::Score => "score",
+            Self::Win => "chance of the target",
+            Self::Worst => "score with the worst spawns",
+            Self::Best => "score with the best spawns",
+            Self::WorstWin => "chance of the target with the worst spawns",
+            Self::BestWin => "chance of the target with the best spawns",
+        }
+    }
 }
 
 /// A solved game, and what else was found.
@@ -238,7 +241,7 @@ impl PackedVisitor for Solve<'_> {
         };
         let work = Work {
             threads: threads(self.plan.threads),
-            stop: self.plan.stop,
+            stop: &|| self.plan.control.is_cancelled(),
         };
         let (solver, ending, boards) = self.choose(game, &memory)?;
         let (layers, states) = list::list(&solver, &work, &memory, &boards, |sum, states| {
@@ -355,10 +358,8 @@ impl Solve<'_> {
     }
 
     fn tell(&self, doing: Doing, done: f64, states: u64) {
-        (self.plan.seen)(Stage {
-            doing,
-            done,
-            states,
-        });
+        let stage = doing.stage();
+        let progress = Progress::stage(Task::Solve, stage, done, states);
+        self.plan.control.emit(Event::Progress(progress));
     }
 }

@@ -174,6 +174,10 @@ fn check_canonical<G: Game>(game: &G, state: State<G::Board>) {
         };
         let symmetric: Vec<_> = afterstates.iter().filter(same).collect();
         let canonical = after.canonical();
+        assert!(
+            symmetric.contains(&&canonical),
+            "{canonical:?} of {after:?}"
+        );
         assert_eq!(canonical.canonical(), canonical);
         let least = symmetric.iter().map(|after| after.key()).min();
         assert_eq!(Some(canonical.key()), least, "{after:?}");

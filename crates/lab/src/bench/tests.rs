@@ -1,15 +1,17 @@
 //! Rows, slices and stopping, on networks that are small or barely trained.
 
-use super::*;
+use std::sync::Arc;
 
-fn plan<'a>(networks: &'a [String], seen: &'a (dyn Fn(Stage) + Sync)) -> Plan<'a> {
+use super::*;
+use crate::control::{CancelToken, quiet};
+
+fn plan(networks: &[String]) -> Plan<'_> {
     Plan {
         time: Duration::from_millis(120),
         games: None,
         networks,
         threads: 2,
-        seen,
-        stop: &|| false,
+        control: quiet(),
     }
 }
 
@@ -50,9 +52,18 @@ fn rows_are_chosen_by_name_or_first_word() {
 
 #[test]
 fn slices_of_both_kinds_and_their_median() {
-    let stages = Mutex::new(Vec::new());
-    let seen = |stage| stages.lock().unwrap().push(stage);
-    let report = bench(&plan(&["8x4".into()], &seen)).unwrap();
+    let stages = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&stages);
+    let control = Control::new().on_event(move |event| {
+        if let Event::Progress(progress) = event {
+            seen.lock().unwrap().push(progress.clone());
+        }
+    });
+    let report = bench(&Plan {
+        control: &control,
+        ..plan(&["8x4".into()])
+    });
+    let report = report.unwrap();
     let kinds: Vec<usize> = report.rows.iter().map(|row| row.threads).collect();
     assert_eq!(kinds, [1, 2]);
     for row in &report.rows {
@@ -67,9 +78,11 @@ fn slices_of_both_kinds_and_their_median() {
         assert_eq!(row.moves_per_second, sorted[1] as f64);
         assert!(sorted[0] > 1000 && row.games_before > 0, "{row:?}");
     }
-    let stages = stages.into_inner().unwrap();
-    assert!(stages.iter().all(|stage| (0.0..=1.0).contains(&stage.done)));
-    assert!(!stages[0].measured && stages.last().unwrap().measured);
+    let stages = stages.lock().unwrap();
+    assert!(stages.iter().all(|stage| (0.0..=1.0).contains(&stage.share)));
+    let stage = |n: usize| stages[n].stage.as_deref();
+    assert_eq!(stage(0), Some("8x4 td: warming up"));
+    assert_eq!(stage(stages.len() - 1), Some("8x4 td: measuring"));
 }
 
 #[test]
@@ -78,7 +91,7 @@ fn the_games_that_were_asked_for_and_one_kind_for_one_thread() {
     let report = bench(&Plan {
         games: Some(37),
         threads: 1,
-        ..plan(&networks, &|_| ())
+        ..plan(&networks)
     });
     let rows = report.unwrap().rows;
     assert_eq!(rows.len(), 1);
@@ -88,15 +101,18 @@ fn the_games_that_were_asked_for_and_one_kind_for_one_thread() {
 #[test]
 fn stopping_keeps_finished_rows_only() {
     let networks = ["8x4".into(), "5x6".into()];
-    let stop = AtomicBool::new(false);
+    let cancel = CancelToken::default();
+    let control = Control::new().with_cancel(cancel.clone());
+    let control = control.on_event(move |event| {
+        if let Event::Progress(progress) = event
+            && progress.stage.as_deref() == Some("8x4 td: measuring")
+        {
+            cancel.cancel();
+        }
+    });
     let report = bench(&Plan {
-        stop: &|| stop.load(Ordering::Relaxed),
-        ..plan(&networks, &|stage| {
-            stop.store(
-                stage.network == "8x4 td" && stage.measured,
-                Ordering::Relaxed,
-            )
-        })
+        control: &control,
+        ..plan(&networks)
     });
     let rows = report.unwrap().rows;
     assert!(!rows.is_empty() && rows.iter().all(|row| row.network == "5x6 td"));

@@ -5,6 +5,7 @@ use afterstate::format::foreign::Run;
 use super::input::Input;
 use super::{ConvertError, Kind, Plan};
 use crate::LabError;
+use crate::control::{Event, Progress, Task, Unit};
 use crate::disk::Part;
 use crate::share::{threads, try_share};
 
@@ -37,9 +38,19 @@ pub(super) fn carry(
         let (mut bytes, mut recoded) = (Vec::new(), Vec::new());
         let pieces = &pieces;
         move |number| {
-            if (plan.stop)() {
+            if plan.control.is_cancelled() {
                 return Err(ConvertError::Stopped.into());
             }
+            plan.control.emit(Event::Progress(Progress {
+                unit: Unit::Parts,
+                total: Some(pieces.len() as u64),
+                ..Progress::stage(
+                    Task::Convert,
+                    "copying",
+                    number as f64 / pieces.len() as f64,
+                    number as u64,
+                )
+            }));
             let (copy, start) = pieces[number];
             let Copy { from, to } = &copies[copy];
             let count = SOME.min(from.count - start);

@@ -1,6 +1,7 @@
 use std::fs;
 
 use super::*;
+use crate::control::{cancelled, quiet};
 
 /// Two tables of 16 weights for the 2048-Framework.
 fn framework() -> Vec<u8> {
@@ -12,7 +13,7 @@ fn framework() -> Vec<u8> {
     bytes
 }
 
-fn plan<'a>(from: &'a Path, to: &'a Path, stop: &'a (dyn Fn() -> bool + Sync)) -> Plan<'a> {
+fn plan<'a>(from: &'a Path, to: &'a Path, control: &'a Control) -> Plan<'a> {
     Plan {
         from,
         to,
@@ -22,7 +23,7 @@ fn plan<'a>(from: &'a Path, to: &'a Path, stop: &'a (dyn Fn() -> bool + Sync)) -
         symmetry: true,
         weights_only: false,
         force: false,
-        stop,
+        control,
     }
 }
 
@@ -45,16 +46,16 @@ fn who_stops_it_leaves_what_was_there() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("weights.bin"), folder.path().join("a.w"));
     fs::write(&from, framework()).unwrap();
-    let stopped = convert(&plan(&from, &to, &|| true)).unwrap_err();
+    let stopped = convert(&plan(&from, &to, &cancelled())).unwrap_err();
     assert!(matches!(stopped, LabError::Convert(ConvertError::Stopped)));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 
-    let report = convert(&plan(&from, &to, &|| false)).unwrap();
+    let report = convert(&plan(&from, &to, quiet())).unwrap();
     assert_eq!((report.tables, report.weights), (2, 32));
     assert_eq!(report.bytes, fs::metadata(&to).unwrap().len());
     assert_eq!(report.to, Kind::Of(Program::Tdl));
     let before = fs::read(&to).unwrap();
-    convert(&plan(&from, &to, &|| true)).unwrap_err();
+    convert(&plan(&from, &to, &cancelled())).unwrap_err();
     assert_eq!(fs::read(&to).unwrap(), before);
 }
 
@@ -64,10 +65,8 @@ fn a_file_that_shrinks_meanwhile_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("weights.bin"), folder.path().join("a.w"));
     fs::write(&from, framework()).unwrap();
-    let cut = || {
-        fs::write(&from, b"").unwrap();
-        false
-    };
+    let file = from.clone();
+    let cut = Control::new().on_event(move |_| fs::write(&file, b"").unwrap());
     let error = convert(&plan(&from, &to, &cut)).unwrap_err();
     assert!(
         matches!(error, LabError::File { action: "read", .. }),

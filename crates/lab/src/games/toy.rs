@@ -48,6 +48,7 @@ impl Rules for Toy {
 mod tests {
     use crate::recipe::Recipe;
     use crate::agent::{RoundSpec, ntuple_agent};
+    use crate::control::quiet;
     use crate::memory::MemoryBudget;
     use crate::solve::{Plan, solve};
     use crate::spec::{NTupleSpec, TdSpec};
@@ -65,8 +66,7 @@ mod tests {
             bounds: false,
             threads: 1,
             memory: None,
-            seen: &|_| (),
-            stop: &|| false,
+            control: quiet(),
         });
         let best = solved.unwrap().unwrap().report().expected_score;
         let overrides = [

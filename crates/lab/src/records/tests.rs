@@ -2,6 +2,7 @@ use std::fs;
 use std::sync::Arc;
 
 use super::*;
+use crate::control::quiet;
 use crate::evaluate::{self, record};
 use crate::model::Model;
 use crate::recipe::Recipe;
@@ -37,8 +38,7 @@ fn recorded(game: &str, board: &str, games: u64) -> (tempfile::TempDir, PathBuf,
         games,
         seed: 1,
         threads: 2,
-        seen: &|_| (),
-        stop: &|| false,
+        control: quiet(),
     };
     let mean = record(&beginner(game, board), &plan, &path).unwrap().mean;
     (folder, path, mean)
@@ -51,8 +51,7 @@ fn judged(path: &Path, game: &str, board: &str) -> Result<Verdict, LabError> {
         game,
         shape: games::shape(rows, cols).unwrap(),
         min_speed: None,
-        seen: &|_| (),
-        stop: &|| false,
+        control: quiet(),
     })
 }
 
@@ -91,8 +90,7 @@ fn many_records_look_like_chance() {
             games: 4000,
             seed: 3,
             threads: 2,
-            seen: &|_| (),
-            stop: &|| false,
+            control: quiet(),
         };
         let random = Contender::baseline(Baseline::Random, game, Shape::FOUR);
         record(&random.unwrap(), &plan, &path).unwrap();
@@ -131,8 +129,7 @@ fn a_slow_player_and_an_empty_file_are_named() {
         game: "2048",
         shape: games::shape(rows, cols).unwrap(),
         min_speed: Some(10.0),
-        seen: &|_| (),
-        stop: &|| false,
+        control: quiet(),
     })
     .unwrap();
     assert_eq!(verdict.moves_per_second, Some(1.0));
@@ -167,8 +164,7 @@ fn points_are_those_of_the_course() {
         game,
         shape: Shape::FOUR,
         min_speed: None,
-        seen: &|_| (),
-        stop: &|| false,
+        control: quiet(),
     };
     assert_eq!(assessment(&plan("threes"), &tally), Some(52.0));
     assert_eq!(assessment(&plan("2048"), &tally), Some(0.0));

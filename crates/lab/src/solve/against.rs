@@ -22,6 +22,7 @@ use super::table::Table;
 use super::work::{Waiting, Work, run_of};
 use super::{Halt, Solution, SolveError};
 use crate::LabError;
+use crate::control::{Control, Event, Progress, Task};
 use crate::agent::Chooser;
 use crate::error::game_on;
 use crate::games::{PackedVisitor, with_packed_game};
@@ -42,10 +43,8 @@ pub struct Measure<'a> {
     pub threads: usize,
     /// The most memory to take beside what is loaded, in bytes; what is free if there is no limit.
     pub memory: Option<u64>,
-    /// FixedMove now and then how much is done, from 0 to 1, and of how many states.
-    pub seen: &'a (dyn Fn(f64, u64) + Sync),
-    /// Asked now and then.
-    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// Events and cancellation.
+    pub control: &'a Control,
 }
 
 /// A player beside the best one; the JSON of `eval --against --json`. Nothing here is sampled.
@@ -226,10 +225,12 @@ impl PackedVisitor for Walk<'_> {
     type Output = Result<Totals, Halt>;
 
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
-        let Measure { solution, seen, .. } = *self.0;
+        let Measure {
+            solution, control, ..
+        } = *self.0;
         let work = Work {
             threads: threads(self.0.threads),
-            stop: self.0.stop,
+            stop: &|| control.is_cancelled(),
         };
         let ending = solution.about().ending();
         let solver = Solver::with_code(game, solution.code().clone(), ending);
@@ -265,7 +266,8 @@ impl PackedVisitor for Walk<'_> {
                 waiting.add(&work, walked.into_iter().flat_map(|(_, above)| above))?;
             }
             let done = places.end as f64 / layers.codes().len() as f64;
-            seen(done, totals.states);
+            let progress = Progress::stage(Task::Measure, "walking", done, totals.states);
+            control.emit(Event::Progress(progress));
         }
         // Whoever comes to a layer that is not there is lost.
         if !waiting.0.is_empty() {

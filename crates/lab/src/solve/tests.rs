@@ -8,7 +8,10 @@ use afterstate::game::{Grid, PowersOfTwo};
 use afterstate::solve::Recursive;
 use proptest::prelude::*;
 
+use std::sync::Arc;
+
 use super::*;
+use crate::control::{CancelToken, Control, Event, quiet};
 
 fn plan(rows: usize, cols: usize) -> Plan<'static> {
     Plan {
@@ -19,8 +22,7 @@ fn plan(rows: usize, cols: usize) -> Plan<'static> {
         bounds: false,
         threads: 1,
         memory: None,
-        seen: &|_| (),
-        stop: &|| false,
+        control: quiet(),
     }
 }
 
@@ -132,32 +134,44 @@ fn what_cannot_fit_is_refused_at_once() {
     assert!(refused(&largest).contains("a smaller `--target`"));
 }
 
+/// A control that keeps the number of states told last.
+fn counting() -> (Control, Arc<AtomicU64>) {
+    let seen = Arc::new(AtomicU64::new(0));
+    let states = Arc::clone(&seen);
+    let control = Control::new().on_event(move |event| {
+        if let Event::Progress(progress) = event {
+            states.store(progress.done, Ordering::Relaxed);
+        }
+    });
+    (control, seen)
+}
+
 #[test]
 fn what_does_not_fit_is_refused_before_it_is_listed() {
-    let seen = AtomicU64::new(0);
+    let (control, seen) = counting();
     let memory = Plan {
         memory: Some(200_000),
-        seen: &|stage| seen.store(stage.states, Ordering::Relaxed),
+        control: &control,
         ..plan(2, 3)
     };
     assert!(refused(&memory).contains("are free"));
-    let listed = seen.into_inner();
+    let listed = seen.load(Ordering::Relaxed);
     assert!(listed > 0 && listed * 16 < 200_000, "{listed} states");
 }
 
 /// 2x5 would be listed for minutes before it fills a memory of this size.
 #[test]
 fn what_will_not_fit_is_refused_as_soon_as_that_is_foretold() {
-    let seen = AtomicU64::new(0);
+    let (control, seen) = counting();
     let memory = Plan {
         memory: Some(22 << 30),
         threads: 2,
-        seen: &|stage| seen.store(stage.states, Ordering::Relaxed),
+        control: &control,
         ..plan(2, 5)
     };
     let told = refused(&memory);
     assert!(told.contains("22.0 GiB are free"), "{told}");
-    let listed = seen.into_inner();
+    let listed = seen.load(Ordering::Relaxed);
     assert!(listed > 0 && listed < 200_000, "{listed} states");
 }
 
@@ -187,25 +201,37 @@ fn targets_and_discounts_that_make_no_sense_are_refused() {
 
 #[test]
 fn it_stops_when_asked_and_tells_how_far_it_is() {
-    let asked = AtomicU64::new(0);
-    let after_some = || asked.fetch_add(1, Ordering::Relaxed) > 50;
+    let cancel = CancelToken::default();
+    let (asked, token) = (AtomicU64::new(0), cancel.clone());
+    let control = Control::new().with_cancel(cancel).on_event(move |_| {
+        if asked.fetch_add(1, Ordering::Relaxed) > 5 {
+            token.cancel();
+        }
+    });
     let stopped = Plan {
-        stop: &after_some,
+        control: &control,
         ..plan(2, 3)
     };
     assert!(solve(&stopped).unwrap().is_none());
 
-    let stages = Mutex::new(Vec::new());
+    let stages = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&stages);
+    let control = Control::new().on_event(move |event| {
+        if let Event::Progress(progress) = event {
+            seen.lock().unwrap().push(progress.clone());
+        }
+    });
     let told = Plan {
         target: Some(64),
-        seen: &|stage| stages.lock().unwrap().push(stage),
+        control: &control,
         ..plan(2, 3)
     };
     solved(&told);
-    let stages = stages.into_inner().unwrap();
+    let stages = stages.lock().unwrap();
     for doing in [Doing::Listing, Doing::Score, Doing::Win] {
-        let done = stages.iter().filter(|stage| stage.doing == doing);
-        let done: Vec<f64> = done.map(|stage| stage.done).collect();
+        let name = Some(doing.stage());
+        let done = stages.iter().filter(|stage| stage.stage.as_deref() == name);
+        let done: Vec<f64> = done.map(|stage| stage.share).collect();
         assert!(done.is_sorted() && done[0] < 0.1, "{doing:?}");
         assert!(done[done.len() - 1] > 0.99, "{doing:?}");
     }

@@ -8,6 +8,7 @@ use afterstate::ntuple::{NetworkOptions, WeightPart, WeightTables};
 use afterstate::solve::{Aim, Chance, Ending, Goal, Layer, Recursive};
 
 use super::*;
+use crate::control::{cancelled, quiet};
 use crate::evaluate::{self, evaluate};
 use crate::agent::{Agent, Board, RoundSpec, ntuple_agent};
 use crate::model::metadata;
@@ -29,8 +30,7 @@ fn solution(shape: Shape, target: Option<u64>) -> Solution {
         bounds: false,
         threads: 2,
         memory: None,
-        seen: &|_| (),
-        stop: &|| false,
+        control: quiet(),
     });
     solved.unwrap().unwrap().solution
 }
@@ -65,8 +65,7 @@ fn compare(model: &Model, solution: &Solution, images: Images, threads: usize) -
         images,
         threads,
         memory: None,
-        seen: &|_, _| (),
-        stop: &|| false,
+        control: quiet(),
     });
     measured.unwrap().unwrap()
 }
@@ -165,8 +164,7 @@ fn games_come_to_the_exact_score_and_chance() {
             games: 40_000,
             seed: 1,
             threads: 2,
-            seen: &|_| (),
-            stop: &|| false,
+            control: quiet(),
         },
     );
     let [low, high] = played.mean_ci95.unwrap();
@@ -257,8 +255,7 @@ fn what_cannot_be_compared_is_refused() {
             images,
             threads: 1,
             memory: None,
-            seen: &|_, _| (),
-            stop: &|| false,
+            control: quiet(),
         });
         measured.unwrap_err().to_string()
     };
@@ -296,8 +293,7 @@ fn what_cannot_be_compared_is_refused() {
         images: Images::All,
         threads: 1,
         memory: None,
-        seen: &|_, _| (),
-        stop: &|| true,
+        control: &cancelled(),
     });
     assert!(stopped.unwrap().is_none());
 }
@@ -315,8 +311,7 @@ fn a_walk_that_may_not_fit_is_refused() {
             images,
             threads: 1,
             memory: Some(memory),
-            seen: &|_, _| (),
-            stop: &|| false,
+            control: quiet(),
         });
         measured.map(drop).map_err(|error| error.to_string())
     };

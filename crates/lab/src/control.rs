@@ -1,0 +1,438 @@
+//! Control of long work: events out, cancellation in, and a memory budget that all work of a process shares.
+//!
+//! Training, evaluation, solving and everything else that takes time takes a [`Control`]. A command line draws a bar from its
+//! events, a server streams them, a notebook calls back: all of them see the same.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use afterstate::tally::Outcome;
+use serde::Serialize;
+
+use crate::block::Block;
+use crate::evaluate::Evaluation;
+use crate::memory::MemoryBudget;
+
+/// Asks long work to stop. Clones ask the same work.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// Asks it to stop, and to save what it has.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked to.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What long work does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Task {
+    /// Training an agent.
+    Train,
+    /// Playing games with an agent.
+    Evaluate,
+    /// Playing games with two agents.
+    Compare,
+    /// Solving a game.
+    Solve,
+    /// Measuring an agent against a solution.
+    Measure,
+    /// Judging records.
+    Judge,
+    /// Converting weights.
+    Convert,
+    /// Training a table of variants.
+    Sweep,
+    /// Measuring speed.
+    Bench,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Unit {
+    /// Games.
+    Games,
+    /// Updates of replay training.
+    Updates,
+    /// Positions.
+    Positions,
+    /// Bytes of a file.
+    Bytes,
+    /// Runs of a sweep.
+    Runs,
+    /// Parts of the whole, without a unit of their own.
+    Parts,
+}
+
+/// How far long work is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Progress {
+    /// What is done.
+    pub task: Task,
+    /// The part of it that is done now, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<String>,
+    /// The share of it that is done, from 0 to 1.
+    pub share: f64,
+    /// How much is done, in units.
+    pub done: u64,
+    /// How much there is, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// What is counted.
+    pub unit: Unit,
+    /// The mean score of the last games.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
+    /// The speed of the last moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moves_per_second: Option<f64>,
+}
+
+impl Progress {
+    /// A stage of some work.
+    pub(crate) fn stage(task: Task, stage: impl Into<String>, share: f64, done: u64) -> Self {
+        Self {
+            task,
+            stage: Some(stage.into()),
+            share,
+            done,
+            total: None,
+            unit: Unit::Positions,
+            mean: None,
+            moves_per_second: None,
+        }
+    }
+}
+
+/// How long work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// All of it is done.
+    Finished,
+    /// It was cancelled; what it has is saved.
+    Stopped,
+}
+
+/// What happens in long work. As JSON it is an object with the field `event`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Event {
+    /// Work starts.
+    Started {
+        /// What is done.
+        task: Task,
+        /// What it is about: a run, a model, a game.
+        subject: String,
+        /// How much of it was done before.
+        done: u64,
+        /// How much there is.
+        total: u64,
+        /// What is counted.
+        unit: Unit,
+    },
+    /// Some of it is done.
+    Progress(Progress),
+    /// A run of a sweep starts, goes on or ends.
+    Run {
+        /// Its number.
+        run: usize,
+        /// Its variant and seed.
+        label: String,
+        /// The share of it that is done, from 0 to 1.
+        share: f64,
+        /// Whether it has ended.
+        done: bool,
+    },
+    /// A block of training games is full.
+    Block(Block),
+    /// A checkpoint was saved.
+    Checkpoint {
+        /// Games so far.
+        games: u64,
+        /// The file; none if the run has no folder.
+        path: Option<String>,
+    },
+    /// An evaluation is done.
+    Evaluation(Box<Evaluation>),
+    /// Work ends.
+    Finished {
+        /// What was done.
+        task: Task,
+        /// How it ended.
+        status: Status,
+        /// How much is done.
+        done: u64,
+        /// What is counted.
+        unit: Unit,
+    },
+}
+
+type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
+
+/// Events out, cancellation in, memory budget. Clones control the same work.
+#[derive(Clone)]
+pub struct Control {
+    listener: Option<Listener>,
+    cancel: CancelToken,
+    memory: MemoryBudget,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control")
+            .field("cancel", &self.cancel)
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Control {
+    /// Work that tells nothing, is never cancelled, and shares the memory of the process.
+    pub fn new() -> Self {
+        Self {
+            listener: None,
+            cancel: CancelToken::default(),
+            memory: MemoryBudget::process(),
+        }
+    }
+
+    /// With a listener for its events, which several threads may call.
+    pub fn on_event(self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        Self {
+            listener: Some(Arc::new(listener)),
+            ..self
+        }
+    }
+
+    /// With a token that cancels it.
+    pub fn with_cancel(self, cancel: CancelToken) -> Self {
+        Self { cancel, ..self }
+    }
+
+    /// With a memory budget of its own.
+    pub fn with_memory(self, memory: MemoryBudget) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// Whether it was asked to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// The token that cancels it.
+    pub fn cancel_token(&self) -> CancelToken {
+        self.cancel.clone()
+    }
+
+    /// The memory budget.
+    pub fn memory(&self) -> &MemoryBudget {
+        &self.memory
+    }
+
+    /// Tells what happens.
+    pub(crate) fn emit(&self, event: Event) {
+        if let Some(listener) = &self.listener {
+            listener(&event);
+        }
+    }
+
+    /// The same work, cancelled by the same token, without events: for parts of it that report as one.
+    pub(crate) fn silent(&self) -> Self {
+        Self {
+            listener: None,
+            ..self.clone()
+        }
+    }
+}
+
+/// How often progress is told at most.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// Games in the mean that progress tells.
+const RECENT_GAMES: usize = 1000;
+
+/// Counts games as they are played, and tells their progress now and then.
+pub(crate) struct Meter<'c> {
+    control: &'c Control,
+    task: Task,
+    unit: Unit,
+    total: u64,
+    recent: Mutex<Recent>,
+}
+
+struct Recent {
+    done: u64,
+    scores: Vec<u64>,
+    next: usize,
+    sum: u64,
+    moves: u64,
+    since: Instant,
+}
+
+impl<'c> Meter<'c> {
+    /// For work of which `done` of `total` units are done already.
+    pub(crate) fn new(control: &'c Control, task: Task, unit: Unit, done: u64, total: u64) -> Self {
+        Self {
+            control,
+            task,
+            unit,
+            total,
+            recent: Mutex::new(Recent {
+                done,
+                scores: Vec::new(),
+                next: 0,
+                sum: 0,
+                moves: 0,
+                since: Instant::now(),
+            }),
+        }
+    }
+
+    /// Counts a game.
+    pub(crate) fn game(&self, outcome: &Outcome) {
+        if self.control.listener.is_none() {
+            return;
+        }
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.add(outcome);
+        if self.unit == Unit::Games {
+            recent.done += 1;
+        }
+        self.tell(&mut recent);
+    }
+
+    /// So many updates are done.
+    pub(crate) fn updates(&self, updates: u64) {
+        if self.unit == Unit::Updates && self.control.listener.is_some() {
+            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            recent.done = updates;
+            self.tell(&mut recent);
+        }
+    }
+
+    /// The last game is told at once, everything else now and then.
+    fn tell(&self, recent: &mut Recent) {
+        let elapsed = recent.since.elapsed();
+        if elapsed < INTERVAL && recent.done != self.total {
+            return;
+        }
+        let speed = recent.moves as f64 / elapsed.as_secs_f64().max(1e-9);
+        let mean = recent.sum as f64 / recent.scores.len().max(1) as f64;
+        (recent.moves, recent.since) = (0, Instant::now());
+        self.control.emit(Event::Progress(Progress {
+            task: self.task,
+            stage: None,
+            share: recent.done as f64 / self.total.max(1) as f64,
+            done: recent.done,
+            total: Some(self.total),
+            unit: self.unit,
+            mean: (!recent.scores.is_empty()).then_some(mean),
+            moves_per_second: Some(speed),
+        }));
+    }
+}
+
+impl Recent {
+    fn add(&mut self, outcome: &Outcome) {
+        if self.scores.len() < RECENT_GAMES {
+            self.scores.push(outcome.score);
+        } else {
+            self.sum -= self.scores[self.next];
+            self.scores[self.next] = outcome.score;
+            self.next = (self.next + 1) % RECENT_GAMES;
+        }
+        self.sum += outcome.score;
+        self.moves += outcome.moves;
+    }
+}
+
+/// A control for tests that tells nothing.
+#[cfg(test)]
+pub(crate) fn quiet() -> &'static Control {
+    static QUIET: std::sync::LazyLock<Control> = std::sync::LazyLock::new(Control::new);
+    &QUIET
+}
+
+/// A control for tests that was cancelled before.
+#[cfg(test)]
+pub(crate) fn cancelled() -> Control {
+    let control = Control::new();
+    control.cancel_token().cancel();
+    control
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(score: u64) -> Outcome {
+        Outcome {
+            score,
+            moves: 10,
+            ..Outcome::default()
+        }
+    }
+
+    #[test]
+    fn progress_ends_with_the_last_game_and_the_mean_of_the_last_thousand() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let events = Arc::clone(&told);
+        let control = Control::new().on_event(move |event| {
+            events.lock().unwrap().push(event.clone());
+        });
+        let meter = Meter::new(&control, Task::Evaluate, Unit::Games, 0, 1500);
+        (0..500).for_each(|_| meter.game(&outcome(1_000_000)));
+        (0..1000).for_each(|n| meter.game(&outcome(n)));
+        let told = told.lock().unwrap();
+        let Some(Event::Progress(last)) = told.last() else {
+            panic!("{told:?}");
+        };
+        assert_eq!((last.done, last.total, last.share), (1500, Some(1500), 1.0));
+        assert_eq!(last.mean, Some(499.5));
+    }
+
+    #[test]
+    fn events_are_objects_with_their_name() {
+        let event = Event::Checkpoint {
+            games: 7,
+            path: None,
+        };
+        let json = serde_json::to_value(&event).unwrap();
+        assert_eq!(json["event"], "checkpoint");
+        assert_eq!(json["games"], 7);
+        let progress = Event::Progress(Progress::stage(Task::Solve, "listing", 0.5, 9));
+        let json = serde_json::to_value(&progress).unwrap();
+        assert_eq!(json["event"], "progress");
+        assert_eq!((&json["task"], &json["done"]), (&"solve".into(), &9.into()));
+        assert!(json.get("mean").is_none());
+    }
+
+    #[test]
+    fn clones_share_cancellation_and_memory() {
+        let control = Control::new().with_memory(MemoryBudget::new(100));
+        let other = control.clone().silent();
+        let _reserved = other.memory().reserve(60).unwrap();
+        assert!(control.memory().reserve(60).is_err());
+        control.cancel_token().cancel();
+        assert!(other.is_cancelled());
+    }
+}
