@@ -12,7 +12,7 @@ use afterstate_lab::trainer::{Ending, Observer, Trainer};
 use super::{RUNS, shown};
 use crate::args::TrainArgs;
 use crate::interrupt;
-use crate::output::{grouped, note, print};
+use crate::output::{grouped, note, print, tell};
 use crate::progress::{Counts, Progress};
 
 pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
@@ -23,7 +23,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
             note(&format!("reading {}", shown(folder)));
             let trainer = Trainer::resume(folder, &overrides(args))?;
             if let Some(format) = trainer.migrated_from() {
-                note(&format!(
+                tell(&format!(
                     "{} was written in format {format}; its recipe is now in format {}, and so will be what is saved",
                     shown(folder),
                     Format::NOW

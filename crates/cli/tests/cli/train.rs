@@ -135,7 +135,7 @@ fn the_pictures_are_pictures() {
         let svg = lab.text(&format!("run/plots/{name}.svg"));
         assert!(svg.contains("<svg") && svg.trim_end().ends_with("</svg>"));
         assert!(
-            svg.contains("quick: 2048 on 4x4"),
+            svg.contains("quick (tuples=8x4, episodes=250): 2048 on 4x4"),
             "{name} has a title: {svg}"
         );
     }
