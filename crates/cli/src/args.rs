@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use afterstate_lab::games::DEFAULT_GAME;
+use afterstate_lab::recipe::parse_whole;
 use clap::{Parser, Subcommand, ValueEnum};
 
 /// The largest number that a recipe can keep.
@@ -49,10 +50,15 @@ pub enum Command {
     Plot(PlotArgs),
     /// Train a table of variants and seeds, and say which variants are better
     Sweep(SweepArgs),
-    /// List every recipe, with what it is for and the figure it reaches
+    /// List every recipe, with its purpose, its result and the time it takes
     Recipes(RecipesArgs),
     /// Measure this machine: moves a second of the main networks, with one thread and with all
     Bench(BenchArgs),
+}
+
+/// A whole number as recipes take it: 100000, 100_000 or 1e5.
+fn count(text: &str) -> Result<u64, String> {
+    parse_whole(text).ok_or_else(|| format!("expected a whole number from 0 to {MAX_COUNT}"))
 }
 
 /// `afterstate train`
@@ -81,18 +87,19 @@ pub struct TrainArgs {
     #[arg(long, value_name = "RxC")]
     pub board: Option<String>,
     /// Games to train for
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(..=MAX_COUNT))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub episodes: Option<u64>,
     /// Threads that play at once; 0 means one for each core
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub threads: Option<usize>,
     /// The seed: with one thread, the same seed gives the same model
-    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(..=MAX_COUNT))]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = count)]
     pub seed: Option<u64>,
     /// The run folder to make [default: runs/ and the recipe's name]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Override any key of the recipe; may be given several times. With --resume only `updates`
+    /// Override any key of the recipe; may be given several times. With --resume only keys
+    /// that touch no game played: `max_updates`, `checkpoint_seconds`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
 }

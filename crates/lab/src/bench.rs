@@ -237,7 +237,7 @@ impl Trained {
             .tuples
             .map(|tuples| format!("network.tuples={tuples}"));
         let recipe = Recipe::load(subject.recipe, overrides.as_slice())?;
-        let (spec, rule) = (NTupleSpec::of(&recipe)?, recipe.learner.rule);
+        let (spec, rule) = (NTupleSpec::of(&recipe)?, recipe.learner.rule());
         let agent = ntuple_agent(&spec, rule, 0.0, &MemoryBudget::process())?;
         Ok(Self {
             recipe,
@@ -275,7 +275,7 @@ impl Trained {
         }
         Err(LabError::Broken {
             games: self.games,
-            rate: self.recipe.learner.rate.at(self.games),
+            rate: self.recipe.learner.learning_rate().at(self.games),
             kept: false,
         })
     }
@@ -308,10 +308,10 @@ impl Bench<'_> {
                 sorted.sort_unstable();
                 self.rows.push(Row {
                     network: name,
-                    tuples: network.recipe.network.tuples.clone(),
+                    tuples: network.recipe.network.tuples().to_owned(),
                     mode,
-                    rule: network.recipe.learner.rule,
-                    lambda: network.recipe.learner.lambda,
+                    rule: network.recipe.learner.rule(),
+                    lambda: network.recipe.learner.lambda(),
                     games_before: before,
                     threads,
                     moves_per_second: median(&sorted),

@@ -26,8 +26,7 @@ const GAMES: &[(&str, Family)] = &[
     ("toy", Family::Slow(&toy::Toy)),
 ];
 
-/// The game where none is named, and the only one of most other programs.
-pub const DEFAULT_GAME: &str = "2048";
+pub use crate::recipe::DEFAULT_GAME;
 
 /// Games that have fast paths in common.
 #[derive(Clone, Copy)]

@@ -22,6 +22,7 @@ pub mod foreign;
 pub mod games;
 pub mod memory;
 mod metadata;
+pub mod migrate;
 pub mod model;
 pub mod numbers;
 pub mod plot;

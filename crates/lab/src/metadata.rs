@@ -1,15 +1,46 @@
 //! The flat metadata of our files, read key by key with errors that name the key.
+//!
+//! Files of earlier formats are read in terms of today: [`of_today`] renames their keys before any
+//! other code sees them.
 
 use std::path::Path;
 
 use afterstate::format::native::{Metadata, NativeError};
 
 use crate::LabError;
+use crate::migrate::{self, Format};
+use crate::recipe::Recipe;
 
+/// The key that all our files have: their format.
+pub(crate) const FORMAT: &str = "afterstate";
+/// The recipe that a network was trained by, as TOML.
+pub(crate) const RECIPE: &str = "recipe";
 /// The key that only solutions have.
 pub(crate) const SOLUTION: &str = "solution";
 /// A key that models and checkpoints have, and solutions have not.
 pub(crate) const TUPLES: &str = "tuples";
+
+/// Metadata of any format in terms of today. One of an unknown format stays as it is, to be refused
+/// by [`Fields::check_format`].
+pub(crate) fn of_today(metadata: &Metadata) -> Metadata {
+    if metadata.get(FORMAT).map(String::as_str) != Some(&Format::One.to_string()) {
+        return metadata.clone();
+    }
+    let entry = |(key, value): (&String, &String)| {
+        let key = migrate::metadata_key(key).to_owned();
+        let value = match key.as_str() {
+            FORMAT | SOLUTION => Format::NOW.to_string(),
+            // A damaged one is kept: models are played without asking for their recipe.
+            RECIPE => match Recipe::parse_stored(value, RECIPE, &[]) {
+                Ok(stored) => stored.content.to_toml(),
+                Err(_) => value.clone(),
+            },
+            _ => value.clone(),
+        };
+        (key, value)
+    };
+    metadata.iter().map(entry).collect()
+}
 
 /// The metadata of a file.
 pub(crate) struct Fields<'a> {
@@ -30,6 +61,19 @@ impl<'a> Fields<'a> {
             path,
             foreign,
         }
+    }
+
+    /// Refuses a file whose metadata may mean something else: `key` has its format.
+    ///
+    /// # Errors
+    /// When the key is missing, or the format is unknown.
+    pub(crate) fn check_format(&self, key: &'static str) -> Result<(), LabError> {
+        let expected = format!(
+            "{} or {} (a newer format needs a newer program)",
+            Format::One,
+            Format::NOW
+        );
+        self.get(key, &expected, |text| Format::parse(text).map(drop))
     }
 
     /// Whether a key is there.

@@ -1,6 +1,6 @@
 //! Models on disk: what a player is, told by flat metadata, and its tables.
 //!
-//! The keys (docs/formats/native.md): `afterstate` (the format's version), `game`, `board`, `tuples`,
+//! The keys (docs/formats/native.md): `afterstate` (the format), `game`, `board`, `tuples`,
 //! `symmetry`, `hint` (only where true), `value`, `ties`, `rule`, `episodes`, and `recipe`, the whole recipe it was trained by. A model that
 //! came from another program has no `episodes` and no `recipe`, but
 //! `origin`, and `foreign`, which describes the file it came in.
@@ -21,14 +21,12 @@ use crate::agent::{Agent, TrainableAgent, ntuple_agent};
 use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
 use crate::games;
 use crate::memory::MemoryBudget;
-use crate::metadata::{Fields, SOLUTION, TUPLES};
+use crate::metadata::{FORMAT, Fields, RECIPE, SOLUTION, TUPLES, of_today};
+use crate::migrate::Format;
 use crate::recipe::{Recipe, Rule, ValueOf, parse_board};
 use crate::run;
 use crate::spec::{self, AgentSpec, CONVOLUTIONS, DeepSpec, NTupleSpec};
 use crate::tables::Saved;
-
-/// The version of the metadata.
-const VERSION: &str = "1";
 
 /// A player ready to play.
 pub struct Model {
@@ -57,7 +55,7 @@ impl Model {
             Weights::Ours(saved) => saved,
             Weights::Theirs(theirs) => return Self::of_theirs(path, theirs),
         };
-        let metadata = saved.metadata();
+        let metadata = of_today(saved.metadata());
         if metadata.contains_key(SOLUTION) {
             return Err(LabError::Kind {
                 path,
@@ -66,10 +64,10 @@ impl Model {
                 expected: "a model file or a run folder, as `afterstate train` makes them",
             });
         }
-        let fields = Fields::new(metadata, &path, |path, error| {
+        let fields = Fields::new(&metadata, &path, |path, error| {
             LabError::model("read", path)(error)
         });
-        version(&fields)?;
+        fields.check_format(FORMAT)?;
         playable(&fields, &path)?;
         let player = any_player(&fields)?;
         let episodes = match fields.has("origin") {
@@ -160,17 +158,17 @@ fn open_agent(spec: &AgentSpec, saved: &Saved, path: &Path) -> Result<Arc<dyn Ag
 /// The metadata of a player after so many games.
 pub(crate) fn metadata(player: &AgentSpec, recipe: &Recipe, episodes: u64) -> Metadata {
     let mut metadata = match player {
-        AgentSpec::NTuple(player) => about(player, recipe.learner.rule),
+        AgentSpec::NTuple(player) => about(player, recipe.learner.rule()),
         AgentSpec::Deep(player) => {
             let entries = player.metadata().into_iter();
-            let entries = entries.chain([("afterstate", VERSION.to_owned())]);
+            let entries = entries.chain([(FORMAT, Format::NOW.to_string())]);
             entries
                 .map(|(key, value)| (key.to_owned(), value))
                 .collect()
         }
     };
     metadata.insert("episodes".to_owned(), episodes.to_string());
-    metadata.insert("recipe".to_owned(), recipe.to_toml());
+    metadata.insert(RECIPE.to_owned(), recipe.to_toml());
     metadata
 }
 
@@ -178,7 +176,7 @@ pub(crate) fn metadata(player: &AgentSpec, recipe: &Recipe, episodes: u64) -> Me
 pub(crate) fn about(player: &NTupleSpec, rule: Rule) -> Metadata {
     let hint = player.tuples.by_hint();
     let entries = [
-        ("afterstate", VERSION.to_owned()),
+        (FORMAT, Format::NOW.to_string()),
         ("game", player.game.clone()),
         ("board", player.shape().to_string()),
         (TUPLES, player.tuples.to_string()),
@@ -186,21 +184,13 @@ pub(crate) fn about(player: &NTupleSpec, rule: Rule) -> Metadata {
         ("value", word(&player.value)),
         ("ties", word(&player.ties)),
         ("rule", word(&rule)),
+        ("discount", player.discount.to_string()),
     ];
     let hint = hint.then(|| ("hint", "true".to_owned()));
     let entries = entries.into_iter().chain(hint);
     entries
         .map(|(key, value)| (key.to_owned(), value))
         .collect()
-}
-
-/// Refuses a file whose metadata may mean something else.
-pub(crate) fn version(fields: &Fields<'_>) -> Result<(), LabError> {
-    fields.get(
-        "afterstate",
-        "1 (a newer version needs a newer program)",
-        |v| (v == VERSION).then_some(()),
-    )
 }
 
 /// The player that a file's metadata tells of, whichever kind of network it has.

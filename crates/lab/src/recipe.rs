@@ -1,20 +1,27 @@
 //! A recipe: everything that decides what a training run learns, in one TOML file.
 //!
-//! The text becomes a [`Recipe`] by stations, each with its own kind of error:
+//! The structs are the only list of keys. A kind of network or learner has its own keys and no
+//! others; the valid ones are found by serialising the defaults of each kind (`keys.rs`), so a new
+//! field is at once accepted, suggested for a misspelling, open to overrides and written to the run
+//! folder. `read.rs` turns text into a [`Recipe`], `check.rs` judges values, `names.rs` knows which
+//! key an unknown name means, `changes.rs` what overrides changed. Names of games and tuple sets
+//! stay strings here: the registry judges them.
 //!
-//! `text -> TOML table -> known keys only -> overrides -> required keys -> types -> values`
-//!
-//! The structs below are the only list of keys: the valid ones are found by serialising a default
-//! recipe (`keys.rs`), so a new field is at once accepted, suggested for a misspelling, open to
-//! overrides and written to the run folder. Names of games and tuple sets stay strings here: the
-//! registry judges them.
+//! Two kinds of text are read. What a user writes has the keys of today ([`Recipe::load`],
+//! [`Recipe::parse`]); what the program stored may be of an earlier format
+//! ([`Recipe::load_stored`], [`Recipe::parse_stored`]).
 
+mod changes;
 mod check;
-mod deep;
 mod error;
 #[cfg(test)]
 mod hostile;
 mod keys;
+mod learner;
+mod names;
+mod network;
+mod overrides;
+mod read;
 #[cfg(test)]
 mod tests;
 
@@ -22,28 +29,32 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use afterstate::learn::schedule::Schedule;
+pub use afterstate::policy::Ties;
+pub use afterstate::replay::Overwrite;
 use serde::{Deserialize, Serialize};
-use toml::Table;
 
+pub use changes::Difference;
 pub use check::parse_board;
 pub(crate) use check::{MOST_FILTERS, MOST_LAYERS, SCALES, WIDEST, check_name, kernel_of};
-pub use deep::{
-    DeepRecipe, DropoutPlace, Follow, Illegal, InitialWeights, Optimiser, Plays, Rewards,
-};
 pub use error::RecipeError;
 pub(crate) use error::shorten;
-use keys::Override;
-pub(crate) use keys::{Difference, difference, nearest};
+pub use keys::parse_whole;
+pub use learner::{
+    ActingNetwork, ActionRecipe, BackwardRecipe, BufferRecipe, DqnRecipe, DqnValue, Illegal,
+    LearnerRecipe, Optimiser, ReplayRecipe, Rewards, Rule, Target, TargetUpdate, TdRecipe, Update,
+    ValueOf,
+};
+pub(crate) use names::nearest;
+pub use network::{DeepRecipe, DropoutPlace, InitialWeights, NTupleRecipe, NetworkRecipe, Relu};
+
+use crate::migrate::Stored;
+
+/// The game where none is named, and the only one of most other programs.
+pub const DEFAULT_GAME: &str = "2048";
 
 /// The largest recipe that is read: a thousand times what one needs, and little enough that a
 /// model given by mistake is refused at once.
 pub const MAX_BYTES: usize = 1 << 20;
-
-/// Keys that have a default in Rust, but that no recipe may leave to it: they say what it is about.
-const REQUIRED: [&str; 3] = ["name", "game", "board"];
-/// One more for networks of tuples.
-const TUPLES: &str = "network.tuples";
 
 /// Builds the list of built-in recipes from the files of that name.
 macro_rules! builtin {
@@ -80,24 +91,31 @@ static BUILTIN: &[(&str, &str)] = builtin![
 /// ```
 /// use afterstate_lab::recipe::Recipe;
 ///
-/// let overrides = ["rate=0.5".to_string(), "network.tuples=8x4".to_string()];
+/// let overrides = ["learning_rate=0.5".to_string(), "network.tuples=8x4".to_string()];
 /// let recipe = Recipe::load("quick", &overrides)?;
-/// assert_eq!(recipe.learner.rate.at(0), 0.5);
-/// assert_eq!(recipe.network.tuples, "8x4");
+/// assert_eq!(recipe.learner.learning_rate().at(0), 0.5);
+/// assert_eq!(recipe.title(), "quick (learning_rate=0.5, tuples=8x4)");
 /// assert_eq!(Recipe::parse(&recipe.to_toml(), "recipe.toml", &[])?, recipe);
 /// # Ok::<(), afterstate_lab::recipe::RecipeError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Recipe {
     /// Its name, which may become part of a file name.
     pub name: String,
     /// What it is for, in one line.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub purpose: String,
     /// What it reaches, in words.
-    pub figure: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub result: String,
     /// How long it takes, in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub time: String,
+    /// What overrides changed in the recipe of this name, each `key=value`. The words above then do
+    /// not hold, and are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// The game, by the registry's name.
     pub game: String,
     /// Rows and columns of the board: `4x4`; see [`parse_board`].
@@ -109,181 +127,17 @@ pub struct Recipe {
     /// Seed of all randomness of the run.
     pub seed: u64,
     /// Games in a block of statistics.
-    pub block: u64,
+    pub block_games: u64,
     /// Seconds between checkpoints.
     pub checkpoint_seconds: f64,
     /// Whether every game's score is written to `scores.txt`.
     pub scores: bool,
-    /// What is learned.
+    /// Whether TensorBoard event files are written.
+    pub tensorboard: bool,
+    /// What is trained.
     pub network: NetworkRecipe,
-    /// How it is learned.
+    /// How it is trained.
     pub learner: LearnerRecipe,
-    /// The games and the memory of `learner.update = "replay"`.
-    pub replay: ReplayRecipe,
-    /// How a deep network learns.
-    pub deep: DeepRecipe,
-}
-
-/// The network of a recipe.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NetworkRecipe {
-    /// What it is made of.
-    pub kind: Kind,
-    /// A named set such as `4x6`, or patterns in hex separated by spaces.
-    pub tuples: String,
-    /// Whether all images of the board (eight of a square, four of a rectangle) share each table.
-    pub symmetry: bool,
-    /// Whether there are tables of their own for each tile that the game may show as the next one.
-    pub hint: bool,
-    /// V of every position in a new network: each weight starts at `initial` / m.
-    pub initial: f64,
-    /// Of a deep network: the kernel of each convolution, ROWSxCOLUMNS; no padding, ReLU behind each.
-    pub convolutions: Vec<String>,
-    /// The filters of each convolution.
-    pub filters: usize,
-    /// The widths of the linear layers between them and the outputs.
-    pub hidden: Vec<usize>,
-    /// Behind which layers there is a ReLU.
-    pub relu: Relu,
-    /// With `learner.value = "action"`, the slides that have an output: 4, or 3, all but down. Afterstates need one.
-    pub outputs: usize,
-}
-
-/// What a network is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Tables of tuples.
-    #[default]
-    Tuples,
-    /// Convolutions and linear layers.
-    Deep,
-}
-
-/// Behind which layers of a deep network there is a ReLU. There is none behind the outputs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Relu {
-    /// Behind convolutions and linear layers.
-    #[default]
-    All,
-    /// Behind convolutions alone.
-    Convolutions,
-}
-
-/// The learning rule of a recipe.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LearnerRecipe {
-    /// Which positions are valued.
-    pub value: ValueOf,
-    /// When a position is updated.
-    pub update: Update,
-    /// What a value is moved towards.
-    pub target: Target,
-    /// How a weight's step follows from the error.
-    pub rule: Rule,
-    /// The learning rate. A recipe without one has 0.1 with TD and 1.0 with TC.
-    pub rate: Schedule,
-    /// Share of the return that is passed on beyond the next value; 0 is TD(0).
-    pub lambda: f64,
-    /// How equally good moves are settled.
-    pub ties: Ties,
-}
-
-/// Many games side by side and a memory of their moves, from which batches are drawn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ReplayRecipe {
-    /// Games side by side; an iteration is a move in each.
-    pub games: usize,
-    /// Moves that are remembered.
-    pub memory: usize,
-    /// Which of them make way for new ones.
-    pub overwrite: Overwrite,
-    /// Moves whose rewards are counted before the value of what follows.
-    pub steps: u32,
-    /// Batches learned in an iteration.
-    pub batches: usize,
-    /// Moves in a batch.
-    pub batch: usize,
-    /// The share of moves made at random at first.
-    pub epsilon: f64,
-    /// It falls along a line and is 0 after so many iterations; with 0 it stays.
-    pub epsilon_iterations: u64,
-    /// The training ends after so many batches, if not before with its episodes; 0 means never.
-    pub updates: u64,
-}
-
-/// What makes way when memory is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Overwrite {
-    /// What was kept longest.
-    #[default]
-    Oldest,
-    /// Anything.
-    Random,
-}
-
-/// Which positions the network values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ValueOf {
-    /// The board after the slide, before the new tile: one lookup for each move.
-    #[default]
-    Afterstate,
-    /// The board before the slide: a move's worth is an expectation over new tiles.
-    State,
-    /// The board before the slide together with each slide: Q, for deep networks.
-    Action,
-}
-
-/// When a position's value is updated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Update {
-    /// As soon as the next move is chosen.
-    Forward,
-    /// After the game, last move first.
-    #[default]
-    Backward,
-    /// Now and then, when a memory of moves brings it up.
-    Replay,
-}
-
-/// What a value is moved towards.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Target {
-    /// The reward and the value that follows it.
-    #[default]
-    Textbook,
-    /// As R1 and R2 were published: the same with each move's reward counted twice.
-    RewardTwice,
-}
-
-/// How a weight's step follows from the error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rule {
-    /// Temporal difference: the same rate for each weight.
-    #[default]
-    Td,
-    /// Temporal coherence: each weight's rate falls as its errors disagree in sign.
-    Tc,
-}
-
-/// How equally good moves are settled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ties {
-    /// The first direction wins.
-    #[default]
-    Order,
-    /// Each of them has the same chance.
-    Random,
 }
 
 impl Default for Recipe {
@@ -291,54 +145,20 @@ impl Default for Recipe {
         Recipe {
             name: "unnamed".into(),
             purpose: String::new(),
-            figure: String::new(),
+            result: String::new(),
             time: String::new(),
-            game: crate::games::DEFAULT_GAME.into(),
+            changed: Vec::new(),
+            game: DEFAULT_GAME.into(),
             board: "4x4".into(),
             episodes: 100_000,
             threads: 0,
             seed: 1,
-            block: 1_000,
+            block_games: 1_000,
             checkpoint_seconds: 60.0,
             scores: false,
+            tensorboard: false,
             network: NetworkRecipe::default(),
             learner: LearnerRecipe::default(),
-            replay: ReplayRecipe::default(),
-            deep: DeepRecipe::default(),
-        }
-    }
-}
-
-/// As R4 has it.
-impl Default for ReplayRecipe {
-    fn default() -> ReplayRecipe {
-        ReplayRecipe {
-            games: 32,
-            memory: 5_000,
-            overwrite: Overwrite::default(),
-            steps: 1,
-            batches: 5,
-            batch: 32,
-            epsilon: 0.0,
-            epsilon_iterations: 0,
-            updates: 0,
-        }
-    }
-}
-
-impl Default for NetworkRecipe {
-    fn default() -> NetworkRecipe {
-        NetworkRecipe {
-            kind: Kind::default(),
-            tuples: "4x6".into(),
-            symmetry: true,
-            hint: false,
-            initial: 0.0,
-            convolutions: ["2x1", "1x2", "2x1", "1x2"].map(String::from).into(),
-            filters: 256,
-            hidden: vec![16],
-            relu: Relu::default(),
-            outputs: 4,
         }
     }
 }
@@ -351,6 +171,9 @@ impl Recipe {
 
     /// Reads a recipe: a built-in one by its name, or a file (anything with a `/` in it, or that
     /// ends in `.toml`); then sets the overrides, each `KEY=VALUE`, and checks the whole.
+    ///
+    /// # Errors
+    /// When there is no such recipe, or [`Recipe::parse`] refuses it.
     pub fn load(name_or_path: &str, overrides: &[String]) -> Result<Recipe, RecipeError> {
         if is_path(name_or_path) {
             return Recipe::load_file(Path::new(name_or_path), overrides);
@@ -362,49 +185,53 @@ impl Recipe {
     }
 
     /// Reads a recipe from a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or [`Recipe::parse`] refuses it.
     pub fn load_file(path: &Path, overrides: &[String]) -> Result<Recipe, RecipeError> {
         Recipe::parse(&read(path)?, &path.to_string_lossy(), overrides)
     }
 
     /// Reads a recipe from TOML text; `origin` is what errors call the text, usually its file.
     ///
-    /// An override's key is dotted (`learner.rate=0.01`) or only the last part (`rate=0.01`). Its
-    /// value is TOML, or plain text where that is no TOML or the key wants text (`game=2048`).
+    /// An override's key is dotted (`learner.lambda=0.5`) or only the last part (`lambda=0.5`). Its
+    /// value is TOML, or plain text where that is no TOML or the key wants text (`game=2048`). What
+    /// overrides change is noted in [`Recipe::changed`].
+    ///
+    /// # Errors
+    /// When the text is not TOML, a key is unknown, missing or of another kind of network or learner,
+    /// or a value is wrong.
     pub fn parse(text: &str, origin: &str, overrides: &[String]) -> Result<Recipe, RecipeError> {
-        if text.len() > MAX_BYTES {
-            return Err(too_large(origin));
-        }
-        let mut table: Table = text
-            .parse()
-            .map_err(|error| RecipeError::syntax(text, origin, &error))?;
-        keys::check_known(&table, origin)?;
-        let overrides = overrides
-            .iter()
-            .map(|text| Override::parse(text))
-            .collect::<Result<Vec<_>, _>>()?;
-        for change in &overrides {
-            change.apply(&mut table);
-        }
-        keys::check_present(&table, &REQUIRED, origin)?;
-        match deep::is_deep(&table) {
-            true => deep::fill(&mut table),
-            false => keys::check_present(&table, &[TUPLES], origin)?,
-        }
-        fill_rate(&mut table);
-        let recipe = keys::deserialize(table, origin, &overrides)?;
-        recipe.validate()?;
-        Ok(recipe)
+        read::written(text, origin, overrides)
+    }
+
+    /// Reads the recipe of a run from its file, in any format, with overrides that a run which has
+    /// begun may still take.
+    ///
+    /// # Errors
+    /// When it cannot be read, or [`Recipe::parse_stored`] refuses it.
+    pub fn load_stored(path: &Path, overrides: &[String]) -> Result<Stored<Recipe>, RecipeError> {
+        Recipe::parse_stored(&read(path)?, &path.to_string_lossy(), overrides)
+    }
+
+    /// Reads a recipe that the program has written, in any format.
+    ///
+    /// # Errors
+    /// As [`Recipe::parse`]; also when an override would change what the run has done already.
+    pub fn parse_stored(
+        text: &str,
+        origin: &str,
+        overrides: &[String],
+    ) -> Result<Stored<Recipe>, RecipeError> {
+        read::stored(text, origin, overrides)
     }
 
     /// The points that a value of 1 stands for.
     pub fn value_unit(&self) -> f64 {
-        match self.network.kind {
-            Kind::Tuples => 1.0,
-            Kind::Deep => self.deep.reward_scale,
-        }
+        self.learner.dqn().map_or(1.0, |dqn| dqn.reward_scale)
     }
 
-    /// The recipe as TOML with every key, so that it can be run again.
+    /// The recipe as TOML with every key of its kinds, so that it can be run again.
     pub fn to_toml(&self) -> String {
         // Not input: the fields are numbers, text and tables, and TOML writes any of these.
         toml::to_string(self).expect("a recipe holds nothing that TOML cannot write")
@@ -414,19 +241,6 @@ impl Recipe {
 /// Whether this names a file and not a built-in recipe.
 pub(crate) fn is_path(name_or_path: &str) -> bool {
     name_or_path.contains(['/', std::path::MAIN_SEPARATOR]) || name_or_path.ends_with(".toml")
-}
-
-/// TC's own steps begin at the whole error, so that its usual rate is ten times TD's: a recipe that
-/// names the rule but no rate means that one.
-fn fill_rate(table: &mut Table) {
-    let Some(toml::Value::Table(learner)) = table.get_mut("learner") else {
-        return;
-    };
-    if learner.get("rule").and_then(toml::Value::as_str) == Some("tc") {
-        learner
-            .entry("rate")
-            .or_insert_with(|| toml::Value::Float(1.0));
-    }
 }
 
 /// The text of a recipe file, unless it is too large to be one.
@@ -442,7 +256,7 @@ fn read(path: &Path) -> Result<String, RecipeError> {
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     if bytes.len() > MAX_BYTES {
-        return Err(too_large(&path.to_string_lossy()));
+        return Err(RecipeError::too_large(&path.to_string_lossy()));
     }
     String::from_utf8(bytes).map_err(|error| RecipeError::NotText {
         path: path.to_string_lossy().into(),
@@ -450,18 +264,11 @@ fn read(path: &Path) -> Result<String, RecipeError> {
     })
 }
 
-fn too_large(origin: &str) -> RecipeError {
-    RecipeError::TooLarge {
-        origin: origin.into(),
-        limit: MAX_BYTES,
-    }
-}
-
 fn unknown_recipe(name: &str) -> RecipeError {
     let known = BUILTIN.iter().map(|(name, _)| *name);
     RecipeError::UnknownRecipe {
-        name: error::shorten(name),
-        nearest: keys::nearest(name, known.clone()),
+        name: shorten(name),
+        nearest: nearest(name, known.clone()),
         known: known.collect(),
     }
 }

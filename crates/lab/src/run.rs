@@ -20,7 +20,9 @@ mod log;
 
 pub use curves::{blocks_of, curve_of, title};
 pub(crate) use found::model_recipe;
-pub use found::{exists, free_folder, has_checkpoint, model_games, model_of, newest, recipe_of};
+pub use found::{
+    exists, free_folder, has_checkpoint, model_games, model_of, newest, recipe_of, stored_recipe,
+};
 pub use gaps::{Gaps, Images, Measurement};
 
 use std::fs::{self, File};
@@ -36,7 +38,8 @@ use crate::LabError;
 use crate::agent::TrainableAgent;
 use crate::block::{Block, Columns, ReplayStats};
 use crate::disk::{Part, replace, sync_folder};
-use crate::recipe::{Recipe, Update};
+use crate::metadata::{self, FORMAT, Fields};
+use crate::recipe::{Difference, Recipe};
 use crate::share::{Background, threads};
 use crate::tables::Saved;
 use found::existing;
@@ -108,7 +111,7 @@ impl Run {
         // The recipe comes first: from here on the run can be resumed, if only from its beginning.
         save_recipe(folder, recipe)?;
         let mut run = Self::open_logs(folder, recipe, lock)?;
-        run.append_block_header(faces, recipe.learner.update == Update::Replay)?;
+        run.append_block_header(faces, recipe.learner.buffer().is_some())?;
         sync_folder(folder.parent()).map_err(LabError::file("write", folder))?;
         Ok(run)
     }
@@ -126,7 +129,7 @@ impl Run {
         }
         let mut run = Self::open_logs(folder, recipe, lock)?;
         run.cut_logs(&Progress::default())?;
-        run.append_block_header(faces, recipe.learner.update == Update::Replay)?;
+        run.append_block_header(faces, recipe.learner.buffer().is_some())?;
         save_recipe(folder, recipe)?;
         Ok(run)
     }
@@ -144,6 +147,10 @@ impl Run {
         let path = folder.join(CHECKPOINT);
         let saved = Saved::open(&path)?;
         let metadata = saved.metadata();
+        let fields = Fields::new(metadata, &path, |path, error| {
+            LabError::model("read", path)(error)
+        });
+        fields.check_format(FORMAT)?;
         let progress = metadata
             .get(PROGRESS)
             .and_then(|text| serde_json::from_str::<Progress>(text).ok());
@@ -362,8 +369,7 @@ fn lock(folder: &Path) -> Result<File, LabError> {
     }
 }
 
-/// Refuses a recipe by which this checkpoint was not trained. Only what does not touch the past may
-/// differ: how long, on how many threads, and how often it is saved.
+/// Refuses a recipe by which this checkpoint was not trained, or that ends before it.
 fn same_training(
     folder: &Path,
     recipe: &Recipe,
@@ -374,15 +380,14 @@ fn same_training(
         path: folder.join(RECIPE),
         found,
     };
-    let text = metadata.get("recipe").map_or("", String::as_str);
-    let mut past = Recipe::parse(text, CHECKPOINT, &[])?;
-    past.episodes = recipe.episodes;
-    past.replay.updates = recipe.replay.updates;
-    past.threads = recipe.threads;
-    past.checkpoint_seconds = recipe.checkpoint_seconds;
-    if past != *recipe {
-        let found = "it is not the recipe that the checkpoint was trained by; put it back, or begin a new run";
-        return Err(inconsistent(found.to_owned()));
+    let text = metadata.get(metadata::RECIPE).map_or("", String::as_str);
+    let past = Recipe::parse_stored(text, CHECKPOINT, &[])?.content;
+    if let Err(Difference { key, values }) = recipe.continues(&past) {
+        let [trained, found] = values;
+        let found = format!(
+            "`{key}` is {found}, but the checkpoint was trained by {trained}; put it back, or begin a new run"
+        );
+        return Err(inconsistent(found));
     }
     if recipe.episodes < progress.games {
         let (asked, played) = (recipe.episodes, progress.games);

@@ -8,7 +8,7 @@ use afterstate::game::Shape;
 use afterstate::learn::schedule::Schedule;
 use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
-use afterstate::replay::{Overwrite, ReplayConfig};
+use afterstate::replay::ReplayConfig;
 
 pub(crate) use deep::CONVOLUTIONS;
 pub use deep::DeepSpec;
@@ -16,7 +16,7 @@ pub use deep::DeepSpec;
 use crate::LabError;
 use crate::error::game_on;
 use crate::games::{self, rules};
-use crate::recipe::{self, Kind, Recipe, Rule, Target, Update, ValueOf, parse_board};
+use crate::recipe::{NetworkRecipe, Recipe, Rule, Target, TdRecipe, ValueOf, parse_board};
 
 /// An agent, whichever kind of network it has.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,9 +33,9 @@ impl AgentSpec {
     /// # Errors
     /// When the game is unknown, or the network does not fit the board.
     pub fn of(recipe: &Recipe) -> Result<Self, LabError> {
-        match recipe.network.kind {
-            Kind::Tuples => NTupleSpec::of(recipe).map(Self::NTuple),
-            Kind::Deep => DeepSpec::of(recipe).map(Self::Deep),
+        match recipe.network {
+            NetworkRecipe::NTuple(_) => NTupleSpec::of(recipe).map(Self::NTuple),
+            NetworkRecipe::Deep(_) => DeepSpec::of(recipe).map(Self::Deep),
         }
     }
 
@@ -92,17 +92,14 @@ impl NTupleSpec {
     pub fn of(recipe: &Recipe) -> Result<Self, LabError> {
         let (rows, cols) = parse_board(&recipe.board)?;
         let shape = games::shape(rows, cols)?;
-        let network = &recipe.network;
+        let network = recipe.network.expect_n_tuple()?;
         let tuples = TupleSet::parse(&network.tuples, shape, network.symmetry)?;
         Ok(Self {
             tuples: tuples_of(&recipe.game, tuples, network.hint)?,
             game: recipe.game.clone(),
-            value: recipe.learner.value,
-            ties: match recipe.learner.ties {
-                recipe::Ties::Order => Ties::Order,
-                recipe::Ties::Random => Ties::Random,
-            },
-            discount: 1.0,
+            value: recipe.learner.value(),
+            ties: recipe.learner.ties(),
+            discount: recipe.learner.discount(),
         })
     }
 
@@ -155,37 +152,34 @@ impl TdSpec {
     pub fn of(recipe: &Recipe) -> Self {
         let learner = &recipe.learner;
         Self {
-            rule: learner.rule,
-            update: match learner.update {
-                Update::Forward => UpdateSpec::Forward,
-                Update::Backward | Update::Replay => UpdateSpec::Backward {
-                    lambda: learner.lambda as f32,
-                    reward_twice: learner.target == Target::RewardTwice,
+            rule: learner.rule(),
+            update: match learner.td().and_then(TdRecipe::backward) {
+                None => UpdateSpec::Forward,
+                Some(backward) => UpdateSpec::Backward {
+                    lambda: backward.lambda as f32,
+                    reward_twice: backward.target == Target::RewardTwice,
                 },
             },
-            learning_rate: learner.rate.clone(),
+            learning_rate: learner.learning_rate().clone(),
         }
     }
 }
 
 /// The environments and the replay buffer of a recipe.
-pub(crate) fn replay_config(recipe: &Recipe) -> ReplayConfig {
-    let replay = &recipe.replay;
-    ReplayConfig {
-        num_envs: replay.games,
-        buffer_size: replay.memory,
-        overwrite: match replay.overwrite {
-            recipe::Overwrite::Oldest => Overwrite::Oldest,
-            recipe::Overwrite::Random => Overwrite::Random,
-        },
-        n_step: replay.steps,
-        discount: match recipe.network.kind {
-            Kind::Tuples => 1.0,
-            Kind::Deep => recipe.deep.discount as f32,
-        },
-        updates_per_step: replay.batches,
-        batch_size: replay.batch,
-        epsilon: replay.epsilon,
-        epsilon_iterations: replay.epsilon_iterations,
-    }
+///
+/// # Errors
+/// When its learner has none.
+pub(crate) fn replay_config(recipe: &Recipe) -> Result<ReplayConfig, LabError> {
+    let buffer = recipe.learner.expect_buffer()?;
+    Ok(ReplayConfig {
+        num_envs: buffer.num_envs,
+        buffer_size: buffer.buffer_size,
+        overwrite: buffer.overwrite,
+        n_step: buffer.n_step,
+        discount: recipe.learner.discount() as f32,
+        updates_per_step: buffer.updates_per_step,
+        batch_size: buffer.batch_size,
+        epsilon: buffer.epsilon,
+        epsilon_iterations: buffer.epsilon_iterations,
+    })
 }

@@ -32,7 +32,7 @@ use crate::LabError;
 use crate::block::ReplayStats;
 use crate::evaluate::{Contender, Evaluation, Plan, evaluate};
 use crate::model::Model;
-use crate::recipe::{Difference, Recipe, difference};
+use crate::recipe::{Difference, Recipe};
 use crate::run;
 use crate::share::{share, threads};
 use crate::trainer::{Ending, Observer, Trainer};
@@ -45,9 +45,6 @@ const SUMMARY_MD: &str = "summary.md";
 /// Added to the seed of a training for the games it is evaluated by: they are the same for all variants of that seed, others for
 /// other seeds, and none that it was trained with.
 pub const EVALUATION_SEED: u64 = 1_000_000;
-
-/// Keys that a recipe may have changed without being another training: words, and how often it is saved.
-const WORDS: [&str; 4] = ["purpose", "figure", "time", "checkpoint_seconds"];
 
 /// A table of variants and seeds to train, checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,9 +190,9 @@ impl Task {
             return Ok(());
         }
         let trained = run::recipe_of(&self.folder, &[])?;
-        match difference(&trained, &self.recipe, &WORDS) {
-            None => Ok(()),
-            Some(Difference { key, values }) => {
+        match trained.same_training(&self.recipe) {
+            Ok(()) => Ok(()),
+            Err(Difference { key, values }) => {
                 let [trained, wanted] = values;
                 let folder = self.folder.clone();
                 Err(SweepError::Changed {
@@ -226,7 +223,7 @@ impl Task {
     /// The games that it was trained for, once it has been trained as its recipe says: it may have been gone on with since.
     fn trained(&self) -> Option<u64> {
         let recipe = run::model_recipe(&self.folder)?;
-        let same = difference(&recipe, &self.recipe, &WORDS).is_none();
+        let same = recipe.same_training(&self.recipe).is_ok();
         run::model_games(&self.folder).filter(|_| same)
     }
 
@@ -322,12 +319,10 @@ impl Ear<'_> {
     /// A training ends with its episodes or with its updates, whichever comes first.
     fn tell(&self) {
         let recipe = &self.task.recipe;
-        let share = |done: &AtomicU64, all: u64| match all {
-            0 => 0.0,
-            all => done.load(Ordering::Relaxed) as f64 / all as f64,
-        };
+        let share = |done: &AtomicU64, all: u64| done.load(Ordering::Relaxed) as f64 / all as f64;
         let games = share(&self.games, recipe.episodes);
-        let updates = share(&self.updates, recipe.replay.updates);
+        let updates = recipe.learner.max_updates();
+        let updates = updates.map_or(0.0, |all| share(&self.updates, all));
         self.watch.trained(self.number, games.max(updates).min(1.0));
     }
 }

@@ -21,8 +21,9 @@ use crate::block::{Block, ReplayStats};
 use crate::finish::draw_plots;
 use crate::games;
 use crate::memory::MemoryBudget;
+use crate::migrate::{Format, Stored};
 use crate::model::metadata;
-use crate::recipe::{Recipe, Update};
+use crate::recipe::Recipe;
 use crate::run::{self, Progress, Run};
 use crate::share::threads;
 use crate::spec::{AgentSpec, TdSpec, replay_config};
@@ -56,6 +57,8 @@ pub struct Trainer {
     run: Run,
     progress: Progress,
     faces: Vec<u64>,
+    /// The format that the run folder was in.
+    format: Format,
 }
 
 impl Trainer {
@@ -65,7 +68,7 @@ impl Trainer {
     /// When the recipe does not make a network, or the folder cannot be used.
     pub fn new(recipe: Recipe, folder: &Path) -> Result<Self, LabError> {
         recipe.validate()?;
-        let (spec, agent) = new_agent(&recipe, recipe.network.initial as f32)?;
+        let (spec, agent) = new_agent(&recipe, recipe.network.initial_value() as f32)?;
         let faces = games::tile_values(spec.game(), spec.shape())?;
         let run = Run::create(folder, &recipe, &faces)?;
         Ok(Self {
@@ -75,6 +78,7 @@ impl Trainer {
             run,
             progress: Progress::default(),
             faces,
+            format: Format::NOW,
         })
     }
 
@@ -84,10 +88,17 @@ impl Trainer {
     /// # Errors
     /// When there is nothing to resume, or it is damaged.
     pub fn resume(folder: &Path, overrides: &[String]) -> Result<Self, LabError> {
-        let recipe = run::recipe_of(folder, overrides)?;
+        let Stored {
+            content: recipe,
+            format,
+        } = run::stored_recipe(folder, overrides)?;
         let saved = run::has_checkpoint(folder);
         // A checkpoint has every weight that is not 0, whatever they all began with.
-        let initial = if saved { 0.0 } else { recipe.network.initial };
+        let initial = if saved {
+            0.0
+        } else {
+            recipe.network.initial_value()
+        };
         let (spec, agent) = new_agent(&recipe, initial as f32)?;
         let faces = games::tile_values(spec.game(), spec.shape())?;
         let (run, progress) = if saved {
@@ -103,7 +114,13 @@ impl Trainer {
             run,
             progress,
             faces,
+            format,
         })
+    }
+
+    /// The format that the run folder was in, if it was an earlier one; it is now of today.
+    pub fn migrated_from(&self) -> Option<Format> {
+        (self.format < Format::NOW).then_some(self.format)
     }
 
     /// The recipe, with all overrides.
@@ -123,8 +140,9 @@ impl Trainer {
 
     /// Whether all episodes are played, or all updates made.
     fn is_finished(&self) -> bool {
-        let most = self.recipe.replay.updates;
-        self.progress.games >= self.recipe.episodes || most > 0 && self.updates() >= most
+        let most = self.recipe.learner.max_updates();
+        let updated = most.is_some_and(|most| self.updates() >= most);
+        self.progress.games >= self.recipe.episodes || updated
     }
 
     /// The updates made so far, if it learns from memory.
@@ -181,7 +199,7 @@ impl Trainer {
         let (first, before) = (self.progress.games, self.updates());
         let left = self
             .recipe
-            .block
+            .block_games
             .saturating_sub(self.progress.block.games)
             .max(1);
         let last = first.saturating_add(left).min(self.recipe.episodes);
@@ -199,9 +217,9 @@ impl Trainer {
                 played.store(true, Ordering::Relaxed);
                 observer.game(outcome);
             },
-            max_updates: match self.recipe.replay.updates {
-                0 => u64::MAX,
-                most => most.saturating_sub(before),
+            max_updates: match self.recipe.learner.max_updates() {
+                None => u64::MAX,
+                Some(most) => most.saturating_sub(before),
             },
             on_update: &|updates| observer.learned(before + updates),
         };
@@ -235,8 +253,12 @@ impl Trainer {
             replay,
             ..
         } = &mut self.progress;
-        if block.games >= self.recipe.block || (finished && block.games > 0) {
-            let rate = self.recipe.learner.rate.at(games.saturating_sub(1));
+        if block.games >= self.recipe.block_games || (finished && block.games > 0) {
+            let rate = self
+                .recipe
+                .learner
+                .learning_rate()
+                .at(games.saturating_sub(1));
             let row = Block::new(*games, block, rate, replay.as_ref());
             self.run.append_block(&row, &self.faces)?;
             observer.block(*games, block, replay.as_ref());
@@ -272,7 +294,7 @@ impl Trainer {
         let games = self.progress.games;
         LabError::Broken {
             games,
-            rate: self.recipe.learner.rate.at(games),
+            rate: self.recipe.learner.learning_rate().at(games),
             kept: run::has_checkpoint(self.run.folder()),
         }
     }
@@ -295,11 +317,13 @@ fn new_agent(
     let spec = AgentSpec::of(recipe)?;
     let budget = MemoryBudget::process();
     let agent = match &spec {
-        AgentSpec::NTuple(spec) if recipe.learner.update == Update::Replay => {
-            let config = replay_config(recipe);
+        AgentSpec::NTuple(spec) if recipe.learner.buffer().is_some() => {
+            let config = replay_config(recipe)?;
             replay_agent(spec, config, recipe.seed, initial_value, &budget)?
         }
-        AgentSpec::NTuple(spec) => ntuple_agent(spec, recipe.learner.rule, initial_value, &budget)?,
+        AgentSpec::NTuple(spec) => {
+            ntuple_agent(spec, recipe.learner.rule(), initial_value, &budget)?
+        }
         #[cfg(feature = "deep")]
         AgentSpec::Deep(spec) => crate::agent::deep::new_agent(spec, recipe)?,
         #[cfg(not(feature = "deep"))]

@@ -29,15 +29,15 @@ fn list() -> anyhow::Result<String> {
     let mut text = String::new();
     for (name, _) in Recipe::builtin() {
         let recipe = Recipe::load(name, &[])?;
-        let length = match recipe.replay.updates {
-            0 => format!("games:   {}", grouped(recipe.episodes as f64)),
-            updates => format!("updates: {}", grouped(updates as f64)),
+        let length = match recipe.learner.max_updates() {
+            None => format!("games:   {}", grouped(recipe.episodes as f64)),
+            Some(updates) => format!("updates: {}", grouped(updates as f64)),
         };
         writeln!(text, "{name}\n  for:     {}\n  {length}", recipe.purpose)?;
         writeln!(
             text,
             "  reaches: {}\n  time:    {}\n",
-            recipe.figure, recipe.time
+            recipe.result, recipe.time
         )?;
     }
     text.push_str(

@@ -4,25 +4,32 @@ use std::path::Path;
 
 use afterstate::tally::{Outcome, Tally};
 use afterstate_lab::block::ReplayStats;
-use afterstate_lab::recipe::{Kind, Recipe, Update, ValueOf};
+use afterstate_lab::migrate::Format;
+use afterstate_lab::recipe::{NetworkRecipe, Recipe, ValueOf};
 use afterstate_lab::run::free_folder;
 use afterstate_lab::trainer::{Ending, Observer, Trainer};
-use anyhow::bail;
 
 use super::{RUNS, shown};
 use crate::args::TrainArgs;
 use crate::interrupt;
-use crate::output::{grouped, note, print};
+use crate::output::{grouped, note, print, tell};
 use crate::progress::{Counts, Progress};
 
 pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
     let mut trainer = match &args.resume {
         Some(folder) => {
-            only_updates(&args.set)?;
             // Large tables take some seconds to read.
             note(&format!("reading {}", shown(folder)));
-            Trainer::resume(folder, &overrides(args))?
+            let trainer = Trainer::resume(folder, &overrides(args))?;
+            if let Some(format) = trainer.migrated_from() {
+                tell(&format!(
+                    "{} was written in format {format}; its recipe is now in format {}, and so will be what is saved",
+                    shown(folder),
+                    Format::NOW
+                ));
+            }
+            trainer
         }
         None => start(args)?,
     };
@@ -33,7 +40,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
         let (counts, ..) = length(&trainer);
         let longer = match counts {
             Counts::Games => "--episodes N",
-            Counts::Updates => "--set updates=N",
+            Counts::Updates => "--set max_updates=N",
         };
         return print(format!(
             "nothing is left to do; train longer with `{longer}`\n"
@@ -43,7 +50,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     let progress = Progress::of(counts, all, done);
     let recipe = trainer.recipe();
     let unit = recipe.value_unit();
-    let value = match recipe.learner.value {
+    let value = match recipe.learner.value() {
         ValueOf::Action => "Q",
         ValueOf::Afterstate | ValueOf::State => "V",
     };
@@ -84,21 +91,6 @@ fn so_far(trainer: &Trainer) -> String {
     }
 }
 
-/// Refuses to change what belongs to the games that were played.
-fn only_updates(set: &[String]) -> anyhow::Result<()> {
-    let key = |change: &&String| change.split('=').next().map(str::trim).map(str::to_owned);
-    let allowed = ["updates", "replay.updates"];
-    let other = set
-        .iter()
-        .find(|change| key(change).is_none_or(|key| !allowed.contains(&key.as_str())));
-    match other {
-        None => Ok(()),
-        Some(change) => bail!(
-            "`--set {change}` cannot be given with `--resume`: of a run that has begun, only `updates` can be set; begin a new one"
-        ),
-    }
-}
-
 fn start(args: &TrainArgs) -> anyhow::Result<Trainer> {
     let recipe = Recipe::load(&args.recipe, &overrides(args))?;
     let folder = args
@@ -125,13 +117,10 @@ fn overrides(args: &TrainArgs) -> Vec<String> {
 
 /// What ends a training, how many of them there will be, and how many there are already.
 fn length(trainer: &Trainer) -> (Counts, u64, u64) {
-    match trainer.recipe() {
-        Recipe {
-            learner, replay, ..
-        } if learner.update == Update::Replay && replay.updates > 0 => {
-            (Counts::Updates, replay.updates, trainer.updates())
-        }
-        recipe => (Counts::Games, recipe.episodes, trainer.games()),
+    let recipe = trainer.recipe();
+    match recipe.learner.max_updates() {
+        Some(updates) => (Counts::Updates, updates, trainer.updates()),
+        None => (Counts::Games, recipe.episodes, trainer.games()),
     }
 }
 
@@ -145,21 +134,21 @@ fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
         all
     };
     let Recipe {
-        name,
         game,
         board,
         network,
         ..
     } = recipe;
-    let made_of = match network.kind {
-        Kind::Tuples => format!("tuples {}", network.tuples),
-        Kind::Deep => {
+    let title = recipe.title();
+    let made_of = match network {
+        NetworkRecipe::NTuple(network) => format!("tuples {}", network.tuples),
+        NetworkRecipe::Deep(network) => {
             let kernels = network.convolutions.join(", ");
             format!("convolutions {kernels} of {} filters", network.filters)
         }
     };
     print(format!(
-        "{name}: {game} on {board}, {made_of}, {from}, into {folder}\n"
+        "{title}: {game} on {board}, {made_of}, {from}, into {folder}\n"
     ))
 }
 

@@ -198,7 +198,7 @@ fn safetensors_of_somebody_else() {
 #[test]
 fn metadata_that_makes_no_sense() {
     for (key, value, words) in [
-        ("afterstate", "2", ["`afterstate`", "newer"]),
+        ("afterstate", "3", ["`afterstate`", "newer"]),
         ("game", "chess", ["chess", "2048"]),
         ("board", "9x9", ["`board`", "4x4"]),
         ("board", "3x", ["`board`", "4x4"]),

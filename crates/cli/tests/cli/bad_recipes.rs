@@ -30,11 +30,60 @@ fn unknown_keys_name_the_nearest() {
         &["mine.toml", "`episdes`", "did you mean `episodes`"],
     );
     refused_with_line("Seed = 3", &["`Seed`", "did you mean `seed`"]);
-    refused_with_line("learner.rte = 0.1", &["`learner.rte`", "`learner.rate`"]);
+    refused_with_line(
+        "learner.ruel = \"td\"",
+        &["`learner.ruel`", "`learner.rule`"],
+    );
+    refused_with_line(
+        "wibble = 1",
+        &["`wibble` in mine.toml: the keys there are block_games, board"],
+    );
     refused_with_line(
         "learner.lamda = 0.1",
         &["`learner.lamda`", "`learner.lambda`"],
     );
+}
+
+/// Also those of the file of a run, if it is given as a recipe.
+#[test]
+fn keys_of_format_1_are_refused_with_their_new_names() {
+    for (line, words) in [
+        ("block = 100", ["`block`", "`block_games`"]),
+        ("figure = \"x\"", ["`figure`", "`result`"]),
+        (
+            "learner.rate = 0.1",
+            ["`learner.rate`", "`learner.learning_rate`"],
+        ),
+        (
+            "replay.memory = 5",
+            ["`replay.memory`", "`learner.buffer_size`"],
+        ),
+        ("deep.turn = true", ["`deep.turn`", "`learner.augment`"]),
+        (
+            "learner.update = \"replay\"",
+            ["`learner.update`", "`learner.kind`"],
+        ),
+    ] {
+        refused_with_line(line, &words);
+    }
+}
+
+#[test]
+fn whole_numbers_may_have_an_exponent_or_underscores() {
+    let lab = Lab::new();
+    let small = "--board 2x3 --set tuples=012 --threads 1";
+    for (out, args) in [
+        ("exponent", "--episodes 1e2"),
+        ("underscore", "--episodes 1_00"),
+        ("set", "--set episodes=1e2"),
+        ("set-underscore", "--set episodes=1_00"),
+    ] {
+        lab.run(&format!("train {small} {args} --out {out}"))
+            .succeeds();
+        let recipe = lab.text(&format!("{out}/recipe.toml"));
+        assert!(recipe.contains("episodes = 100\n"), "{recipe}");
+        assert!(recipe.contains("\"episodes=100\""), "{recipe}");
+    }
 }
 
 #[test]
@@ -52,27 +101,33 @@ fn wrong_types_say_what_was_expected() {
         &["`learner.rule`", "magic", "td"],
     );
     refused_with_line(
-        "learner.rate = \"fast\"",
-        &["`learner.rate`", "number", "steps"],
+        "learner.learning_rate = \"fast\"",
+        &["`learner.learning_rate`", "number", "steps"],
     );
     refused_with_line(
-        "learner.rate = [{ from = 5, rate = 0.1 }]",
-        &["learner.rate", "game 5"],
+        "learner.learning_rate = [{ from = 5, learning_rate = 0.1 }]",
+        &["learner.learning_rate", "game 5"],
     );
 }
 
 #[test]
 fn values_out_of_range_say_the_range() {
     refused_with_line("threads = 5000", &["`threads`", "1024"]);
-    refused_with_line("block = 0", &["`block`", "from 1"]);
+    refused_with_line("block_games = 0", &["`block_games`", "from 1"]);
     refused_with_line(
         "checkpoint_seconds = 0.0",
         &["`checkpoint_seconds`", "more than 0"],
     );
     refused_with_line("checkpoint_seconds = nan", &["`checkpoint_seconds`"]);
     refused_with_line("learner.lambda = 1.5", &["`learner.lambda`", "from 0 to 1"]);
-    refused_with_line("learner.rate = 0", &["`learner.rate`", "above 0"]);
-    refused_with_line("learner.rate = 11", &["`learner.rate`", "10"]);
+    refused_with_line(
+        "learner.learning_rate = 0",
+        &["`learner.learning_rate`", "above 0"],
+    );
+    refused_with_line(
+        "learner.learning_rate = 11",
+        &["`learner.learning_rate`", "10"],
+    );
     let line = "learner.update = \"forward\"\nlearner.lambda = 0.5";
     refused_with_line(line, &["`learner.lambda`", "backward"]);
 }
@@ -124,7 +179,7 @@ fn unknown_recipes_games_and_boards() {
         &["`quikc`", "did you mean `quick`", "state-6"],
     );
     lab.refuses("train td4x6", &["did you mean `td-4x6`"]);
-    lab.refuses("recipes nothing", &["`nothing`", "quick"]);
+    lab.refuses("recipes nothing", &["`nothing`. The recipes are quick"]);
     lab.refuses("train --game chess", &["chess", "2048"]);
     for board in [
         "1x4",
@@ -153,7 +208,25 @@ fn overrides_that_cannot_be() {
     refuses("rate", &["`rate`", "KEY=VALUE"]);
     refuses("=1", &["KEY=VALUE"]);
     refuses("", &["KEY=VALUE"]);
-    refuses("learner.rte=1", &["`learner.rte`", "`learner.rate`"]);
+    refuses("learner.ruel=td", &["`learner.ruel`", "`learner.rule`"]);
+    refuses("lr=1", &["`lr`", "is called `learner.learning_rate` here"]);
+    refuses("gamma=1", &["`gamma`", "is called `learner.discount` here"]);
+    refuses(
+        "alpha=1",
+        &["`alpha`", "is called `learner.learning_rate` here"],
+    );
+    refuses(
+        "epsilon=0.5",
+        &[
+            "`learner.epsilon`",
+            "learners of kind \"replay\" and \"dqn\"",
+            "kind \"td\"",
+        ],
+    );
+    refuses(
+        "network.kind=deep",
+        &["quick.toml has keys of another kind", "network.tuples"],
+    );
     refuses("tupels=4x6", &["`tupels`", "tuples"]);
     refuses(
         "episodes=many",
@@ -161,7 +234,7 @@ fn overrides_that_cannot_be() {
     );
     refuses("episodes=0", &["`episodes`", "from 1"]);
     refuses("network=4x6", &["network"]);
-    refuses("rate=-0.1", &["rate", "above 0"]);
+    refuses("learning_rate=-0.1", &["rate", "above 0"]);
     refuses("lambda=nan", &["lambda"]);
 }
 
@@ -193,14 +266,15 @@ fn tuple_sets_that_cannot_be() {
 fn options_that_cannot_be() {
     let lab = Lab::new();
     lab.train("run", 20, "");
-    let belongs = "`--set rate=0.2` cannot be given with `--resume`";
-    lab.refuses("train --resume run --set rate=0.2", &[belongs]);
+    let belongs = "cannot change in a run that has begun";
+    lab.refuses("train --resume run --set learning_rate=0.2", &[belongs]);
     for args in [
         "",
         "tarin",
         "train --episodes many",
         "train --episodes -5",
-        "train --episodes 1e3",
+        "train --episodes 1.5",
+        "train --episodes 1e30",
         "train --seed 1.5",
         "train --unknown",
         "train quick td-4x6",

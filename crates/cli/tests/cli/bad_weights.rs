@@ -195,7 +195,7 @@ fn what_another_program_would_mistake_is_refused() {
     // But any of them can become a model of ours.
     lab.run("convert states states.safetensors").succeeds();
     assert_eq!(eval(&lab, "states.safetensors"), eval(&lab, "states"));
-    let checkpoint = "train --threads 1 --set tuples=8x4 --episodes 20 --out more --set learner.value=state --set learner.rule=tc --set learner.rate=1";
+    let checkpoint = "train --threads 1 --set tuples=8x4 --episodes 20 --out more --set learner.value=state --set learner.rule=tc --set learner.learning_rate=1";
     lab.run(checkpoint).succeeds();
     lab.run("convert more/checkpoint.safetensors more.safetensors")
         .succeeds();

@@ -4,8 +4,8 @@ use crate::common::{Blocks, Lab, scores};
 
 /// Learns well for 2,000 games, a fraction of a second, then far too fast.
 const DIVERGING: &str = "--board 3x3 --set tuples=lines --set rule=td --set lambda=0 \
-    --set rate=[{from=0,rate=0.1},{from=2000,rate=10}] \
-    --episodes 50000 --set block=500 --set scores=true --set checkpoint_seconds=0.03";
+    --set learning_rate=[{from=0,learning_rate=0.1},{from=2000,learning_rate=10}] \
+    --episodes 50000 --set block_games=500 --set scores=true --set checkpoint_seconds=0.03";
 
 #[test]
 fn infinite_weights_stop_the_run() {
@@ -48,7 +48,7 @@ fn infinite_weights_stop_the_run() {
 fn a_start_that_is_too_large_stops_at_once() {
     let lab = Lab::new();
     let train =
-        "train --threads 1 --board 3x3 --set tuples=lines --set initial=3e38 --episodes 3000";
+        "train --threads 1 --board 3x3 --set tuples=lines --set initial_value=3e38 --episodes 3000";
     let done = lab.run(&format!("{train} --out run")).ends_with(1);
     assert!(done.stderr.contains("NaN or infinite"), "{}", done.stderr);
     assert!(!lab.exists("run/model.safetensors"));
@@ -59,7 +59,7 @@ fn a_start_that_is_too_large_stops_at_once() {
 fn nothing_is_kept_where_nothing_was_saved() {
     let lab = Lab::new();
     let train =
-        "train --threads 1 --board 3x3 --set tuples=lines --set initial=3e38 --episodes 3000";
+        "train --threads 1 --board 3x3 --set tuples=lines --set initial_value=3e38 --episodes 3000";
     let done = lab.run(&format!("{train} --out run")).ends_with(1);
     let kept = done.stderr.contains("checkpoint is kept");
     assert_eq!(

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A training that takes a fraction of a second: eight tables of 65,536 weights.
-pub const SMALL: &str = "--threads 1 --set tuples=8x4 --set block=100";
+pub const SMALL: &str = "--threads 1 --set tuples=8x4 --set block_games=100";
 
 /// How long anything here may take before the test gives up on it.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -189,7 +189,11 @@ fn weights_of_others_are_models() {
 #[test]
 fn what_learning_needs_goes_with_it() {
     let lab = Lab::new();
-    lab.train("run", 100, "--set learner.rule=tc --set learner.rate=1");
+    lab.train(
+        "run",
+        100,
+        "--set learner.rule=tc --set learner.learning_rate=1",
+    );
     lab.run("convert run/checkpoint.safetensors tc.w")
         .succeeds();
     lab.run("convert run/model.safetensors td.w").succeeds();

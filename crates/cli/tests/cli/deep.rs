@@ -30,7 +30,7 @@ mod built_in {
 
     /// A small deep player into the folder `name`.
     fn train(lab: &Lab, name: &str, more: &str) {
-        let small = "--board 3x3 --threads 1 --episodes 40 --set block=20 --set filters=8 --set batches=1 --set replay.games=8";
+        let small = "--board 3x3 --threads 1 --episodes 40 --set block_games=20 --set filters=8 --set updates_per_step=1 --set learner.num_envs=8";
         let kernels = "convolutions=[\"2x1\", \"1x2\"]";
         let args = format!("train dqn {small} --out {name} {more} --set");
         lab.run_with(&args, kernels).succeeds();
@@ -80,7 +80,7 @@ mod built_in {
         train(
             &lab,
             "after",
-            "--set value=afterstate --set deep.turn=true --set steps=4",
+            "--set value=afterstate --set learner.augment=true --set n_step=4",
         );
         train(&lab, "three", "--set outputs=3 --set illegal=number");
         for run in ["after", "three"] {
@@ -134,12 +134,12 @@ mod built_in {
         damage("convolutions", "2x1 1x2 5x5", &["kernel of 5x5"]);
         damage("convolutions", "2x1 1x2 ?", &["convolutions", "2x1"]);
         damage("outputs", "5", &["outputs", "3 or 4"]);
-        damage("scale", "NaN", &["scale"]);
-        damage("scale", "1e300", &["scale", "1e9"]);
+        damage("reward_scale", "NaN", &["reward_scale"]);
+        damage("reward_scale", "1e300", &["reward_scale", "1e9"]);
         damage("illegal", "?", &["illegal", "value or number"]);
         damage("relu", "?", &["relu", "all or convolutions"]);
         damage("rewards", "?", &["rewards", "learned or known"]);
-        damage("afterstate", "2", &["afterstate"]);
+        damage("afterstate", "3", &["afterstate"]);
         damage("episodes", "many", &["episodes"]);
         damage("value", "state", &["action or afterstate"]);
         damage("board", "9x9", &["board"]);
@@ -154,13 +154,13 @@ mod built_in {
     #[test]
     fn the_model_is_the_network_that_plays() {
         let lab = Lab::new();
-        let both = [("follower", "learner"), ("learner", "follower")];
+        let both = [("target", "learner"), ("online", "follower")];
         let found = both.map(|(plays, other)| {
             // All slides are made at random, so that both see the same games and learn the same.
             train(
                 &lab,
                 plays,
-                &format!("--set plays={plays} --set tau=0.1 --set epsilon=1"),
+                &format!("--set acting_network={plays} --set tau=0.1 --set epsilon=1"),
             );
             let of = |file: &str| Tensors::read(&lab.path(&format!("{plays}/{file}.safetensors")));
             let [model, checkpoint] = ["model", "checkpoint"].map(of);
@@ -180,14 +180,23 @@ mod built_in {
     #[test]
     fn a_training_that_counts_updates_can_be_made_longer() {
         let lab = Lab::new();
-        train(&lab, "run", "--set updates=40");
+        train(&lab, "run", "--set max_updates=40");
         let done = lab.run("train --resume run").succeeds();
-        assert!(done.stdout.contains("--set updates=N"), "{}", done.stdout);
-        lab.refuses(
-            "train --resume run --set rate=0.1",
-            &["`--set rate=0.1` cannot be given with `--resume`"],
+        assert!(
+            done.stdout.contains("--set max_updates=N"),
+            "{}",
+            done.stdout
         );
-        let longer = lab.run("train --resume run --set updates=60").succeeds();
+        lab.refuses(
+            "train --resume run --set learning_rate=0.1",
+            &[
+                "`learner.learning_rate`",
+                "cannot change in a run that has begun",
+            ],
+        );
+        let longer = lab
+            .run("train --resume run --set max_updates=60")
+            .succeeds();
         assert!(longer.stdout.contains("60 updates"), "{}", longer.stdout);
     }
 
@@ -249,12 +258,12 @@ mod built_in {
     /// Weights so large that outputs are infinite: status 1, and the checkpoint stays as it was.
     #[test]
     fn a_deep_network_that_breaks_stops_the_training() {
-        for (plays, learner) in [("learner", ""), ("follower", "learner.")] {
+        for (plays, learner) in [("online", ""), ("target", "learner.")] {
             let lab = Lab::new();
             train(
                 &lab,
                 "run",
-                &format!("--set plays={plays} --set hidden=[16]"),
+                &format!("--set acting_network={plays} --set hidden=[16]"),
             );
             let path = lab.path("run/checkpoint.safetensors");
             let mut tensors = Tensors::read(&path);

@@ -227,7 +227,7 @@ fn value<'a>(text: &'a str, key: &str) -> &'a str {
 }
 
 #[test]
-fn every_recipe_is_listed_with_purpose_figure_and_time() {
+fn every_recipe_is_listed_with_purpose_result_and_time() {
     let lab = Lab::new();
     let list = lab.run("recipes").succeeds().stdout;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
@@ -245,7 +245,7 @@ fn every_recipe_is_listed_with_purpose_figure_and_time() {
             .find(&heading)
             .unwrap_or_else(|| panic!("{name} is not listed: {list}"));
         let entry = list[at..].split("\n\n").next().expect("an entry");
-        for key in ["purpose", "figure", "time"] {
+        for key in ["purpose", "result", "time"] {
             let said = value(&text, key);
             assert!(!said.is_empty(), "{name} has no {key}");
             assert!(entry.contains(said), "{name}: no {key} in {entry}");

@@ -10,13 +10,13 @@ use crate::common::{Blocks, Dice, Done, Lab, Running, SMALL, Tensors, scores, wa
 
 /// Saves about twenty times a second, so that there is much to disturb.
 const RESTLESS: &str =
-    "--set tuples=0123 --set block=100 --set scores=true --set checkpoint_seconds=0.05";
+    "--set tuples=0123 --set block_games=100 --set scores=true --set checkpoint_seconds=0.05";
 
 /// A training of a few seconds whose weights have sums beside them (TC), with eligibility (lambda).
-const COHERENT: &str = "--episodes 6900 --set rule=tc --set rate=1 --set lambda=0.5";
+const COHERENT: &str = "--episodes 6900 --set rule=tc --set learning_rate=1 --set lambda=0.5";
 /// The same of values of states, whose expectations are kept beside the weights.
 const OF_STATES: &str =
-    "--episodes 3950 --set value=state --set rule=td --set rate=0.1 --set lambda=0";
+    "--episodes 3950 --set value=state --set rule=td --set learning_rate=0.1 --set lambda=0";
 
 /// How often a training is killed at most.
 const KILLS: usize = 14;

@@ -11,6 +11,7 @@ mod common;
 mod convert;
 mod deep;
 mod figures;
+mod format1;
 mod games;
 mod help;
 mod interrupted;

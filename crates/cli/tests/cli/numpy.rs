@@ -49,8 +49,7 @@ fn open(python: &str, model: &Path, asked: &[String]) -> Value {
 fn numpy_finds_the_weights_that_analyze_adds_up() {
     let Some(python) = python() else { return };
     let lab = Lab::new();
-    let train =
-        "train --threads 1 --episodes 400 --set block=100 --set symmetry=false --out run --set";
+    let train = "train --threads 1 --episodes 400 --set block_games=100 --set symmetry=false --out run --set";
     // The second tuple reads its row from the right: the order of the cells is part of the format.
     lab.run_with(train, "tuples=0123 7654").succeeds();
 
@@ -110,7 +109,7 @@ fn numpy_opens_models_and_checkpoints() {
         Some(1)
     );
     for (key, value) in [
-        ("afterstate", "1"),
+        ("afterstate", "2"),
         ("game", "2048"),
         ("board", "4x4"),
         ("tuples", "01234"),

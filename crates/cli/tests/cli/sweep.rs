@@ -8,7 +8,7 @@ use crate::common::{Lab, Running, wait_for};
 const FILE: &str = r#"
 name = "small"
 recipe = "quick"
-set = ["board=3x3", "tuples=012 036", "episodes=200", "block=50"]
+set = ["board=3x3", "tuples=012 036", "episodes=200", "block_games=50"]
 seeds = [1, 2]
 games = 50
 
@@ -17,11 +17,11 @@ name = "as it is"
 
 [[variant]]
 name = "TD"
-set = ["rule=td", "rate=0.1"]
+set = ["rule=td", "learning_rate=0.1"]
 "#;
 
 /// Weights that begin near the largest number break at once.
-const BREAKING: &str = "[[variant]]\nname = \"breaks\"\nset = [\"initial=3e38\"]\n";
+const BREAKING: &str = "[[variant]]\nname = \"breaks\"\nset = [\"initial_value=3e38\"]\n";
 
 #[test]
 fn a_table_is_trained_told_and_kept() {
@@ -87,16 +87,28 @@ fn what_is_wrong_is_refused_before_anything_is_trained() {
     let lab = Lab::new();
     lab.write("unknown.toml", FILE.replace("games", "gmaes"));
     lab.refuses("sweep unknown.toml", &["unknown.toml", "gmaes", "games"]);
-    lab.write("last.toml", FILE.replace("rate=0.1", "rate=-1"));
+    lab.write(
+        "last.toml",
+        FILE.replace("learning_rate=0.1", "learning_rate=-1"),
+    );
     lab.refuses("sweep last.toml", &["variant `TD`", "rate"]);
     lab.refuses("sweep none.toml", &["none.toml"]);
 
     lab.write("small.toml", FILE);
     lab.run("sweep small.toml --out out").succeeds();
-    lab.write("small.toml", FILE.replace("rate=0.1", "rate=0.2"));
+    lab.write(
+        "small.toml",
+        FILE.replace("learning_rate=0.1", "learning_rate=0.2"),
+    );
     lab.refuses(
         "sweep small.toml --out out",
-        &["out/td/seed-1", "learner.rate", "0.1", "0.2", "--out"],
+        &[
+            "out/td/seed-1",
+            "learner.learning_rate",
+            "0.1",
+            "0.2",
+            "--out",
+        ],
     );
     lab.refuses(
         "sweep small.toml --out out/td/seed-1",
@@ -133,9 +145,10 @@ fn a_broken_training_is_told_and_the_others_are_finished() {
 #[test]
 fn stopped_and_killed_it_goes_on() {
     let lab = Lab::new();
-    let long = FILE
-        .replace("episodes=200", "episodes=6000")
-        .replace("\"block=50\"", "\"block=500\", \"checkpoint_seconds=0.05\"");
+    let long = FILE.replace("episodes=200", "episodes=6000").replace(
+        "\"block_games=50\"",
+        "\"block_games=500\", \"checkpoint_seconds=0.05\"",
+    );
     lab.write("long.toml", long);
     lab.run("sweep long.toml --out whole").succeeds();
 

@@ -135,7 +135,7 @@ fn the_pictures_are_pictures() {
         let svg = lab.text(&format!("run/plots/{name}.svg"));
         assert!(svg.contains("<svg") && svg.trim_end().ends_with("</svg>"));
         assert!(
-            svg.contains("quick: 2048 on 4x4"),
+            svg.contains("quick (tuples=8x4, episodes=250): 2048 on 4x4"),
             "{name} has a title: {svg}"
         );
     }
@@ -196,14 +196,14 @@ fn every_kind_of_learner_trains_on_every_kind_of_board() {
         for (l, learner) in learners.iter().enumerate() {
             let out = format!("run-{b}-{l}");
             let sets: String = learner.split(' ').map(|s| format!(" --set {s}")).collect();
-            let plain = if learner.contains("lambda") {
+            let plain = if learner.contains("lambda") || learner.contains("forward") {
                 ""
             } else {
                 " --set lambda=0"
             };
             lab.run(&format!(
-                "train --threads 1 --board {board} --set tuples=012 --set rate=0.1{plain}{sets} \
-                 --episodes 30 --set block=20 --out {out}"
+                "train --threads 1 --board {board} --set tuples=012 --set learning_rate=0.1{plain}{sets} \
+                 --episodes 30 --set block_games=20 --out {out}"
             ))
             .succeeds();
             assert_eq!(Blocks::of(&lab, &out).column("games"), [20.0, 30.0]);
@@ -233,7 +233,7 @@ fn without_out_each_run_has_a_folder_of_its_own() {
 #[test]
 fn several_threads_play_every_game() {
     let lab = Lab::new();
-    let train = "train --set tuples=8x4 --set block=100 --set scores=true --episodes 350";
+    let train = "train --set tuples=8x4 --set block_games=100 --set scores=true --episodes 350";
     lab.run(&format!("{train} --threads 3 --out run"))
         .succeeds();
     assert_eq!(scores(&lab, "run").len(), 350);

@@ -1,12 +1,12 @@
 //! A learning rate as a function of the games finished so far.
 //!
-//! rate(n) = the rate of the last step whose `from` is at most n. A constant is a single step from
+//! rate(n) = the learning rate of the last step whose `from` is at most n. A constant is a single step from
 //! game 0, so that one shape serves every kind: constant, stepped, and (by [`Schedule::then`]) one
 //! schedule after another. In a recipe it is written as people think of it, a number or a list:
 //!
 //! ```toml
-//! rate = 0.1
-//! rate = [{ from = 0, rate = 0.1 }, { from = 50000, rate = 0.01 }]
+//! learning_rate = 0.1
+//! learning_rate = [{ from = 0, learning_rate = 0.1 }, { from = 50000, learning_rate = 0.01 }]
 //! ```
 //!
 //! Whatever made it, a `Schedule` in hand is valid: there is a rate for every game, and every rate
@@ -19,6 +19,10 @@ use thiserror::Error;
 /// slip of the pen (10 for 1.0), not an experiment.
 pub const MAX_RATE: f64 = 10.0;
 
+/// The most steps of a schedule: more cannot be read by a person, and make a recipe that is larger
+/// than its file may be.
+pub const MAX_STEPS: usize = 1000;
+
 /// From this many finished games on, this rate holds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,7 +30,7 @@ pub struct RateStep {
     /// AtomicF32 of finished games at which the step begins.
     pub from: u64,
     /// The learning rate from there on. It is an `f64` so that 0.1 is written back as 0.1.
-    pub rate: f64,
+    pub learning_rate: f64,
 }
 
 /// A learning rate over the games of a run.
@@ -35,8 +39,8 @@ pub struct RateStep {
 /// use afterstate::learn::schedule::{RateStep, Schedule};
 ///
 /// let schedule = Schedule::steps(vec![
-///     RateStep { from: 0, rate: 0.1 },
-///     RateStep { from: 50_000, rate: 0.01 },
+///     RateStep { from: 0, learning_rate: 0.1 },
+///     RateStep { from: 50_000, learning_rate: 0.01 },
 /// ])?;
 /// assert_eq!(schedule.at(49_999), 0.1);
 /// assert_eq!(schedule.at(50_000), 0.01);
@@ -58,6 +62,12 @@ pub enum ScheduleError {
     /// There is no step at all.
     #[error("the list of steps is empty: expected at least one, from game 0")]
     Empty,
+    /// More steps than anybody can read.
+    #[error("the list has {found} steps: expected at most {MAX_STEPS}")]
+    TooMany {
+        /// The number of steps.
+        found: usize,
+    },
     /// The games before the first step would have no rate.
     #[error("the first step begins at game {found}: expected 0, or the games before have no rate")]
     FirstStep {
@@ -76,7 +86,7 @@ pub enum ScheduleError {
     },
     /// A rate that is no number, not positive, or implausibly large.
     #[error(
-        "the rate of step {step} is {found:?}: expected a number above 0 and at most {MAX_RATE}"
+        "the learning rate of step {step} is {found:?}: expected a number above 0 and at most {MAX_RATE}"
     )]
     Rate {
         /// The step at fault.
@@ -97,7 +107,10 @@ pub enum ScheduleError {
 impl Schedule {
     /// The same rate for every game.
     pub fn constant(rate: f64) -> Result<Schedule, ScheduleError> {
-        Schedule::steps(vec![RateStep { from: 0, rate }])
+        Schedule::steps(vec![RateStep {
+            from: 0,
+            learning_rate: rate,
+        }])
     }
 
     /// A rate that changes at given numbers of games: the first step is from 0, and each begins
@@ -106,6 +119,9 @@ impl Schedule {
         let first = steps.first().ok_or(ScheduleError::Empty)?;
         if first.from != 0 {
             return Err(ScheduleError::FirstStep { found: first.from });
+        }
+        if steps.len() > MAX_STEPS {
+            return Err(ScheduleError::TooMany { found: steps.len() });
         }
         for (i, pair) in steps.windows(2).enumerate() {
             let [previous, found] = [pair[0].from, pair[1].from];
@@ -117,11 +133,19 @@ impl Schedule {
                 });
             }
         }
-        for (step, &RateStep { from, rate }) in (1..).zip(&steps) {
+        for (
+            step,
+            &RateStep {
+                from,
+                learning_rate,
+            },
+        ) in (1..).zip(&steps)
+        {
             // Judged as the f32 that learners use: 1e-60 would silently be a rate of 0 there.
             // Written so that NaN, which compares false with everything, fails.
-            if !(rate as f32 > 0.0 && rate <= MAX_RATE) {
-                return Err(ScheduleError::Rate { step, found: rate });
+            if !(learning_rate as f32 > 0.0 && learning_rate <= MAX_RATE) {
+                let found = learning_rate;
+                return Err(ScheduleError::Rate { step, found });
             }
             // TOML's whole numbers end here: a schedule that was built can be written, too.
             if i64::try_from(from).is_err() {
@@ -145,7 +169,7 @@ impl Schedule {
     /// The rate after `games` finished games.
     pub fn at(&self, games: u64) -> f32 {
         let begun = self.steps.partition_point(|step| step.from <= games);
-        self.steps[begun.saturating_sub(1)].rate as f32
+        self.steps[begun.saturating_sub(1)].learning_rate as f32
     }
 
     /// The steps, first to last; a constant is one step.
@@ -158,7 +182,10 @@ impl Default for Schedule {
     /// 0.1 throughout: the usual rate of TD(0).
     fn default() -> Schedule {
         Schedule {
-            steps: vec![RateStep { from: 0, rate: 0.1 }],
+            steps: vec![RateStep {
+                from: 0,
+                learning_rate: 0.1,
+            }],
         }
     }
 }
@@ -168,7 +195,7 @@ impl Default for Schedule {
 #[serde(
     untagged,
     expecting = "expected a number such as 0.1, or steps such as \
-                 [{ from = 0, rate = 0.1 }, { from = 50000, rate = 0.01 }]"
+                 [{ from = 0, learning_rate = 0.1 }, { from = 50000, learning_rate = 0.01 }]"
 )]
 enum Form {
     Constant(f64),
@@ -189,7 +216,7 @@ impl TryFrom<Form> for Schedule {
 impl From<Schedule> for Form {
     fn from(schedule: Schedule) -> Form {
         match schedule.steps[..] {
-            [step] => Form::Constant(step.rate),
+            [step] => Form::Constant(step.learning_rate),
             _ => Form::Steps(schedule.steps),
         }
     }
@@ -200,7 +227,10 @@ mod tests {
     use super::*;
 
     fn steps(pairs: &[(u64, f64)]) -> Result<Schedule, ScheduleError> {
-        let step = |&(from, rate)| RateStep { from, rate };
+        let step = |&(from, learning_rate)| RateStep {
+            from,
+            learning_rate,
+        };
         Schedule::steps(pairs.iter().map(step).collect())
     }
 
@@ -251,6 +281,18 @@ mod tests {
             };
             assert_eq!(result, Err(expected));
         }
+        let many: Vec<(u64, f64)> = (0..=MAX_STEPS as u64).map(|from| (from, 0.1)).collect();
+        let found = many.len();
+        assert_eq!(steps(&many), Err(ScheduleError::TooMany { found }));
+        assert!(
+            steps(
+                &many[1..]
+                    .iter()
+                    .map(|&(from, rate)| (from - 1, rate))
+                    .collect::<Vec<_>>()
+            )
+            .is_ok()
+        );
         let result = steps(&[(0, 0.1), (u64::MAX, 0.1)]);
         assert!(matches!(
             result,
@@ -276,14 +318,14 @@ mod tests {
     fn it_is_written_as_it_was_read() -> Result<(), serde_json::Error> {
         for text in [
             "0.1",
-            r#"[{"from":0,"rate":0.1},{"from":50000,"rate":0.01}]"#,
+            r#"[{"from":0,"learning_rate":0.1},{"from":50000,"learning_rate":0.01}]"#,
         ] {
             let schedule: Schedule = serde_json::from_str(text)?;
             assert_eq!(serde_json::to_string(&schedule)?, text);
         }
         let whole: Schedule = serde_json::from_str("1")?;
         assert_eq!(whole.at(0), 1.0);
-        let single: Schedule = serde_json::from_str(r#"[{"from":0,"rate":0.1}]"#)?;
+        let single: Schedule = serde_json::from_str(r#"[{"from":0,"learning_rate":0.1}]"#)?;
         assert_eq!(serde_json::to_string(&single)?, "0.1");
         Ok(())
     }
@@ -293,10 +335,13 @@ mod tests {
         for (text, part) in [
             (r#""fast""#, "expected a number such as 0.1, or steps"),
             (r#"[{"from":0,"rat":0.1}]"#, "or steps such as"),
-            (r#"[{"from":-1,"rate":0.1}]"#, "or steps such as"),
+            (r#"[{"from":-1,"learning_rate":0.1}]"#, "or steps such as"),
             ("[]", "the list of steps is empty"),
-            (r#"[{"from":7,"rate":0.1}]"#, "first step begins at game 7"),
-            ("-1", "the rate of step 1 is -1.0"),
+            (
+                r#"[{"from":7,"learning_rate":0.1}]"#,
+                "first step begins at game 7",
+            ),
+            ("-1", "the learning rate of step 1 is -1.0"),
         ] {
             let result: Result<Schedule, _> = serde_json::from_str(text);
             let message = result.map_or_else(|error| error.to_string(), |_| "read".into());

@@ -30,7 +30,7 @@ use crate::disk::Part;
 use crate::games::{GameVisitor, rules, with_game};
 use crate::memory::MemoryBudget;
 use crate::recipe::{
-    self, Follow, Illegal, InitialWeights, Optimiser, Recipe, Relu, Rewards, ValueOf,
+    self, DeepRecipe, DqnRecipe, Illegal, InitialWeights, Optimiser, Recipe, Relu, Rewards, ValueOf,
 };
 use crate::recorder::Sink;
 use crate::share::{share_out, threads};
@@ -56,48 +56,56 @@ pub(crate) fn new_agent(
     recipe: &Recipe,
 ) -> Result<Box<dyn TrainableAgent>, LabError> {
     let architecture = architecture(spec)?;
-    check_memory(&architecture, recipe.replay.batch)?;
+    let network = recipe.network.expect_deep()?;
+    let dqn = recipe.learner.expect_dqn()?;
+    check_memory(&architecture, dqn.buffer.batch_size)?;
     let threads = threads(recipe.threads);
-    let agent = DqnAgent::new(&architecture, settings(spec, recipe), recipe.seed, threads);
+    let agent = DqnAgent::new(
+        &architecture,
+        settings(spec, network, dqn),
+        recipe.seed,
+        threads,
+    );
     let train = Train {
         agent: agent.map_err(unbuildable)?,
-        config: replay_config(recipe),
+        config: replay_config(recipe)?,
         seed: recipe.seed,
     };
     with_game(&spec.game, spec.shape, train)
 }
 
-fn settings(spec: &DeepSpec, recipe: &Recipe) -> Settings {
-    let (learner, deep) = (&recipe.learner, &recipe.deep);
+fn settings(spec: &DeepSpec, network: &DeepRecipe, dqn: &DqnRecipe) -> Settings {
     Settings {
-        initial: match deep.initial_weights {
+        initial: match network.initial_weights {
             InitialWeights::Torch => afterstate_deep::InitialWeights::Torch,
             InitialWeights::He => afterstate_deep::InitialWeights::He,
         },
-        mask: deep.mask,
-        learning_rate: learner.rate.at(0),
-        decay: match deep.optimiser {
+        mask: dqn.action().mask_targets,
+        learning_rate: dqn.learning_rate.at(0),
+        decay: match dqn.optimiser {
             Optimiser::Adam => Decay::None,
-            Optimiser::Adamw => Decay::Weights(deep.weight_decay as f32),
+            Optimiser::Adamw { weight_decay } => Decay::Weights(weight_decay as f32),
         },
-        target_update: match deep.follow {
-            Follow::Copy => TargetUpdate::Copy(deep.follow_iterations),
-            Follow::Soft => TargetUpdate::Soft(deep.tau as f32),
+        target_update: match dqn.target_update {
+            recipe::TargetUpdate::Copy {
+                target_update_iterations,
+            } => TargetUpdate::Copy(target_update_iterations),
+            recipe::TargetUpdate::Soft { tau, .. } => TargetUpdate::Soft(tau as f32),
         },
-        acting_network: match deep.plays {
-            recipe::Plays::Learner => ActingNetwork::Online,
-            recipe::Plays::Follower => ActingNetwork::Target,
+        acting_network: match dqn.acting_network() {
+            recipe::ActingNetwork::Online => ActingNetwork::Online,
+            recipe::ActingNetwork::Target => ActingNetwork::Target,
         },
-        double: deep.double,
+        double: dqn.double,
         dropout: (
-            deep.dropout as f32,
-            match deep.dropout_place {
+            network.dropout as f32,
+            match network.dropout_place {
                 recipe::DropoutPlace::Convolutions => afterstate_deep::DropoutPlace::Convolutions,
                 recipe::DropoutPlace::Hidden => afterstate_deep::DropoutPlace::Hidden,
             },
         ),
-        augment: deep.turn,
-        discount: deep.discount as f32,
+        augment: dqn.augment,
+        discount: dqn.discount as f32,
         output: output(spec),
     }
 }

@@ -19,7 +19,7 @@ use crate::disk::Shared;
 use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
 use crate::games;
 use crate::memory::available_memory;
-use crate::metadata::Fields;
+use crate::metadata::{FORMAT, Fields, of_today};
 use crate::model;
 use crate::recipe::{Rule, ValueOf};
 use crate::run;
@@ -209,12 +209,12 @@ impl Input {
     }
 
     fn of_ours(path: PathBuf, saved: Saved) -> Result<Self, LabError> {
-        let metadata = saved.metadata().clone();
+        let metadata = of_today(saved.metadata());
         let wrong = |error| LabError::model("read", &path)(error);
         let fields = Fields::new(&metadata, &path, |path, error| {
             LabError::model("read", path)(error)
         });
-        model::version(&fields)?;
+        fields.check_format(FORMAT)?;
         if fields.has(CONVOLUTIONS) {
             return Err(LabError::Kind {
                 path,

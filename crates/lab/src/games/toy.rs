@@ -46,10 +46,10 @@ impl Rules for Toy {
 }
 
 mod tests {
-    use crate::recipe::Recipe;
     use crate::agent::{RoundSpec, ntuple_agent};
     use crate::control::quiet;
     use crate::memory::MemoryBudget;
+    use crate::recipe::Recipe;
     use crate::solve::{Plan, solve};
     use crate::spec::{NTupleSpec, TdSpec};
 
@@ -73,14 +73,14 @@ mod tests {
             "game=toy",
             "board=2x2",
             "tuples=0123",
-            "initial=20",
-            "rate=0.3",
+            "initial_value=20",
+            "learning_rate=0.3",
         ];
         let overrides = overrides.map(str::to_owned);
         let recipe = Recipe::load("quick", &overrides).unwrap();
         let spec = NTupleSpec::of(&recipe).unwrap();
         let budget = MemoryBudget::process();
-        let agent = ntuple_agent(&spec, recipe.learner.rule, 20.0, &budget).unwrap();
+        let agent = ntuple_agent(&spec, recipe.learner.rule(), 20.0, &budget).unwrap();
         agent.learn(&RoundSpec::new(0..5_000, 1, 1), &TdSpec::of(&recipe));
         let games = agent.play(&RoundSpec::new(0..5_000, 1, 1), None);
         let mean = games.iter().map(|game| game.score as f64).sum::<f64>() / 5_000.0;

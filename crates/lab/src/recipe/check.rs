@@ -3,9 +3,12 @@
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
+use super::Recipe;
 use super::error::{RecipeError, shorten};
-use super::{Follow, Kind, Plays, Recipe, Rule, Target, Ties, Update, ValueOf};
-use crate::model::word;
+use super::learner::{
+    BufferRecipe, DqnRecipe, DqnValue, LearnerRecipe, Optimiser, TargetUpdate, TdRecipe,
+};
+use super::network::{DeepRecipe, DropoutPlace, NTupleRecipe, NetworkRecipe};
 
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
 const LARGEST: u64 = i64::MAX as u64;
@@ -18,197 +21,165 @@ pub(crate) const MOST_FILTERS: usize = 1024;
 pub(crate) const WIDEST: usize = 4096;
 /// What rewards may be divided by.
 pub(crate) const SCALES: RangeInclusive<f64> = 1e-3..=1e9;
-/// Moves in memory, and in games that are not in memory yet: what a checkpoint has room for in its header.
-const MOST_MOVES: u64 = 500_000;
+/// Transitions in the buffer, and in games that are not in the buffer yet: what a checkpoint has room
+/// for in its header.
+const MOST_TRANSITIONS: u64 = 500_000;
 
 /// A day: a run that keeps less than one checkpoint a day has no use for them.
 const MAX_CHECKPOINT_SECONDS: f64 = 86_400.0;
 
 impl Recipe {
     /// Checks every value, alone and beside the others. [`Recipe::load`] and [`Recipe::parse`] have
-    /// done it; whoever changes a field afterwards does it again.
+    /// done it; after changing a field, do it again.
+    ///
+    /// # Errors
+    /// With the first key whose value is out of range, or does not go with another.
     pub fn validate(&self) -> Result<(), RecipeError> {
         check_name(&self.name)?;
         parse_board(&self.board)?;
         whole("episodes", self.episodes, 1..=LARGEST)?;
         whole("threads", self.threads as u64, 0..=1024)?;
         whole("seed", self.seed, 0..=LARGEST)?;
-        whole("block", self.block, 1..=1_000_000)?;
+        whole("block_games", self.block_games, 1..=1_000_000)?;
         let seconds = self.checkpoint_seconds;
         if !(seconds > 0.0 && seconds <= MAX_CHECKPOINT_SECONDS) {
             let expected = format!("more than 0 and at most {MAX_CHECKPOINT_SECONDS} seconds");
             return Err(bad("checkpoint_seconds", seconds, expected));
         }
-        // Judged as the f32 of a weight, which is infinite from 3.4e38 on.
-        if !(self.network.initial as f32).is_finite() {
-            let expected = "a finite number, such as 0.0 or 320000.0";
-            return Err(bad("network.initial", self.network.initial, expected));
+        match &self.network {
+            NetworkRecipe::NTuple(network) => validate_tables(network)?,
+            NetworkRecipe::Deep(network) => self.validate_layers(network)?,
         }
-        self.validate_replay()?;
-        self.validate_learner()?;
-        self.validate_deep()?;
-        match self.network.kind {
-            Kind::Tuples => Ok(()),
-            Kind::Deep => self.validate_layers(),
+        number("learner.discount", self.learner.discount(), 0.0..=1.0)?;
+        match (&self.learner, &self.network) {
+            (LearnerRecipe::Td(learner), NetworkRecipe::NTuple(_)) => validate_td(learner),
+            (LearnerRecipe::Replay(learner), NetworkRecipe::NTuple(_)) => {
+                validate_buffer(&learner.buffer)
+            }
+            (LearnerRecipe::Dqn(learner), NetworkRecipe::Deep(network)) => {
+                validate_dqn(learner, network)
+            }
+            (LearnerRecipe::Td(_), NetworkRecipe::Deep(_)) => {
+                Err(kinds("\"td\"", "deep", "n-tuple"))
+            }
+            (LearnerRecipe::Replay(_), NetworkRecipe::Deep(_)) => {
+                Err(kinds("\"replay\"", "deep", "n-tuple"))
+            }
+            (LearnerRecipe::Dqn(_), NetworkRecipe::NTuple(_)) => {
+                Err(kinds("\"dqn\"", "n-tuple", "deep"))
+            }
         }
     }
 
-    /// Also where there is no deep network: what is accepted is written to the run folder and read again.
-    fn validate_deep(&self) -> Result<(), RecipeError> {
-        let (network, deep) = (&self.network, &self.deep);
-        for kernel in &network.convolutions {
-            kernel_of(kernel)?;
-        }
+    fn validate_layers(&self, network: &DeepRecipe) -> Result<(), RecipeError> {
         let most = MOST_LAYERS as u64;
-        let layers = |count: usize| (count as u64 <= most).then_some(());
-        let too_many = |key, count: usize| {
-            let found = format!("a list of {count}");
-            bad(key, found, format!("at most {most} of them"))
+        let few = |key, count: usize| {
+            let too_many = || {
+                let found = format!("a list of {count}");
+                bad(key, found, format!("at most {most} of them"))
+            };
+            (count as u64 <= most).then_some(()).ok_or_else(too_many)
         };
-        let (kernels, widths) = (network.convolutions.len(), network.hidden.len());
-        layers(kernels).ok_or_else(|| too_many("network.convolutions", kernels))?;
-        layers(widths).ok_or_else(|| too_many("network.hidden", widths))?;
-        whole(
-            "network.filters",
-            network.filters as u64,
-            1..=MOST_FILTERS as u64,
-        )?;
+        few("network.convolutions", network.convolutions.len())?;
+        few("network.hidden", network.hidden.len())?;
+        let filters = network.filters as u64;
+        whole("network.filters", filters, 1..=MOST_FILTERS as u64)?;
         for &width in &network.hidden {
             whole("network.hidden", width as u64, 1..=WIDEST as u64)?;
         }
-        whole("network.outputs", network.outputs as u64, 3..=4)?;
-        let iterations = deep.follow_iterations;
-        whole("deep.follow_iterations", iterations, 1..=LARGEST)?;
-        number("deep.discount", deep.discount, 0.01..=1.0)?;
-        number("deep.reward_scale", deep.reward_scale, SCALES)?;
-        number("deep.weight_decay", deep.weight_decay, 0.0..=1.0)?;
-        number("deep.tau", deep.tau, 1e-6..=1.0)?;
-        number("deep.dropout", deep.dropout, 0.0..=0.95)
-    }
-
-    fn validate_layers(&self) -> Result<(), RecipeError> {
-        let (network, deep) = (&self.network, &self.deep);
-        let with_deep = |key, found: String, expected: &str| {
-            let expected = format!("{expected} with `network.kind` = \"deep\"");
-            Err(RecipeError::BadValue {
-                key,
+        number("network.dropout", network.dropout, 0.0..=0.95)?;
+        if network.dropout == 0.0 && network.dropout_place != DropoutPlace::default() {
+            let found = "\"convolutions\"".into();
+            return Err(conflict(
+                "network.dropout_place",
                 found,
-                expected,
-            })
-        };
-        if !network.tuples.is_empty() {
-            let found = format!("\"{}\"", shorten(&network.tuples));
-            return with_deep("network.tuples", found, "nothing");
-        }
-        if network.hint {
-            return with_deep("network.hint", "true".into(), "false");
-        }
-        if network.initial != 0.0 {
-            return with_deep("network.initial", network.initial.to_string(), "0.0");
-        }
-        if deep.turn && self.learner.value == ValueOf::Action && network.outputs == 3 {
-            let expected = "false, or `network.outputs` = 4: down would become another slide,";
-            return with_deep("deep.turn", "true".into(), expected);
-        }
-        if deep.plays == Plays::Follower && deep.follow == Follow::Copy {
-            let expected = "\"learner\", or `deep.follow` = \"soft\": a copy may be old,";
-            return with_deep("deep.plays", "\"follower\"".into(), expected);
+                ("network.dropout", "above 0", "0"),
+            ));
         }
         let (mut rows, mut cols) = parse_board(&self.board)?;
         for kernel in &network.convolutions {
             let (high, wide) = kernel_of(kernel)?;
             if high > rows || wide > cols {
-                return Err(bad(
-                    "network.convolutions",
-                    kernel,
-                    format!("kernels of at most {rows}x{cols} here: that is left of the board"),
-                ));
+                let expected =
+                    format!("kernels of at most {rows}x{cols} here: that is left of the board");
+                return Err(bad("network.convolutions", kernel, expected));
             }
             (rows, cols) = (rows + 1 - high, cols + 1 - wide);
         }
         Ok(())
     }
+}
 
-    fn validate_replay(&self) -> Result<(), RecipeError> {
-        let replay = &self.replay;
-        whole("replay.games", replay.games as u64, 1..=4096)?;
-        whole("replay.memory", replay.memory as u64, 1..=MOST_MOVES)?;
-        let most_steps = MOST_MOVES / 4 / replay.games as u64;
-        whole(
-            "replay.steps",
-            replay.steps.into(),
-            1..=most_steps.min(1000),
-        )?;
-        whole("replay.batches", replay.batches as u64, 1..=1000)?;
-        whole("replay.batch", replay.batch as u64, 1..=4096)?;
-        whole(
-            "replay.epsilon_iterations",
-            replay.epsilon_iterations,
-            0..=LARGEST,
-        )?;
-        whole("replay.updates", replay.updates, 0..=LARGEST)?;
-        if !(0.0..=1.0).contains(&replay.epsilon) {
-            let expected = "a number from 0 to 1";
-            return Err(bad("replay.epsilon", replay.epsilon, expected));
-        }
-        if replay.batch > replay.memory {
-            let expected = format!("at most replay.memory, {}", replay.memory);
-            return Err(bad("replay.batch", replay.batch, expected));
-        }
-        Ok(())
+fn validate_tables(network: &NTupleRecipe) -> Result<(), RecipeError> {
+    // Judged as the f32 of a weight, which is infinite from 3.4e38 on.
+    if (network.initial_value as f32).is_finite() {
+        return Ok(());
     }
+    let expected = "a finite number, such as 0.0 or 320000.0";
+    Err(bad(
+        "network.initial_value",
+        network.initial_value,
+        expected,
+    ))
+}
 
-    fn validate_learner(&self) -> Result<(), RecipeError> {
-        let learner = &self.learner;
-        if !(0.0..=1.0).contains(&learner.lambda) {
-            let expected = "a number from 0 to 1";
-            return Err(bad("learner.lambda", learner.lambda, expected));
-        }
-        let is_deep = self.network.kind == Kind::Deep;
-        if is_deep && learner.update != Update::Replay {
-            let expected = "\"replay\" with `network.kind` = \"deep\"";
-            return Err(bad("learner.update", word(&learner.update), expected));
-        }
-        if !is_deep && learner.value == ValueOf::Action {
-            let expected =
-                "\"afterstate\" or \"state\"; \"action\" needs `network.kind` = \"deep\"";
-            return Err(bad("learner.value", "action", expected));
-        }
-        if is_deep && learner.ties != Ties::Order {
-            let expected = "\"order\" with `network.kind` = \"deep\"";
-            return Err(bad("learner.ties", word(&learner.ties), expected));
-        }
-        let update = match learner.update {
-            Update::Backward => return Ok(()),
-            Update::Forward => "forward",
-            Update::Replay => "replay",
-        };
-        if learner.lambda != 0.0 {
-            let found = learner.lambda.to_string();
-            return Err(needs_backward("learner.lambda", found, update));
-        }
-        if learner.target == Target::RewardTwice {
-            let found = "\"reward-twice\"".into();
-            return Err(needs_backward("learner.target", found, update));
-        }
-        if learner.update == Update::Replay {
-            let needs = |key, found: &str, needed: &str| {
-                let expected = format!("\"{needed}\" with `learner.update` = \"replay\"");
-                bad(key, found, expected)
-            };
-            if is_deep && learner.value == ValueOf::State {
-                let expected = "\"action\" or \"afterstate\" with `network.kind` = \"deep\"";
-                return Err(bad("learner.value", "state", expected));
-            }
-            if !is_deep && learner.value != ValueOf::State {
-                return Err(needs("learner.value", "afterstate", "state"));
-            }
-            if learner.rule != Rule::Td {
-                return Err(needs("learner.rule", "tc", "td"));
-            }
-        }
-        Ok(())
+fn validate_td(learner: &TdRecipe) -> Result<(), RecipeError> {
+    let backward = learner.backward();
+    backward.map_or(Ok(()), |backward| {
+        number("learner.lambda", backward.lambda, 0.0..=1.0)
+    })
+}
+
+fn validate_dqn(learner: &DqnRecipe, network: &DeepRecipe) -> Result<(), RecipeError> {
+    validate_buffer(&learner.buffer)?;
+    number("learner.reward_scale", learner.reward_scale, SCALES)?;
+    if let Optimiser::Adamw { weight_decay } = learner.optimiser {
+        number("learner.weight_decay", weight_decay, 0.0..=1.0)?;
     }
+    match learner.target_update {
+        TargetUpdate::Copy {
+            target_update_iterations: iterations,
+        } => whole("learner.target_update_iterations", iterations, 1..=LARGEST)?,
+        TargetUpdate::Soft { tau, .. } => number("learner.tau", tau, 1e-6..=1.0)?,
+    }
+    let outputs = match learner.value {
+        DqnValue::Action(_) => 3..=4,
+        DqnValue::Afterstate => 1..=1,
+    };
+    whole("network.outputs", network.outputs as u64, outputs)?;
+    if learner.augment && network.outputs == 3 {
+        let expected = "false, or `network.outputs` = 4: down would become another slide";
+        return Err(bad("learner.augment", true, expected));
+    }
+    Ok(())
+}
+
+fn validate_buffer(buffer: &BufferRecipe) -> Result<(), RecipeError> {
+    whole("learner.num_envs", buffer.num_envs as u64, 1..=4096)?;
+    let size = buffer.buffer_size as u64;
+    whole("learner.buffer_size", size, 1..=MOST_TRANSITIONS)?;
+    let most_steps = MOST_TRANSITIONS / 4 / buffer.num_envs as u64;
+    let n_step = buffer.n_step.into();
+    whole("learner.n_step", n_step, 1..=most_steps.min(1000))?;
+    let updates = buffer.updates_per_step as u64;
+    whole("learner.updates_per_step", updates, 1..=1000)?;
+    whole("learner.batch_size", buffer.batch_size as u64, 1..=4096)?;
+    let iterations = buffer.epsilon_iterations;
+    whole("learner.epsilon_iterations", iterations, 0..=LARGEST)?;
+    whole("learner.max_updates", buffer.max_updates, 0..=LARGEST)?;
+    number("learner.epsilon", buffer.epsilon, 0.0..=1.0)?;
+    if buffer.epsilon == 0.0 && iterations > 0 {
+        return Err(conflict(
+            "learner.epsilon_iterations",
+            iterations.to_string(),
+            ("learner.epsilon", "above 0", "0"),
+        ));
+    }
+    if buffer.batch_size > buffer.buffer_size {
+        let expected = format!("at most learner.buffer_size, {}", buffer.buffer_size);
+        return Err(bad("learner.batch_size", buffer.batch_size, expected));
+    }
+    Ok(())
 }
 
 /// Rows and columns of a board written as `ROWSxCOLUMNS`, each from 2 to 5.
@@ -284,12 +255,22 @@ fn bad(key: &'static str, found: impl Debug, expected: impl Into<String>) -> Rec
     }
 }
 
-fn needs_backward(key: &'static str, found: String, update: &'static str) -> RecipeError {
+/// The error about a value that needs another one: (its key, what is needed, what was found).
+fn conflict(
+    key: &'static str,
+    found: String,
+    (other, needed, other_found): (&'static str, &'static str, &'static str),
+) -> RecipeError {
     RecipeError::Conflict {
         key,
         found,
-        other: "learner.update",
-        other_found: update,
-        needed: "backward",
+        other,
+        other_found,
+        needed,
     }
+}
+
+fn kinds(learner: &str, network: &'static str, needed: &'static str) -> RecipeError {
+    let other = ("network.kind", needed, network);
+    conflict("learner.kind", learner.into(), other)
 }

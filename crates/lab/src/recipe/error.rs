@@ -8,18 +8,19 @@ use toml::Value;
 
 /// Why a recipe was refused.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum RecipeError {
     /// No built-in recipe has this name.
     #[error(
-        "unknown recipe `{name}`: did you mean `{nearest}`? The recipes are {}; \
+        "unknown recipe `{name}`{} The recipes are {}; \
          a file of your own is named by its path, such as ./my.toml",
-        known.join(", ")
+        nearest.as_deref().map_or_else(|| ".".into(), did_you_mean), known.join(", ")
     )]
     UnknownRecipe {
         /// The name that was asked for.
         name: String,
-        /// The built-in name most like it.
-        nearest: String,
+        /// The built-in name that differs from it by a letter or two.
+        nearest: Option<String>,
         /// Every built-in name.
         known: Vec<&'static str>,
     },
@@ -60,14 +61,115 @@ pub enum RecipeError {
         message: String,
     },
     /// A key that no recipe has.
-    #[error("unknown key `{key}` in {origin}: did you mean `{nearest}`?")]
+    #[error(
+        "unknown key `{key}` in {origin}{}",
+        match nearest {
+            Some(nearest) => did_you_mean(nearest),
+            None => format!(": the keys there are {}", known.join(", ")),
+        }
+    )]
     UnknownKey {
         /// The key, with its table.
         key: String,
         /// The file or override it stands in.
         origin: String,
-        /// The valid key most like it.
-        nearest: String,
+        /// The valid key that differs from it by a letter or two.
+        nearest: Option<String>,
+        /// The keys of its table.
+        known: Vec<String>,
+    },
+    /// A name that an earlier format, another program or the literature has for a key.
+    #[error(
+        "`{key}` in {origin} is called `{meant}` here{}",
+        owners.as_ref().map_or_else(String::new, |owners| format!(", and belongs to {owners}"))
+    )]
+    OtherName {
+        /// The name, with its table.
+        key: String,
+        /// The file or override it stands in.
+        origin: String,
+        /// The key.
+        meant: String,
+        /// The kinds that have it, if not all do.
+        owners: Option<String>,
+    },
+    /// A word that an earlier format had under a key.
+    #[error("`{key}` in {origin} is {found}, which is now {meant}")]
+    OtherWord {
+        /// The key, with its table.
+        key: String,
+        /// The file or override it stands in.
+        origin: String,
+        /// The word, in words.
+        found: String,
+        /// What is written now.
+        meant: String,
+    },
+    /// The last part of several keys.
+    #[error("`{key}` in {origin} may be {}: write one of them", candidates.join(" or "))]
+    Ambiguous {
+        /// The name.
+        key: String,
+        /// The override it stands in.
+        origin: String,
+        /// Two keys that end in it.
+        candidates: [String; 2],
+    },
+    /// A table where a key is expected.
+    #[error("`{key}` in {origin} is a table: set its keys one by one, as in `{key}.kind`")]
+    WholeTable {
+        /// The table.
+        key: String,
+        /// The override it stands in.
+        origin: String,
+    },
+    /// A key that only the program sets.
+    #[error("`{key}` in {origin} cannot be set: it is written by the program")]
+    Written {
+        /// The key.
+        key: String,
+        /// The override it stands in.
+        origin: String,
+    },
+    /// A key that the chosen kind of network or learner does not have.
+    #[error("`{key}` in {origin} has no place here: {reason}")]
+    NotHere {
+        /// The key, with its table.
+        key: String,
+        /// The file or override it stands in.
+        origin: String,
+        /// Which kinds have it.
+        reason: String,
+    },
+    /// Another kind than that of the file, with keys of the file that it does not have.
+    #[error(
+        "`{key}` is set to \"{kind}\", but {file} has keys of another kind: {}; \
+         begin with a recipe of that kind",
+        stale.join(", ")
+    )]
+    Stale {
+        /// `network.kind` or `learner.kind`.
+        key: String,
+        /// What it is set to.
+        kind: String,
+        /// The file.
+        file: String,
+        /// The keys.
+        stale: Vec<String>,
+    },
+    /// A key that belongs to the games that a run has played.
+    #[error(
+        "`{key}` in {origin} cannot change in a run that has begun, where only {} can; \
+         begin a new run",
+        allowed.join(", ")
+    )]
+    NotOnResume {
+        /// The key, with its table.
+        key: String,
+        /// The override it stands in.
+        origin: String,
+        /// The keys that can.
+        allowed: Vec<&'static str>,
     },
     /// A key that every recipe must have.
     #[error("`{key}` is missing in {origin}: expected a line such as {example}")]
@@ -115,7 +217,7 @@ pub enum RecipeError {
     },
     /// Two values that do not go together.
     #[error(
-        "`{key}` is {found}, which needs `{other}` to be \"{needed}\", not \"{other_found}\": \
+        "`{key}` is {found}, which needs `{other}` to be {needed}, not {other_found}: \
          change one of the two"
     )]
     Conflict {
@@ -131,7 +233,9 @@ pub enum RecipeError {
         needed: &'static str,
     },
     /// An override that does not read `KEY=VALUE`.
-    #[error("the override `{text}` does not read KEY=VALUE: write it as in `learner.rate=0.01`")]
+    #[error(
+        "the override `{text}` does not read KEY=VALUE: write it as in `learner.learning_rate=0.01`"
+    )]
     BadOverride {
         /// The override.
         text: String,
@@ -151,6 +255,18 @@ impl RecipeError {
             message: shorten(error.message()),
         }
     }
+
+    /// A text that is too large to be a recipe.
+    pub(crate) fn too_large(origin: &str) -> RecipeError {
+        RecipeError::TooLarge {
+            origin: origin.into(),
+            limit: super::MAX_BYTES,
+        }
+    }
+}
+
+fn did_you_mean(nearest: &str) -> String {
+    format!(": did you mean `{nearest}`?")
 }
 
 /// A value as part of a sentence.
@@ -169,10 +285,14 @@ pub(super) fn describe(value: &Value) -> String {
 /// Text from a file, fit for a message of one line: cut after 80 characters, and with control
 /// characters escaped, so that no file can steer the terminal.
 pub(crate) fn shorten(text: &str) -> String {
-    const LIMIT: usize = 80;
+    shorten_to(text, 80)
+}
+
+/// The same with another limit.
+pub(super) fn shorten_to(text: &str, limit: usize) -> String {
     let mut rest = text.chars();
     let mut short = String::new();
-    for c in rest.by_ref().take(LIMIT) {
+    for c in rest.by_ref().take(limit) {
         match c {
             _ if c.is_control() => short.extend(c.escape_default()),
             _ => short.push(c),

@@ -5,6 +5,7 @@ use proptest::sample::{Index, select};
 
 use super::tests::{MINIMAL, refusal, set};
 use super::*;
+use crate::migrate::Format;
 
 #[test]
 fn hostile_text_is_refused_in_one_short_line() {
@@ -16,8 +17,8 @@ fn hostile_text_is_refused_in_one_short_line() {
         "x=".to_string() + &"{a=".repeat(deep),
         "a.".repeat(deep) + "a=1",
         "[".to_string() + &"a.".repeat(deep) + "a]",
-        format!("{MINIMAL}rate=") + &"[".repeat(60) + &"]".repeat(60),
-        format!("{MINIMAL}[learner]\nrate=") + &"[".repeat(60) + &"]".repeat(60),
+        format!("{MINIMAL}lambda=") + &"[".repeat(60) + &"]".repeat(60),
+        format!("{MINIMAL}[learner]\nlearning_rate=") + &"[".repeat(60) + &"]".repeat(60),
         "k".repeat(900_000) + "=1",
         format!("name = '{}'", "n".repeat(900_000)),
         format!("episodes = '{}'\n{MINIMAL}", "n".repeat(900_000)),
@@ -33,10 +34,18 @@ fn hostile_text_is_refused_in_one_short_line() {
 
 /// Pieces that recipes are made of, so that random texts come near to valid ones.
 fn piece() -> impl Strategy<Value = String> {
-    let words = "name episodes [network] [[learner]] learner rate tuples = . , # \" ' \"\"\" [ ] { } \
+    let words = "name episodes [network] [[learner]] learner kind learning_rate tuples = . , # \" ' \"\"\" [ ] { } \
                  0.1 -1 nan inf 1e999 9223372036854775808 0x true 1979-05-27 \\u \u{0} é";
     let mut words: Vec<&str> = words.split(' ').collect();
-    words.extend(["\n", " ", "from = 0", "rate = 1"]);
+    words.extend([
+        "\n",
+        " ",
+        "from = 0",
+        "learning_rate = 1",
+        "'dqn'",
+        "'td'",
+        "[replay]",
+    ]);
     prop_oneof![4 => select(words).prop_map(String::from), 1 => any::<String>()]
 }
 
@@ -46,6 +55,7 @@ proptest! {
     #[test]
     fn arbitrary_text_never_panics(text in any::<String>(), change in any::<String>()) {
         let _ = Recipe::parse(&text, &text, std::slice::from_ref(&change));
+        let _ = Recipe::parse_stored(&text, &text, std::slice::from_ref(&change));
         let _ = set(&[&change]);
         let _ = Recipe::load(&text.replace(['/', '.'], ""), &[]);
         let _ = parse_board(&text);
@@ -56,6 +66,12 @@ proptest! {
         let text = pieces.concat();
         let _ = Recipe::parse(&text, "my.toml", &[]);
         let _ = Recipe::parse(&format!("{MINIMAL}{text}"), "my.toml", &[]);
+    }
+
+    #[test]
+    fn recipes_of_format_1_never_panic(pieces in prop::collection::vec(piece(), 0..40)) {
+        let old = "block = 7\nname = 'm'\ngame = '2048'\nboard = '4x4'\n[network]\ntuples = '4x6'\n";
+        let _ = Recipe::parse_stored(&format!("{old}{}", pieces.concat()), "my.toml", &[]);
     }
 
     #[test]
@@ -73,13 +89,16 @@ proptest! {
         if let Ok(recipe) = Recipe::parse(&text, "my.toml", &[]) {
             // Whatever is accepted can be written to the run folder and run again.
             let again = Recipe::parse(&recipe.to_toml(), "again", &[]).map_err(|e| e.to_string());
-            prop_assert_eq!(again, Ok(recipe));
+            prop_assert_eq!(again, Ok(recipe.clone()));
+            let stored = Recipe::parse_stored(&recipe.to_toml(), "again", &[]);
+            let stored = stored.map_err(|e| e.to_string());
+            prop_assert_eq!(stored, Ok(Stored { content: recipe, format: Format::NOW }));
         }
     }
 
     #[test]
     fn overrides_with_any_value_never_panic(
-        key in select(vec!["episodes", "learner.rate", "rule", "network", "seed", "board", "x.y"]),
+        key in select(vec!["episodes", "learner.learning_rate", "rule", "network", "seed", "board", "x.y", "learner.kind", "network.kind", "update", "target_update", "rate", "changed"]),
         pieces in prop::collection::vec(piece(), 0..8),
     ) {
         let _ = set(&[&format!("{key}={}", pieces.concat())]);
@@ -88,12 +107,14 @@ proptest! {
     #[test]
     fn any_recipe_can_be_written(
         (name, game) in any::<(String, String)>(),
-        (episodes, seed, block, threads) in any::<(u64, u64, u64, usize)>(),
-        (seconds, lambda) in any::<(f64, f64)>(),
+        (episodes, seed, block_games, threads) in any::<(u64, u64, u64, usize)>(),
+        (checkpoint_seconds, discount) in any::<(f64, f64)>(),
     ) {
-        let mut recipe = Recipe { name, game, episodes, seed, block, threads, ..Recipe::default() };
-        recipe.checkpoint_seconds = seconds;
-        recipe.learner.lambda = lambda;
+        let learner = LearnerRecipe::Td(TdRecipe { discount, ..TdRecipe::default() });
+        let recipe = Recipe {
+            name, game, episodes, seed, block_games, threads, checkpoint_seconds, learner,
+            ..Recipe::default()
+        };
         prop_assert!(!recipe.to_toml().is_empty());
     }
 }

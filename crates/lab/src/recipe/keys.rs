@@ -1,283 +1,451 @@
-//! The keys of a recipe: which there are, which one was meant, and what stands under them.
+//! The keys of a recipe: which there are for each kind of network and learner, and what type each
+//! has.
 //!
-//! The valid keys are the default recipe itself, serialised. Everything here asks that table, and
-//! there is no second list that could fall behind the structs. The default value under a key also
-//! says which type is expected there.
+//! There is no list of keys beside the structs. Each kind, and each choice inside a kind that has
+//! keys of its own (`update`, `optimiser`, ...), is made once with its defaults and serialised: a
+//! [`Variant`] is the resulting table. It says which keys exist together, and by its default values
+//! which type is expected.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use toml::{Table, Value};
 
-use super::Recipe;
 use super::error::{RecipeError, describe, shorten};
+use super::learner::{
+    ActionRecipe, BackwardRecipe, DqnRecipe, DqnValue, LearnerRecipe, Optimiser, ReplayRecipe,
+    TargetUpdate, TdRecipe, Update,
+};
+use super::network::{DeepRecipe, NTupleRecipe, NetworkRecipe};
+use super::{Recipe, names};
+use crate::migrate;
 
-/// The default recipe as a table: every valid key with a value of its type.
-static VALID: LazyLock<Table> = LazyLock::new(|| {
-    // Not input: the defaults are fixed, and a test reads them.
-    Table::try_from(Recipe::default()).expect("the default recipe can be written")
+/// The key that names the kind of a section.
+pub(super) const KIND: &str = "kind";
+/// Keys whose value may decide which other keys there are.
+const CHOICES: [&str; 4] = ["update", "value", "optimiser", "target_update"];
+/// The tables of a recipe.
+pub(super) const SECTIONS: [&str; 2] = ["network", "learner"];
+
+/// One combination of keys of a section: its kind, its other choices and their keys, all with
+/// default values.
+pub(super) struct Variant {
+    kind: String,
+    keys: Table,
+}
+
+/// A table of a recipe, with all its variants.
+pub(super) struct Section {
+    /// `network` or `learner`.
+    pub(super) name: &'static str,
+    variants: Vec<Variant>,
+}
+
+static NETWORK: LazyLock<Section> = LazyLock::new(|| {
+    let all = [
+        NetworkRecipe::NTuple(NTupleRecipe::default()),
+        NetworkRecipe::Deep(DeepRecipe::default()),
+    ];
+    Section::new("network", all.iter().map(table))
 });
+
+static LEARNER: LazyLock<Section> = LazyLock::new(|| {
+    let backward = || Update::Backward(BackwardRecipe::default());
+    let td = [backward(), Update::Forward].map(|update| {
+        LearnerRecipe::Td(TdRecipe {
+            update,
+            ..TdRecipe::default()
+        })
+    });
+    let mut all = Vec::from(td);
+    all.push(LearnerRecipe::Replay(ReplayRecipe::default()));
+    let action = || DqnValue::Action(ActionRecipe::default());
+    for value in [action(), DqnValue::Afterstate] {
+        for optimiser in [Optimiser::Adam, Optimiser::adamw()] {
+            for target_update in [TargetUpdate::copy(), TargetUpdate::soft()] {
+                all.push(LearnerRecipe::Dqn(DqnRecipe {
+                    value: value.clone(),
+                    optimiser: optimiser.clone(),
+                    target_update,
+                    ..DqnRecipe::default()
+                }));
+            }
+        }
+    }
+    Section::new("learner", all.iter().map(table))
+});
+
+/// The keys outside of the sections, with a value of their type each.
+static TOP: LazyLock<Table> = LazyLock::new(|| {
+    let words = || "words".to_owned();
+    let mut all = table(&Recipe {
+        purpose: words(),
+        result: words(),
+        time: words(),
+        changed: vec!["key=value".into()],
+        ..Recipe::default()
+    });
+    SECTIONS.iter().for_each(|name| drop(all.remove(*name)));
+    all
+});
+
+/// A value of ours as a table.
+pub(super) fn table(value: &impl serde::Serialize) -> Table {
+    // Not input: numbers, text and lists of them, which TOML can write.
+    Table::try_from(value).expect("a recipe can be written as TOML")
+}
+
+/// The section of this name.
+pub(super) fn section(name: &str) -> Option<&'static Section> {
+    [&*NETWORK, &*LEARNER]
+        .into_iter()
+        .find(|section| section.name == name)
+}
+
+impl Section {
+    fn new(name: &'static str, tables: impl Iterator<Item = Table>) -> Self {
+        let variant = |keys: Table| Variant {
+            kind: text(&keys, KIND).unwrap_or_default().to_owned(),
+            keys,
+        };
+        Self {
+            name,
+            variants: tables.map(variant).collect(),
+        }
+    }
+
+    /// The choices of a kind that have keys of their own.
+    pub(super) fn choices(&self, kind: &str) -> Vec<&'static str> {
+        let words = |key: &str| -> BTreeSet<&str> {
+            let variants = self.of_kind(kind);
+            variants.filter_map(|v| text(&v.keys, key)).collect()
+        };
+        let mut choices = CHOICES.to_vec();
+        choices.retain(|key| words(key).len() > 1);
+        choices
+    }
+
+    fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Variant> {
+        self.variants
+            .iter()
+            .filter(move |variant| variant.kind == kind)
+    }
+
+    /// The variant that the words of a table select; `Err` with the key of a word that none has.
+    pub(super) fn select<'a>(
+        &'a self,
+        table: &Table,
+        default_kind: &'a str,
+    ) -> Result<&'a Variant, &'static str> {
+        let kind = match table.get(KIND) {
+            None => default_kind,
+            Some(Value::String(kind)) => kind,
+            Some(_) => return Err(KIND),
+        };
+        let mut left: Vec<&Variant> = self
+            .variants
+            .iter()
+            .filter(|variant| variant.kind == kind)
+            .collect();
+        let Some(first) = left.first().copied() else {
+            return Err(KIND);
+        };
+        for key in self.choices(&first.kind) {
+            let word = table.get(key).or_else(|| first.keys.get(key));
+            left.retain(|variant| variant.keys.get(key) == word);
+            if left.is_empty() {
+                return Err(key);
+            }
+        }
+        Ok(left[0])
+    }
+
+    /// Every key of any variant, without the section's name.
+    fn all_keys(&self) -> BTreeSet<&str> {
+        let keys = self.variants.iter().flat_map(|v| v.keys.keys());
+        keys.map(String::as_str).collect()
+    }
+
+    /// The kinds that have a key, in order.
+    fn kinds_with(&self, key: &str) -> Vec<&str> {
+        let with = self.variants.iter().filter(|v| v.keys.contains_key(key));
+        let mut kinds: Vec<&str> = with.map(|v| v.kind.as_str()).collect();
+        kinds.dedup();
+        kinds
+    }
+
+    /// Why a key, which others have, is none of this variant's.
+    pub(super) fn why_not(&self, variant: &Variant, key: &str) -> String {
+        let kinds = self.kinds_with(key);
+        let (name, kind) = (self.name, &variant.kind);
+        if !kinds.contains(&kind.as_str()) {
+            return format!(
+                "it belongs to {name}s of kind {}, and the {name} of this recipe is of kind \"{kind}\"",
+                quoted(&kinds)
+            );
+        }
+        let reason = self.choices(kind).into_iter().find_map(|choice| {
+            let with = self.of_kind(kind).filter(|v| v.keys.contains_key(key));
+            let words: BTreeSet<&str> = with.filter_map(|v| text(&v.keys, choice)).collect();
+            let found = text(&variant.keys, choice)?;
+            let needed = words.first().filter(|_| words.len() == 1)?;
+            (*needed != found).then(|| {
+                format!("it belongs to `{name}.{choice}` = \"{needed}\", which is \"{found}\" in this recipe")
+            })
+        });
+        reason.unwrap_or_else(|| format!("this {name} does not have it"))
+    }
+}
+
+impl Variant {
+    /// Its kind.
+    pub(super) fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// Whether it has a key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.keys.contains_key(key)
+    }
+
+    /// The default of a key.
+    pub(super) fn default_of(&self, key: &str) -> Option<&Value> {
+        self.keys.get(key)
+    }
+}
+
+/// Words in quotes, with "and" before the last.
+fn quoted(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+/// Every key of every kind, dotted.
+pub(super) fn all() -> Vec<String> {
+    let mut keys: Vec<String> = TOP.keys().cloned().collect();
+    for section in [&*NETWORK, &*LEARNER] {
+        let inner = section.all_keys().into_iter();
+        keys.extend(inner.map(|key| format!("{}.{key}", section.name)));
+    }
+    keys
+}
+
+/// The keys of the table that a dotted key stands in, as the kind `kind` has them.
+pub(super) fn siblings(key: &str, kind: Option<&str>) -> Vec<String> {
+    let section = key.split_once('.').and_then(|(name, _)| section(name));
+    match section {
+        None => TOP.keys().cloned().collect(),
+        Some(section) => {
+            let of_kind = |v: &&Variant| kind.is_none_or(|kind| v.kind == kind);
+            let variants = section.variants.iter().filter(of_kind);
+            let keys: BTreeSet<&String> = variants.flat_map(|v| v.keys.keys()).collect();
+            keys.into_iter().cloned().collect()
+        }
+    }
+}
+
+/// The kinds that have a key, in words, if not all kinds of its section have it.
+pub(super) fn owners(key: &str) -> Option<String> {
+    let (name, key) = key.split_once('.')?;
+    let section = section(name)?;
+    let kinds = section.kinds_with(key);
+    let mut all: Vec<&str> = section.variants.iter().map(|v| v.kind.as_str()).collect();
+    all.dedup();
+    (kinds.len() < all.len()).then(|| format!("{name}s of kind {}", quoted(&kinds)))
+}
+
+/// A value of the type that a key has, in whichever kind has it.
+pub(super) fn sample(key: &str) -> Option<&'static Value> {
+    match key.split_once('.') {
+        None => TOP.get(key),
+        Some((name, key)) => {
+            let mut variants = section(name)?.variants.iter();
+            variants.find_map(|variant| variant.keys.get(key))
+        }
+    }
+}
 
 /// Refuses keys that no recipe has, and a plain value where a table belongs.
 pub(super) fn check_known(table: &Table, origin: &str) -> Result<(), RecipeError> {
-    check_level(table, &VALID, "", origin)
-}
-
-fn check_level(
-    table: &Table,
-    valid: &Table,
-    prefix: &str,
-    origin: &str,
-) -> Result<(), RecipeError> {
     for (name, value) in table {
-        let key = format!("{prefix}{name}");
-        match (valid.get(name), value) {
-            (None, _) => return Err(unknown(&key, origin, &paths(true))),
-            (Some(Value::Table(inner)), Value::Table(found)) => {
-                check_level(found, inner, &format!("{key}."), origin)?;
+        let Some(section) = section(name) else {
+            if !TOP.contains_key(name) {
+                return Err(names::unknown_entry(name, value, origin));
             }
-            (Some(Value::Table(_)), _) => return Err(wrong_type(&key, value, origin)),
-            (Some(_), _) => {}
+            continue;
+        };
+        let Value::Table(inner) = value else {
+            return Err(wrong_type(name, None, value, origin));
+        };
+        let known = section.all_keys();
+        if let Some(key) = inner.keys().find(|key| !known.contains(key.as_str())) {
+            let kind = text(inner, KIND);
+            return Err(names::unknown(&format!("{name}.{key}"), origin, kind));
         }
     }
     Ok(())
 }
 
-/// Refuses a recipe that lacks one of the keys.
-pub(super) fn check_present(
-    table: &Table,
-    required: &[&str],
+/// The fault of a value under a key of a variant (`None`: outside of the sections).
+pub(super) fn check_value(
+    place: Option<(&Section, &Variant)>,
+    key: &str,
+    value: &Value,
     origin: &str,
 ) -> Result<(), RecipeError> {
-    match required.iter().find(|key| lookup(table, key).is_none()) {
-        None => Ok(()),
-        Some(&key) => {
-            let default = lookup(&VALID, key).map_or_else(String::new, Value::to_string);
-            let example = match key.split_once('.') {
-                Some((outer, inner)) => format!("`{inner} = {default}` below [{outer}]"),
-                None => format!("`{key} = {default}` at the top"),
-            };
-            Err(RecipeError::MissingKey {
-                key: key.into(),
-                origin: origin.into(),
-                example,
-            })
+    let fault = match place {
+        None => fault::<Recipe>(&TOP, key, value),
+        Some((section, variant)) if section.name == NETWORK.name => {
+            fault::<NetworkRecipe>(&variant.keys, key, value)
         }
-    }
-}
-
-/// Makes a recipe of a table whose keys are known; an error names the key, and the override where
-/// the value came from one.
-pub(super) fn deserialize(
-    table: Table,
-    origin: &str,
-    overrides: &[Override],
-) -> Result<Recipe, RecipeError> {
-    let error = match serde_path_to_error::deserialize(table.clone()) {
-        Ok(recipe) => return Ok(recipe),
-        Err(error) => error,
+        Some((_, variant)) => fault::<LearnerRecipe>(&variant.keys, key, value),
     };
-    let key = error.path().to_string();
-    let origin = match overrides.iter().rev().find(|change| change.key == key) {
-        Some(change) => change.origin(),
-        None => origin.into(),
+    let Some(reason) = fault else {
+        return Ok(());
     };
-    let reason = error.inner().message();
-    let found = lookup(&table, &key);
-    // These three are serde's own words for a mismatch, for which ours are plainer; everything
-    // else was said by the type that refused.
+    let path = place.map_or_else(|| key.to_owned(), |(s, _)| format!("{}.{key}", s.name));
+    // These are serde's own words for a mismatch, for which ours are plainer; everything else was
+    // said by the type that refused.
     let mismatch = ["invalid type", "invalid value", "unknown variant"];
-    match found {
-        Some(value) if mismatch.iter().any(|start| reason.starts_with(start)) => {
-            Err(wrong_type(&key, value, &origin))
-        }
-        _ => Err(RecipeError::Refused {
-            found: found.map_or_else(|| "not usable".into(), describe),
-            reason: reason.into(),
-            key,
-            origin,
-        }),
+    if mismatch.iter().any(|start| reason.starts_with(start)) {
+        let kind = place.map(|(_, variant)| variant.kind());
+        return Err(wrong_type(&path, kind, value, origin));
     }
-}
-
-/// One `KEY=VALUE`, resolved.
-pub(super) struct Override {
-    text: String,
-    key: String,
-    value: Value,
-}
-
-impl Override {
-    /// Splits the text and finds the key that is meant.
-    pub(super) fn parse(text: &str) -> Result<Override, RecipeError> {
-        let bad = || RecipeError::BadOverride {
-            text: shorten(text),
-        };
-        let (name, value) = text.split_once('=').ok_or_else(bad)?;
-        let (name, value) = (name.trim(), value.trim());
-        if name.is_empty() {
-            return Err(bad());
-        }
-        let mut change = Override {
-            text: text.into(),
-            key: name.into(),
-            value: Value::String(value.into()),
-        };
-        let keys = paths(false);
-        change.key = resolve(name, &keys).ok_or_else(|| unknown(name, &change.origin(), &keys))?;
-        let wants_text = matches!(lookup(&VALID, &change.key), Some(Value::String(_)));
-        match value.parse::<Value>() {
-            // `game=2048` and `tuples=456789` are numbers to TOML, but names to us.
-            Ok(parsed) if !wants_text || parsed.is_str() => change.value = parsed,
-            _ => {}
-        }
-        Ok(change)
-    }
-
-    /// Sets the value, in place of the recipe's own.
-    pub(super) fn apply(&self, table: &mut Table) {
-        match self.key.split_once('.') {
-            None => {
-                table.insert(self.key.clone(), self.value.clone());
-            }
-            Some((outer, inner)) => {
-                let entry = table
-                    .entry(outer)
-                    .or_insert_with(|| Value::Table(Table::new()));
-                // `check_known` has refused anything but a table here.
-                if let Value::Table(found) = entry {
-                    found.insert(inner.into(), self.value.clone());
-                }
-            }
-        }
-    }
-
-    /// What errors call the place of this value.
-    fn origin(&self) -> String {
-        format!("the override `{}`", shorten(&self.text))
-    }
-}
-
-/// A key under which two recipes differ, with both values as TOML.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Difference {
-    pub(crate) key: String,
-    pub(crate) values: [String; 2],
-}
-
-/// The first key, but for some, under which two recipes differ.
-pub(crate) fn difference(a: &Recipe, b: &Recipe, but: &[&str]) -> Option<Difference> {
-    let tables = [a, b].map(|recipe| Table::try_from(recipe).unwrap_or_default());
-    let keys = paths(false).into_iter();
-    let mut keys = keys.filter(|key| !but.contains(&key.as_str()));
-    keys.find_map(|key| {
-        let [a, b] = tables.each_ref().map(|table| lookup(table, &key));
-        let text = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
-        (a != b).then(|| Difference {
-            values: [a, b].map(|value| shorten(&text(value))),
-            key,
-        })
+    Err(RecipeError::Refused {
+        key: path,
+        origin: origin.into(),
+        found: describe(value),
+        reason: shorten(&reason),
     })
 }
 
-/// The full key that `name` stands for: itself, or the only one that ends in it.
-fn resolve(name: &str, keys: &[String]) -> Option<String> {
-    if let Some(key) = keys.iter().find(|key| *key == name) {
-        return Some(key.clone());
-    }
-    let mut matches = keys.iter().filter(|key| last_part(key) == name);
-    match (matches.next(), matches.next()) {
-        (Some(key), None) => Some(key.clone()),
-        _ => None,
-    }
+/// What a type says about one value, where all others are the defaults.
+fn fault<T: serde::de::DeserializeOwned>(
+    defaults: &Table,
+    key: &str,
+    value: &Value,
+) -> Option<String> {
+    let mut probe = defaults.clone();
+    probe.insert(key.into(), value.clone());
+    let error = probe.try_into::<T>().err()?;
+    Some(error.message().into())
 }
 
-/// Of some names, the one most like `name`; a key in the wrong table counts as nearly right.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    // Comparing takes the product of the lengths, and a hostile key can have a megabyte.
-    let name: String = name.chars().take(80).collect();
-    let likeness = |known: &str| {
-        let whole = strsim::normalized_damerau_levenshtein(&name, known);
-        let last = strsim::normalized_damerau_levenshtein(last_part(&name), last_part(known));
-        whole.max(last - 0.05)
-    };
-    let nearer = |best, next| {
-        if likeness(next) > likeness(best) {
-            next
-        } else {
-            best
+/// Turns floats that are whole numbers, such as 1e5, into whole numbers where a key wants one.
+pub(super) fn make_whole(key: &str, value: &mut Value) {
+    match (sample(key), &mut *value) {
+        (Some(Value::Integer(_)), found) => whole(found),
+        (Some(Value::Array(sample)), Value::Array(found)) if sample[0].is_integer() => {
+            found.iter_mut().for_each(whole);
         }
-    };
-    known.reduce(nearer).unwrap_or_default().into()
-}
-
-fn last_part(key: &str) -> &str {
-    key.rsplit('.').next().unwrap_or(key)
-}
-
-/// Every valid key, dotted; with or without the names of tables.
-fn paths(with_tables: bool) -> Vec<String> {
-    let mut paths = Vec::new();
-    for (name, value) in VALID.iter() {
-        let inner = value.as_table();
-        if with_tables || inner.is_none() {
-            paths.push(name.clone());
+        // The steps of a schedule.
+        (Some(Value::Float(_)), Value::Array(steps)) => {
+            let steps = steps.iter_mut().filter_map(Value::as_table_mut);
+            let from = steps.filter_map(|step| step.get_mut("from"));
+            from.for_each(whole);
         }
-        let keys = inner.into_iter().flat_map(Table::keys);
-        paths.extend(keys.map(|key| format!("{name}.{key}")));
+        _ => {}
     }
-    paths
+}
+
+/// A whole number as recipes take it, from 0 to the largest that TOML has: 100000, 100_000 or 1e5.
+///
+/// ```
+/// use afterstate_lab::recipe::parse_whole;
+///
+/// assert_eq!(parse_whole("1e5"), Some(100_000));
+/// assert_eq!(parse_whole("10_000"), Some(10_000));
+/// assert_eq!(parse_whole("1.5"), None);
+/// ```
+pub fn parse_whole(text: &str) -> Option<u64> {
+    // TOML has no leading zeros.
+    let digits = text.parse().ok().map(Value::Integer);
+    let mut value = digits.or_else(|| text.parse().ok())?;
+    whole(&mut value);
+    value.as_integer()?.try_into().ok()
+}
+
+fn whole(value: &mut Value) {
+    // Up to here an f64 holds every whole number.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if let Value::Float(number) = *value
+        && number.fract() == 0.0
+        && number.abs() <= EXACT
+    {
+        *value = Value::Integer(number as i64);
+    }
 }
 
 /// The value under a dotted key.
-fn lookup<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
+pub(super) fn lookup<'a>(table: &'a Table, key: &str) -> Option<&'a Value> {
     match key.split_once('.') {
         None => table.get(key),
         Some((outer, inner)) => lookup(table.get(outer)?.as_table()?, inner),
     }
 }
 
-fn unknown(key: &str, origin: &str, known: &[String]) -> RecipeError {
-    RecipeError::UnknownKey {
-        key: shorten(key),
-        origin: origin.into(),
-        nearest: nearest(key, known.iter().map(String::as_str)),
-    }
+fn text<'a>(table: &'a Table, key: &str) -> Option<&'a str> {
+    table.get(key)?.as_str()
 }
 
-fn wrong_type(key: &str, found: &Value, origin: &str) -> RecipeError {
-    RecipeError::WrongType {
-        key: key.into(),
-        origin: origin.into(),
-        found: describe(found),
-        expected: expected(key, found),
+/// The error about a value of the wrong type, or a word that is none of the choices, of a key as the
+/// kind `kind` has it.
+pub(super) fn wrong_type(
+    key: &str,
+    kind: Option<&str>,
+    found: &Value,
+    origin: &str,
+) -> RecipeError {
+    let (key, origin) = (key.to_owned(), origin.to_owned());
+    let meant = found.as_str().and_then(|word| migrate::word(&key, word));
+    match meant {
+        Some(meant) => RecipeError::OtherWord {
+            found: describe(found),
+            key,
+            origin,
+            meant,
+        },
+        None => RecipeError::WrongType {
+            found: describe(found),
+            expected: expected(&key, kind, found),
+            key,
+            origin,
+        },
     }
 }
 
 /// The type that belongs under a key, in words.
-fn expected(key: &str, found: &Value) -> String {
-    match (lookup(&VALID, key), found) {
+fn expected(key: &str, kind: Option<&str>, found: &Value) -> String {
+    if SECTIONS.contains(&key) {
+        return format!("a table that begins with [{key}]");
+    }
+    match (sample(key), found) {
         // A whole number that is refused all the same is a negative one.
         (Some(Value::Integer(_)), Value::Integer(_)) => "a whole number of 0 or more".into(),
         (Some(Value::Integer(_)), _) => "a whole number".into(),
         (Some(Value::Float(_)), _) => "a number".into(),
         (Some(Value::Boolean(_)), _) => "true or false".into(),
         (Some(default @ Value::Array(_)), _) => format!("a list such as {default}"),
-        (Some(Value::Table(_)), _) => format!("a table that begins with [{key}]"),
-        _ => choices(key).unwrap_or_else(|| "a string in quotes".into()),
+        _ => words(key, kind).unwrap_or_else(|| "a string in quotes".into()),
     }
 }
 
-/// The words that an enum accepts under a key, or `None` where any text is welcome. Only serde
-/// knows them: it is asked with a word that is none of them, and lists them in its refusal.
-fn choices(key: &str) -> Option<String> {
-    let mut probe = VALID.clone();
-    let question = Override {
-        text: String::new(),
-        key: key.into(),
-        value: Value::String("?".into()),
+/// The words that are accepted under a key, or `None` where any text is. Only serde knows those of
+/// an enum: it is asked with a word that is none of them, and lists them in its refusal.
+fn words(key: &str, kind: Option<&str>) -> Option<String> {
+    let (name, key) = key.split_once('.')?;
+    let of_kind = |v: &&Variant| kind.is_none_or(|kind| v.kind == kind) || key == KIND;
+    let mut variants = section(name)?.variants.iter().filter(of_kind);
+    let defaults = &variants.find(|variant| variant.has(key))?.keys;
+    let question = Value::String("?".into());
+    let refusal = match name {
+        "network" => fault::<NetworkRecipe>(defaults, key, &question),
+        _ => fault::<LearnerRecipe>(defaults, key, &question),
     };
-    question.apply(&mut probe);
-    let refusal = probe.try_into::<Recipe>().err()?;
-    let (_, choices) = refusal.message().split_once("expected ")?;
-    Some(choices.into())
+    let refusal = refusal?;
+    let (_, words) = refusal.split_once("expected ")?;
+    Some(words.into())
 }

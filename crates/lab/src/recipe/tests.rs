@@ -1,5 +1,7 @@
 //! What is read, and what is said about faults.
 
+mod kinds;
+
 use std::collections::BTreeSet;
 use std::error::Error;
 
@@ -41,7 +43,7 @@ fn every_builtin_is_valid_complete_and_written_back() -> Outcome {
     for (name, _) in Recipe::builtin() {
         let recipe = Recipe::load(name, &[])?;
         assert_eq!(recipe.name, *name);
-        for words in [&recipe.purpose, &recipe.figure, &recipe.time] {
+        for words in [&recipe.purpose, &recipe.result, &recipe.time] {
             assert!(!words.is_empty() && !words.contains('\n'), "{name}");
         }
         assert_eq!(Recipe::parse(&recipe.to_toml(), "again", &[])?, recipe);
@@ -64,19 +66,16 @@ fn every_file_in_the_folder_is_a_builtin() -> Outcome {
 
 #[test]
 fn the_reference_systems_are_as_specified() -> Outcome {
-    let r0 = Recipe::load("state-22", &[])?;
-    assert_eq!(r0.network.tuples.split_whitespace().count(), 22);
-    assert_eq!(
-        (r0.learner.rate.at(49_999), r0.learner.rate.at(50_000)),
-        (0.1, 0.01)
-    );
-    assert_eq!(
-        (r0.learner.update, r0.learner.ties),
-        (Update::Forward, Ties::Random)
-    );
-    let r1 = Recipe::load("state-6", &[])?;
-    assert_eq!(r1.learner.target, Target::RewardTwice);
-    // Each of its kin differs from R1 in one thing only.
+    let report = Recipe::load("state-22", &[])?;
+    assert_eq!(report.network.tuples().split_whitespace().count(), 22);
+    let rate = report.learner.learning_rate();
+    assert_eq!((rate.at(49_999), rate.at(50_000)), (0.1, 0.01));
+    let td = report.learner.td().ok_or("a TD learner")?;
+    assert_eq!((&td.update, td.ties), (&Update::Forward, Ties::Random));
+    let lab = Recipe::load("state-6", &[])?;
+    let backward = lab.learner.td().and_then(TdRecipe::backward);
+    assert_eq!(backward.map(|b| b.target), Some(Target::RewardTwice));
+    // Each of its kin differs from it in one thing only.
     let same_but = |name: &str, change: &str| -> Result<(), RecipeError> {
         let kin = Recipe::load(name, &[])?;
         let changed = Recipe::load("state-6", &[change.to_string()])?;
@@ -89,22 +88,58 @@ fn the_reference_systems_are_as_specified() -> Outcome {
     same_but("state-6-textbook", "target=textbook")?;
     same_but("state-6x6", "tuples=6x6")?;
     same_but("state-500k", "episodes=500_000")?;
-    let r4 = Recipe::load("dqn-r4", &[])?;
-    let (network, replay, deep) = (r4.network, r4.replay, r4.deep);
+    let dqn = Recipe::load("dqn-r4", &[])?;
+    assert_eq!(dqn.network, NetworkRecipe::Deep(DeepRecipe::default()));
+    let network = dqn.network.expect_deep()?;
     assert_eq!(network.convolutions, ["2x1", "1x2", "2x1", "1x2"]);
     assert_eq!((network.filters, network.outputs), (256, 4));
     assert_eq!(network.hidden, [16]);
-    assert_eq!((replay.games, replay.batches, replay.batch), (32, 5, 32));
-    assert_eq!((replay.memory, replay.steps), (5000, 1));
-    assert_eq!(r4.learner.rate.at(0), 1e-4);
     // Its 128 are of its own points, which are half of the usual.
-    let expected = DeepRecipe {
+    let expected = DqnRecipe {
         discount: 0.999,
         reward_scale: 256.0,
-        ..DeepRecipe::default()
+        buffer: BufferRecipe {
+            max_updates: 50_000,
+            ..BufferRecipe::default()
+        },
+        ..DqnRecipe::default()
     };
-    assert_eq!(deep, expected);
-    assert_eq!((deep.follow, deep.follow_iterations), (Follow::Copy, 10));
+    assert_eq!(dqn.learner, LearnerRecipe::Dqn(expected));
+    let buffer = dqn.learner.expect_buffer()?;
+    assert_eq!((buffer.num_envs, buffer.updates_per_step), (32, 5));
+    assert_eq!((buffer.buffer_size, buffer.batch_size), (5000, 32));
+    assert_eq!(dqn.learner.learning_rate().at(0), 1e-4);
+    Ok(())
+}
+
+/// A run's file has the keys of its kinds and no others.
+#[test]
+fn what_is_written_has_no_key_without_effect() -> Outcome {
+    let quick = Recipe::load("quick", &[])?.to_toml();
+    for key in ["epsilon", "num_envs", "filters", "double", "replay", "deep"] {
+        assert!(!quick.contains(key), "{key} in {quick}");
+    }
+    for key in [
+        "kind = \"n-tuple\"",
+        "kind = \"td\"",
+        "lambda = 0.5",
+        "discount = 1.0",
+    ] {
+        assert!(quick.contains(key), "no {key} in {quick}");
+    }
+    let forward = Recipe::load("threes-4x6", &[])?.to_toml();
+    assert!(!forward.contains("lambda") && !forward.contains("target"));
+    let afterstates = Recipe::load("deep-best", &[])?.to_toml();
+    for key in [
+        "mask_targets",
+        "illegal",
+        "weight_decay",
+        "target_update_iterations",
+        "tuples",
+    ] {
+        assert!(!afterstates.contains(key), "{key} in {afterstates}");
+    }
+    assert!(afterstates.contains("outputs = 1"), "{afterstates}");
     Ok(())
 }
 
@@ -116,9 +151,10 @@ fn what_is_left_out_has_a_default() -> Outcome {
         ..Recipe::default()
     };
     assert_eq!(recipe, expected);
-    assert_eq!(set(&["rule=tc"])?.learner.rate.at(0), 1.0);
-    assert_eq!(set(&["rule=tc", "rate=0.1"])?.learner.rate.at(0), 0.1);
-    for key in REQUIRED {
+    let rate = |changes: &[&str]| set(changes).map(|r| r.learner.learning_rate().at(0));
+    assert_eq!(rate(&["rule=tc"])?, 1.0);
+    assert_eq!(rate(&["rule=tc", "learning_rate=0.1"])?, 0.1);
+    for key in read::REQUIRED {
         let line = key.rsplit('.').next().unwrap_or(key);
         let without: Vec<&str> = MINIMAL.lines().filter(|l| !l.starts_with(line)).collect();
         let message = refusal(&without.join("\n"));
@@ -131,27 +167,27 @@ fn what_is_left_out_has_a_default() -> Outcome {
 #[test]
 fn overrides_are_toml_or_else_text() -> Outcome {
     let recipe = set(&[
-        "learner.rate=[{ from = 0, rate = 0.1 }, { from = 9, rate = 0.01 }]",
+        "learner.learning_rate=[{ from = 0, learning_rate = 0.1 }, { from = 9e0, learning_rate = 0.01 }]",
         "lambda = 1",
         "tuples=8x4",
         "board=3x3",
         "game=2048",
         "symmetry=false",
         "purpose=\"in quotes\"",
-        "figure=a = b",
+        "result=a = b",
         "seed=1",
         "seed=2",
     ])?;
-    assert_eq!(recipe.learner.rate.as_steps().len(), 2);
-    assert_eq!(recipe.learner.lambda, 1.0);
-    assert_eq!((&*recipe.network.tuples, &*recipe.board), ("8x4", "3x3"));
+    assert_eq!(recipe.learner.learning_rate().as_steps().len(), 2);
+    assert_eq!(recipe.learner.lambda(), 1.0);
+    assert_eq!((recipe.network.tuples(), &*recipe.board), ("8x4", "3x3"));
     assert_eq!(recipe.game, "2048");
-    assert!(!recipe.network.symmetry);
-    assert_eq!((&*recipe.purpose, &*recipe.figure), ("in quotes", "a = b"));
+    assert!(!recipe.network.expect_n_tuple()?.symmetry);
+    assert_eq!((&*recipe.purpose, &*recipe.result), ("in quotes", "a = b"));
     assert_eq!(recipe.seed, 2);
     for tuples in ["456789", "012345 456789", "\"012345 456789\"", "1e5"] {
         let recipe = set(&[&format!("tuples={tuples}")])?;
-        assert_eq!(recipe.network.tuples, tuples.trim_matches('"'));
+        assert_eq!(recipe.network.tuples(), tuples.trim_matches('"'));
     }
     // A table that the file lacks is made, and a required key may come from an override.
     let text = "name = 'm'\ngame = '2048'\nboard = '4x4'";
@@ -174,9 +210,12 @@ fn a_fault_is_told_by_key_found_and_expected() {
             "lambda = 0.5",
             "unknown key `lambda` in my.toml: did you mean `learner.lambda`?",
         ),
-        ("[network]\nrate = 1", "did you mean `learner.rate`?"),
         (
-            "[lerner]\nrate = 1",
+            "[network]\nrate = 1",
+            "`network.rate` in my.toml is called `learner.learning_rate` here",
+        ),
+        (
+            "[lerner]\nlearning_rate = 1",
             "unknown key `lerner` in my.toml: did you mean `learner`?",
         ),
         (
@@ -204,14 +243,19 @@ episodes=-5      -> expected a whole number of 0 or more, found -5
 episodes=1.5     -> expected a whole number, found 1.5
 episodes=        -> found the string ""
 scores=yes       -> expected true or false, found the string "yes"
-initial=[1]      -> expected a number, found the list [1]
+initial_value=[1] -> expected a number, found the list [1]
 rule=sarsa       -> expected `td` or `tc`, found the string "sarsa"
 target={ a = 1 } -> expected `textbook` or `reward-twice`, found the string "{ a = 1 }"
-rate=fast        -> `learner.rate` in the override `rate=fast` is the string "fast": expected a number
-rate=nan         -> is NaN: the rate of step 1 is NaN: expected a number above 0 and at most 10
-rate=[{ from = 3, rate = 0.1 }] -> the first step begins at game 3: expected 0
+value=action     -> expected `afterstate` or `state`, found the string "action"
+update=sideways  -> `learner.update` in the override `update=sideways`: expected `forward` or `backward`, found
+learner.kind=q   -> expected one of `td`, `replay`, `dqn`, found the string "q"
+learning_rate=fast -> `learner.learning_rate` in the override `learning_rate=fast` is the string "fast": expected a number
+learning_rate=nan -> is NaN: the learning rate of step 1 is NaN: expected a number above 0 and at most 10
+learning_rate=[{ from = 3, learning_rate = 0.1 }] -> the first step begins at game 3: expected 0
 lamda=0.5        -> unknown key `lamda` in the override `lamda=0.5`: did you mean `learner.lambda`?
-learner={ lambda = 1 } -> unknown key `learner`
+learner={ lambda = 1 } -> `learner` in the override `learner={ lambda = 1 }` is a table
+kind=deep        -> may be network.kind or learner.kind
+changed=[]       -> it is written by the program
 lambda           -> the override `lambda` does not read KEY=VALUE
 =5               -> does not read KEY=VALUE
 "#,
@@ -229,19 +273,22 @@ name=../up      -> `name` is "../up": expected 1 to 64 letters
 name=           -> `name` is ""
 board=9x9       -> `board` is "9x9": expected ROWSxCOLUMNS, each from 2 to 5
 episodes=0      -> `episodes` is 0: expected a whole number from 1
-block=0         -> `block` is 0: expected a whole number from 1 to 1000000
-block=1000001   -> `block` is 1000001
+block_games=0   -> `block_games` is 0: expected a whole number from 1 to 1000000
+block_games=1000001 -> `block_games` is 1000001
 threads=1025    -> `threads` is 1025: expected a whole number from 0 to 1024
 checkpoint_seconds=0     -> `checkpoint_seconds` is 0.0: expected more than 0
 checkpoint_seconds=nan   -> `checkpoint_seconds` is NaN
 checkpoint_seconds=86401 -> at most 86400 seconds
-initial=inf     -> `network.initial` is inf: expected a finite number
-initial=1e300   -> `network.initial` is 1e300: expected a finite number
+initial_value=inf   -> `network.initial_value` is inf: expected a finite number
+initial_value=1e300 -> `network.initial_value` is 1e300: expected a finite number
+discount=1.5    -> `learner.discount` is 1.5: expected a number from 0 to 1
+discount=nan    -> `learner.discount` is NaN
 lambda=1.5      -> `learner.lambda` is 1.5: expected a number from 0 to 1
 lambda=nan      -> `learner.lambda` is NaN
 "#,
     );
-    let fine = "checkpoint_seconds=0.05 lambda=1 board=2x5 block=1000000";
+    let fine =
+        "checkpoint_seconds=0.05 lambda=1 board=2x5 block_games=1e6 discount=0 tensorboard=true";
     for change in fine.split(' ') {
         assert!(set(&[change]).is_ok(), "{change}");
     }
@@ -255,46 +302,54 @@ lambda=nan      -> `learner.lambda` is NaN
     ));
 }
 
-/// Words of deep networks and of learning from memory, each refused alone.
+/// Values of deep networks and replay buffers, each refused alone.
 #[test]
-fn what_learns_from_memory_has_ranges() {
+fn learners_with_a_buffer_have_ranges() {
     for (recipe, change, part) in [
-        ("dqn", "replay.games=0", "`replay.games` is 0"),
-        ("dqn", "replay.games=4097", "from 1 to 4096"),
-        ("dqn", "memory=500001", "`replay.memory` is 500001"),
-        ("dqn", "memory=30", "at most replay.memory, 30"),
-        ("dqn", "steps=0", "`replay.steps` is 0"),
-        ("dqn", "batches=0", "`replay.batches` is 0"),
-        ("dqn", "batch=4097", "from 1 to 4096"),
-        ("dqn", "epsilon=1.5", "a number from 0 to 1"),
-        ("dqn", "epsilon=nan", "`replay.epsilon` is NaN"),
-        ("dqn", "discount=0", "`deep.discount` is 0"),
-        ("dqn", "discount=1.1", "`deep.discount` is 1.1"),
-        ("dqn", "reward_scale=0", "`deep.reward_scale` is 0"),
-        ("dqn", "weight_decay=2", "`deep.weight_decay` is 2"),
-        ("dqn", "tau=0", "`deep.tau` is 0"),
-        ("dqn", "dropout=1", "`deep.dropout` is 1"),
+        ("dqn", "num_envs=0", "`learner.num_envs` is 0"),
+        ("dqn", "num_envs=4097", "from 1 to 4096"),
         (
             "dqn",
-            "follow_iterations=0",
-            "`deep.follow_iterations` is 0",
+            "buffer_size=500001",
+            "`learner.buffer_size` is 500001",
         ),
-        ("dqn", "follow=copy", "`deep.plays` is \"follower\""),
-        ("dqn-r4", "plays=follower", "`deep.follow` = \"soft\""),
+        ("dqn", "buffer_size=30", "at most learner.buffer_size, 30"),
+        ("dqn", "n_step=0", "`learner.n_step` is 0"),
+        (
+            "dqn",
+            "updates_per_step=0",
+            "`learner.updates_per_step` is 0",
+        ),
+        ("dqn", "batch_size=4097", "from 1 to 4096"),
+        ("dqn", "epsilon=1.5", "a number from 0 to 1"),
+        ("dqn", "epsilon=nan", "`learner.epsilon` is NaN"),
+        (
+            "dqn",
+            "epsilon_iterations=5",
+            "needs `learner.epsilon` to be above 0",
+        ),
+        ("dqn", "discount=1.1", "`learner.discount` is 1.1"),
+        ("dqn", "reward_scale=0", "`learner.reward_scale` is 0"),
+        ("dqn", "tau=0", "`learner.tau` is 0"),
+        ("dqn", "dropout=1", "`network.dropout` is 1"),
+        (
+            "dqn",
+            "dropout_place=convolutions",
+            "needs `network.dropout` to be above 0",
+        ),
+        (
+            "dqn-r4",
+            "target_update_iterations=0",
+            "`learner.target_update_iterations` is 0",
+        ),
         ("dqn", "outputs=5", "`network.outputs` is 5"),
+        ("deep-best", "outputs=4", "`network.outputs` is 4"),
         ("dqn", "filters=0", "`network.filters` is 0"),
         ("dqn", "filters=1025", "`network.filters` is 1025"),
         ("dqn", "hidden=[0]", "`network.hidden`"),
         ("dqn", "convolutions=[\"0x1\"]", "`network.convolutions`"),
         ("dqn", "board=2x2", "kernels of at most"),
-        ("dqn", "tuples=4x6", "`network.tuples` is \"4x6\""),
-        ("dqn", "hint=true", "`network.hint` is true"),
-        ("dqn", "initial=5", "`network.initial` is 5"),
-        ("dqn", "value=state", "`learner.value`"),
-        ("dqn", "update=backward", "`learner.update`"),
-        ("ntuple-replay", "value=afterstate", "`learner.value`"),
-        ("ntuple-replay", "rule=tc", "`learner.rule`"),
-        ("quick", "value=action", "`learner.value`"),
+        ("dqn", "value=state", "expected `action` or `afterstate`"),
     ] {
         let message = match Recipe::load(recipe, &[change.to_owned()]) {
             Ok(_) => "accepted".to_owned(),
@@ -302,30 +357,19 @@ fn what_learns_from_memory_has_ranges() {
         };
         assert!(message.contains(part), "{recipe}, {change}: {message}");
     }
-    let both = ["deep.turn=true".to_owned(), "outputs=3".to_owned()];
+    let both = ["augment=true".to_owned(), "outputs=3".to_owned()];
     let refused = Recipe::load("dqn", &both).map_err(|error| error.to_string());
     assert!(refused.is_err_and(|message| message.contains("down would become another slide")));
-    for fine in ["deep.turn=true", "outputs=3", "memory=64", "discount=1"] {
-        assert!(Recipe::load("dqn", &[fine.to_owned()]).is_ok(), "{fine}");
-    }
-}
-
-#[test]
-fn forward_goes_with_neither_lambda_nor_the_double_reward() {
-    for (change, found) in [
-        ("lambda=0.5", "`learner.lambda` is 0.5"),
-        (
-            "target=reward-twice",
-            "`learner.target` is \"reward-twice\"",
-        ),
+    for fine in [
+        "augment=true",
+        "outputs=3",
+        "buffer_size=64",
+        "discount=1",
+        "value=afterstate",
     ] {
-        assert!(set(&[change]).is_ok());
-        let result = set(&["update=forward", change]);
-        assert!(matches!(result, Err(RecipeError::Conflict { .. })));
-        let message = result.map_or_else(|error| error.to_string(), |_| String::new());
-        assert!(message.starts_with(found), "{message}");
+        let loaded = Recipe::load("dqn", &[fine.to_owned()]);
+        assert_eq!(loaded.err().map(|error| error.to_string()), None, "{fine}");
     }
-    assert!(set(&["update=forward"]).is_ok());
 }
 
 #[test]
@@ -346,6 +390,9 @@ fn names_and_files() -> Outcome {
     for (name, _) in Recipe::builtin() {
         assert!(message.contains(name), "{message}");
     }
+    let none = Recipe::load("nosuch", &[]).map_err(|error| error.to_string());
+    let message = none.map_or_else(|message| message, |_| String::new());
+    assert!(message.starts_with("unknown recipe `nosuch`. The recipes are quick, "));
     let folder = tempfile::tempdir()?;
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     std::fs::write(path("my.toml"), MINIMAL)?;

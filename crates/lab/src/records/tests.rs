@@ -3,12 +3,12 @@ use std::sync::Arc;
 
 use super::*;
 use crate::control::quiet;
-use crate::evaluate::{self, record};
-use crate::model::Model;
-use crate::recipe::Recipe;
 use crate::agent::{Agent, Baseline, ntuple_agent};
 use crate::evaluate::Contender;
+use crate::evaluate::{self, record};
 use crate::memory::MemoryBudget;
+use crate::model::Model;
+use crate::recipe::Recipe;
 use crate::spec::{AgentSpec, NTupleSpec};
 
 /// A player who knows nothing yet.
@@ -22,7 +22,7 @@ fn beginner(game: &str, board: &str) -> Contender {
     let recipe = Recipe::load("quick", &overrides).unwrap();
     let spec = NTupleSpec::of(&recipe).unwrap();
     let budget = MemoryBudget::process();
-    let agent = ntuple_agent(&spec, recipe.learner.rule, 0.0, &budget).unwrap();
+    let agent = ntuple_agent(&spec, recipe.learner.rule(), 0.0, &budget).unwrap();
     Contender::from(&Model {
         agent: Arc::from(agent as Box<dyn Agent>),
         spec: AgentSpec::NTuple(spec),

@@ -38,7 +38,7 @@ pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
 
 /// The title of a plot of this run alone.
 pub fn title(recipe: &Recipe) -> String {
-    format!("{}: {} on {}", recipe.name, recipe.game, recipe.board)
+    format!("{}: {} on {}", recipe.title(), recipe.game, recipe.board)
 }
 
 #[cfg(test)]

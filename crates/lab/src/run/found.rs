@@ -8,6 +8,7 @@ use afterstate::game::Shape;
 
 use super::{CHECKPOINT, MODEL, RECIPE};
 use crate::LabError;
+use crate::migrate::Stored;
 use crate::recipe::Recipe;
 use crate::tables::open;
 
@@ -26,8 +27,16 @@ pub fn exists(folder: &Path) -> bool {
 /// # Errors
 /// When the folder has none, or it does not parse.
 pub fn recipe_of(folder: &Path, overrides: &[String]) -> Result<Recipe, LabError> {
+    Ok(stored_recipe(folder, overrides)?.content)
+}
+
+/// The same, with the format that its file is in.
+///
+/// # Errors
+/// When the folder has none, or it does not parse.
+pub fn stored_recipe(folder: &Path, overrides: &[String]) -> Result<Stored<Recipe>, LabError> {
     let path = existing(folder, RECIPE)?;
-    Ok(Recipe::load_file(&path, overrides)?)
+    Ok(Recipe::load_stored(&path, overrides)?)
 }
 
 /// A file that every run has.
@@ -65,7 +74,8 @@ pub fn model_games(folder: &Path) -> Option<u64> {
 /// The recipe that the finished model of a run was trained by, if there is one.
 pub(crate) fn model_recipe(folder: &Path) -> Option<Recipe> {
     let metadata = peek(&folder.join(MODEL))?;
-    Recipe::parse(metadata.get("recipe")?, MODEL, &[]).ok()
+    let stored = Recipe::parse_stored(metadata.get(crate::metadata::RECIPE)?, MODEL, &[]);
+    stored.ok().map(|stored| stored.content)
 }
 
 /// The games that a model's header tells of; a damaged one says so when it is opened.

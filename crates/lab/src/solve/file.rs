@@ -17,13 +17,11 @@ use crate::LabError;
 use crate::disk::{Part, Shared, can_be_written};
 use crate::games::{self, PackedVisitor, with_packed_game};
 use crate::memory::available_memory;
-use crate::metadata::{Fields, SOLUTION, TUPLES};
+use crate::metadata::{FORMAT, Fields, SOLUTION, TUPLES, of_today};
+use crate::migrate::Format;
 use crate::recipe::parse_board;
 use crate::share::{share, threads, try_share};
 use crate::tables::open;
-
-/// The version of the metadata.
-const VERSION: &str = "1";
 
 /// Numbers that are carried at a time.
 const PIECE: usize = 1 << 16;
@@ -80,7 +78,8 @@ impl Solution {
             source,
         };
         let header = Header::read(&mut file, size).map_err(wrong(path))?;
-        let fields = Fields::new(header.metadata(), path, LabError::solution);
+        let metadata = of_today(header.metadata());
+        let fields = Fields::new(&metadata, path, LabError::solution);
         if fields.has(TUPLES) && !fields.has(SOLUTION) {
             return Err(LabError::Kind {
                 path: path.to_owned(),
@@ -250,8 +249,8 @@ fn carry_in(file: &Shared, place: Place) -> std::io::Result<Vec<u64>> {
 
 fn metadata(about: &About) -> Metadata {
     let mut entries = vec![
-        ("afterstate", VERSION.to_owned()),
-        (SOLUTION, VERSION.to_owned()),
+        (FORMAT, Format::NOW.to_string()),
+        (SOLUTION, Format::NOW.to_string()),
         ("game", about.game.clone()),
         ("board", about.shape.to_string()),
         ("discount", about.discount.to_string()),
@@ -273,11 +272,7 @@ fn metadata(about: &About) -> Metadata {
 
 impl About {
     fn read(fields: &Fields<'_>) -> Result<Self, LabError> {
-        fields.get(
-            SOLUTION,
-            "1 (a newer version needs a newer program)",
-            |version| (version == VERSION).then_some(()),
-        )?;
+        fields.check_format(SOLUTION)?;
         let number = |text: &str| f64::from_str(text).ok().filter(|n| n.is_finite());
         let share = |text: &str| number(text).filter(|n| (0.0..=1.0).contains(n));
         let game = fields.get("game", "the name of a game", |text| Some(text.to_owned()))?;

@@ -48,24 +48,23 @@ impl DeepSpec {
     /// When the game is unknown or the board is none.
     pub fn of(recipe: &Recipe) -> Result<Self, LabError> {
         let (rows, cols) = parse_board(&recipe.board)?;
-        let (network, deep) = (&recipe.network, &recipe.deep);
+        let network = recipe.network.expect_deep()?;
+        let dqn = recipe.learner.expect_dqn()?;
+        let action = dqn.action();
         rules(&recipe.game)?;
         let kernels = network.convolutions.iter().map(|kernel| kernel_of(kernel));
         Ok(Self {
             game: recipe.game.clone(),
             shape: games::shape(rows, cols)?,
-            value: recipe.learner.value,
+            value: recipe.learner.value(),
             convolutions: kernels.collect::<Result<_, _>>()?,
             filters: network.filters,
             hidden: network.hidden.clone(),
             relu: network.relu,
-            outputs: match recipe.learner.value {
-                ValueOf::Action => network.outputs,
-                ValueOf::Afterstate | ValueOf::State => 1,
-            },
-            scale: deep.reward_scale,
-            rewards: deep.rewards,
-            illegal: deep.illegal,
+            outputs: network.outputs,
+            scale: dqn.reward_scale,
+            rewards: action.rewards,
+            illegal: action.illegal,
         })
     }
 
@@ -83,7 +82,7 @@ impl DeepSpec {
             ("hidden", hidden.join(" ")),
             ("relu", word(&self.relu)),
             ("outputs", self.outputs.to_string()),
-            ("scale", self.scale.to_string()),
+            ("reward_scale", self.scale.to_string()),
             ("rewards", word(&self.rewards)),
             ("illegal", word(&self.illegal)),
         ]
@@ -127,7 +126,7 @@ impl DeepSpec {
                 };
                 text.parse().ok().filter(fits)
             })?,
-            scale: fields.get("scale", "a number from 0.001 to 1e9", |text| {
+            scale: fields.get("reward_scale", "a number from 0.001 to 1e9", |text| {
                 text.parse().ok().filter(|scale| SCALES.contains(scale))
             })?,
             rewards: fields.get("rewards", "learned or known", from_word::<Rewards>)?,

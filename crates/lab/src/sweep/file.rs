@@ -122,7 +122,8 @@ fn check_known(table: &Table, keys: &[&str], at: &str, origin: &str) -> Result<(
         Some(key) => Err(RecipeError::UnknownKey {
             key: format!("{at}{}", shorten(key)),
             origin: origin.to_owned(),
-            nearest: format!("{at}{}", nearest(key, keys.iter().copied())),
+            nearest: nearest(key, keys.iter().copied()).map(|key| format!("{at}{key}")),
+            known: keys.iter().map(|&key| key.to_owned()).collect(),
         }),
     }
 }

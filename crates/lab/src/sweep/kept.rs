@@ -1,5 +1,5 @@
 //! What a run of a sweep came to, in its folder's `result.json`: the figures of its evaluation, with the games it was trained for, or
-//! that its training broke. It is written whole or not at all. One that cannot be read, or is of other games than asked for, is as
+//! that its training diverged. It is written whole or not at all. One that cannot be read, or is of other games than asked for, is as
 //! good as none: it is made again.
 
 use std::io::{self, Read};
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 use crate::disk::replace;
 use crate::evaluate::Evaluation;
+use crate::migrate;
 use crate::tables::open;
 
 const RESULT: &str = "result.json";
@@ -29,12 +30,13 @@ pub struct Evaluated {
     pub mean: f64,
 }
 
-/// How a training broke.
+/// How a training diverged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Broken {
     /// Games played by then.
     pub games: u64,
     /// The learning rate.
+    #[serde(rename = "learning_rate")]
     pub rate: f32,
 }
 
@@ -43,6 +45,7 @@ pub struct Broken {
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kept {
     Evaluated(Evaluated),
+    #[serde(rename = "diverged")]
     Broken(Broken),
 }
 
@@ -50,7 +53,8 @@ impl Kept {
     /// What is kept in a run folder.
     pub(super) fn read(folder: &Path) -> Option<Self> {
         let (file, _) = open(&folder.join(RESULT)).ok()?;
-        serde_json::from_reader(file.take(LONGEST)).ok()
+        let found = serde_json::from_reader(file.take(LONGEST)).ok()?;
+        serde_json::from_value(migrate::result(found)).ok()
     }
 }
 
@@ -63,6 +67,7 @@ enum Written<'a> {
         #[serde(flatten)]
         evaluation: &'a Evaluation,
     },
+    #[serde(rename = "diverged")]
     Broken(&'a Broken),
 }
 

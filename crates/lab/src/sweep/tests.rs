@@ -54,7 +54,7 @@ struct Home(tempfile::TempDir);
 const SMALL: &str = r#"
 name = "small"
 recipe = "quick"
-set = ["board=3x3", "tuples=012 036", "episodes=150", "block=40"]
+set = ["board=3x3", "tuples=012 036", "episodes=150", "block_games=40"]
 seeds = [3, 1, 2]
 games = 60
 
@@ -63,7 +63,7 @@ name = "as it is"
 
 [[variant]]
 name = "TD / 0.1"
-set = ["rule=td", "rate=0.1"]
+set = ["rule=td", "learning_rate=0.1"]
 "#;
 
 impl Home {
@@ -205,11 +205,14 @@ fn a_changed_variant_is_refused_before_anything_runs() {
     let out = home.path("out");
     let stopped = sweep.run(&out, 1, &Counter::new(400)).unwrap();
     assert!(stopped.is_none());
-    let words = SMALL.replace("\"block=40\"", "\"block=40\", \"purpose=other words\"");
+    let words = SMALL.replace(
+        "\"block_games=40\"",
+        "\"block_games=40\", \"purpose=other words\"",
+    );
     for (text, key, trained, wanted) in [
         (
-            SMALL.replace("rate=0.1", "rate=0.2"),
-            "learner.rate",
+            SMALL.replace("learning_rate=0.1", "learning_rate=0.2"),
+            "learner.learning_rate",
             "0.1",
             "0.2",
         ),
@@ -249,7 +252,7 @@ fn a_changed_variant_is_refused_before_anything_runs() {
 }
 
 /// Weights that begin near the largest number break at once.
-const BREAKING: &str = "[[variant]]\nname = \"breaks\"\nset = [\"initial=3e38\"]\n";
+const BREAKING: &str = "[[variant]]\nname = \"breaks\"\nset = [\"initial_value=3e38\"]\n";
 
 #[test]
 fn a_training_that_breaks_stops_no_other() {

@@ -88,16 +88,16 @@ fn deep(of: &[&str]) -> Recipe {
         "filters=8",
         "hidden=[6]",
         "episodes=60",
-        "block=20",
+        "block_games=20",
         "threads=1",
-        "rate=[{ from = 0, rate = 0.001 }, { from = 30, rate = 0.0005 }]",
-        "replay.games=8",
-        "replay.memory=300",
-        "replay.steps=3",
-        "replay.batches=2",
-        "replay.batch=8",
-        "deep.optimiser=adamw",
-        "deep.dropout=0.2",
+        "learning_rate=[{ from = 0, learning_rate = 0.001 }, { from = 30, learning_rate = 0.0005 }]",
+        "learner.num_envs=8",
+        "learner.buffer_size=300",
+        "learner.n_step=3",
+        "learner.updates_per_step=2",
+        "learner.batch_size=8",
+        "learner.optimiser=adamw",
+        "network.dropout=0.2",
     ];
     let overrides = overrides.iter().chain(of).map(|&text| text.to_owned());
     Recipe::load("dqn-r4", &overrides.collect::<Vec<_>>()).unwrap()
@@ -107,18 +107,15 @@ fn replay(updates: u64) -> Recipe {
     let overrides = [
         "network.tuples=012 345 036",
         "board=3x3",
-        "value=state",
-        "update=replay",
-        "rule=td",
-        "rate=0.1",
+        "learning_rate=0.1",
         "episodes=200",
-        "block=50",
+        "block_games=50",
         "threads=1",
-        "replay.memory=300",
-        "replay.overwrite=random",
-        "replay.epsilon=0.2",
-        "replay.epsilon_iterations=900",
-        &format!("replay.updates={updates}"),
+        "learner.buffer_size=300",
+        "learner.overwrite=random",
+        "learner.epsilon=0.2",
+        "learner.epsilon_iterations=900",
+        &format!("learner.max_updates={updates}"),
     ];
     Recipe::load("ntuple-replay", &overrides.map(str::to_owned)).unwrap()
 }
@@ -146,10 +143,19 @@ fn learning_from_memory_goes_on_as_if_it_had_not_stopped() {
 #[cfg(feature = "deep")]
 #[test]
 fn deep_learning_goes_on_as_if_it_had_not_stopped() {
-    check_going_on(&deep(&["deep.follow=soft", "deep.double=true"]));
-    check_going_on(&deep(&["deep.follow=soft", "deep.plays=follower"]));
-    check_going_on(&deep(&["deep.follow_iterations=7", "network.outputs=3"]));
-    check_going_on(&deep(&["value=afterstate", "deep.turn=true"]));
+    check_going_on(&deep(&[
+        "learner.target_update=soft",
+        "learner.double=true",
+    ]));
+    check_going_on(&deep(&[
+        "learner.target_update=soft",
+        "learner.acting_network=target",
+    ]));
+    check_going_on(&deep(&[
+        "learner.target_update_iterations=7",
+        "network.outputs=3",
+    ]));
+    check_going_on(&deep(&["value=afterstate", "learner.augment=true"]));
 }
 
 fn check_going_on(recipe: &Recipe) {
@@ -170,7 +176,7 @@ fn check_going_on(recipe: &Recipe) {
     let model = |folder: &Path| fs::read(folder.join("model.safetensors")).unwrap();
     assert!(model(&whole) == model(&cut), "the models differ");
     assert_eq!(untimed(&whole), untimed(&cut));
-    let blocks = games.div_ceil(recipe.block) as usize;
+    let blocks = games.div_ceil(recipe.block_games) as usize;
     assert_eq!(untimed(&whole).len(), 1 + blocks);
 }
 

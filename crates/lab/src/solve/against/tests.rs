@@ -9,13 +9,13 @@ use afterstate::solve::{Aim, Chance, Ending, Goal, Layer, Recursive};
 
 use super::*;
 use crate::control::{cancelled, quiet};
-use crate::evaluate::{self, evaluate};
 use crate::agent::{Agent, Board, RoundSpec, ntuple_agent};
+use crate::evaluate::{self, evaluate};
+use crate::memory::MemoryBudget;
 use crate::model::metadata;
 use crate::recipe::Recipe;
-use crate::memory::MemoryBudget;
-use crate::spec::{AgentSpec, NTupleSpec, TdSpec};
 use crate::solve::{Layers, Plan, solve};
+use crate::spec::{AgentSpec, NTupleSpec, TdSpec};
 
 fn shape(rows: usize, cols: usize) -> Shape {
     Shape::new(rows, cols).unwrap()
@@ -46,9 +46,9 @@ fn recipe(shape: Shape, more: &[&str]) -> Recipe {
 /// A player after so many games of training on one thread.
 fn trained(recipe: &Recipe, games: u64) -> Model {
     let spec = NTupleSpec::of(recipe).unwrap();
-    let initial = recipe.network.initial as f32;
+    let initial = recipe.network.initial_value() as f32;
     let budget = MemoryBudget::process();
-    let agent = ntuple_agent(&spec, recipe.learner.rule, initial, &budget).unwrap();
+    let agent = ntuple_agent(&spec, recipe.learner.rule(), initial, &budget).unwrap();
     agent.learn(&RoundSpec::new(0..games, 1, 1), &TdSpec::of(recipe));
     Model {
         spec: AgentSpec::NTuple(spec),
@@ -132,7 +132,7 @@ fn the_score_is_that_of_the_definition_and_what_is_missing_is_regret() {
         (
             3,
             2,
-            vec!["value=state", "rule=td", "rate=0.1", "lambda=0"],
+            vec!["value=state", "rule=td", "learning_rate=0.1", "lambda=0"],
             1000,
         ),
     ] {
@@ -191,8 +191,7 @@ fn perfect(shape: Shape, folder: &Path) -> Model {
     exact.start();
     let recipe = recipe(shape, &["symmetry=false"]);
     let spec = NTupleSpec::of(&recipe).unwrap();
-    let tables: WeightTables =
-        WeightTables::new(&spec.tuples, &NetworkOptions::default()).unwrap();
+    let tables: WeightTables = WeightTables::new(&spec.tuples, &NetworkOptions::default()).unwrap();
     let game = Grid::new(shape, &PowersOfTwo);
     let states: Vec<_> = exact.values().keys().copied().collect();
     for state in states {
@@ -342,8 +341,11 @@ fn a_learner_with_the_whole_board_converges_to_the_exact_value() {
         (2, 3, 600, [100_000, 1_000_000], 0.005),
     ] {
         let shape = shape(rows, cols);
-        let (initial, solution) = (format!("initial={initial}"), solution(shape, None));
-        let recipe = recipe(shape, &["rule=tc", "rate=0.3", "lambda=0", &initial]);
+        let (initial, solution) = (format!("initial_value={initial}"), solution(shape, None));
+        let recipe = recipe(
+            shape,
+            &["rule=tc", "learning_rate=0.3", "lambda=0", &initial],
+        );
         let [early, late] = checkpoints.map(|games| {
             let model = trained(&recipe, games);
             let found = compare(&model, &solution, Images::All, 2);
@@ -371,7 +373,10 @@ fn belief(game: Grid, model: &Model) -> f64 {
             chance_state: game.chance_state(state),
         };
         let judgement = model.agent.judge(&[board])[0].unwrap();
-        let totals = judgement.values.legal().map(|(_, value)| f64::from(value.total));
+        let totals = judgement
+            .values
+            .legal()
+            .map(|(_, value)| f64::from(value.total));
         mean += p * totals.fold(0.0, f64::max);
     });
     mean

@@ -26,7 +26,7 @@ fn a_file_becomes_runs() {
     assert_eq!(tasks[1].label, "TD / 0.1, seed 3");
     let recipe = &tasks[1].recipe;
     assert_eq!((recipe.seed, recipe.threads, recipe.episodes), (3, 1, 150));
-    assert_eq!(recipe.learner.rate.at(0), 0.1);
+    assert_eq!(recipe.learner.learning_rate().at(0), 0.1);
 }
 
 #[test]
@@ -90,10 +90,14 @@ fn what_is_wrong_in_a_file_is_told() {
             "\"episods=150\"",
             &["episods", "episodes"],
         ),
-        ("\"rate=0.1\"", "\"rate=-1\"", &["TD / 0.1", "rate"]),
-        ("\"rate=0.1\"", "\"seed=7\"", &["seed=7", "seeds"]),
         (
-            "\"rate=0.1\"",
+            "\"learning_rate=0.1\"",
+            "\"learning_rate=-1\"",
+            &["TD / 0.1", "rate"],
+        ),
+        ("\"learning_rate=0.1\"", "\"seed=7\"", &["seed=7", "seeds"]),
+        (
+            "\"learning_rate=0.1\"",
             "\"board=3x4\"",
             &["as it is", "TD / 0.1", "2048 on 3x3", "2048 on 3x4"],
         ),
@@ -107,7 +111,7 @@ fn what_is_wrong_in_a_file_is_told() {
         (
             variant,
             "[[variant]]\nname = \"x\"\nwhy = 1",
-            &["variant.why", "mean `variant."],
+            &["variant.why", "name, recipe, set"],
         ),
     ] {
         assert!(SMALL.contains(old), "{old}");

@@ -113,14 +113,14 @@ fn learning_from_memory_is_told_by_its_average() {
     let text = r#"
 name = "memory"
 recipe = "ntuple-replay"
-set = ["board=3x3", "tuples=012 345", "block=20", "replay.memory=300", "rate=0.1", "replay.updates=1000"]
+set = ["board=3x3", "tuples=012 345", "block_games=20", "learner.buffer_size=300", "learning_rate=0.1", "learner.max_updates=1000"]
 seeds = [1, 2]
 games = 0
 [[variant]]
 name = "a"
 [[variant]]
 name = "b"
-set = ["rate=0.01"]
+set = ["learning_rate=0.01"]
 "#;
     let sweep = home.load(text).unwrap();
     let found = home.run(&sweep, "out", 2);
@@ -157,7 +157,7 @@ set = ["rate=0.01"]
 
     // A training in which no game ends has no score.
     let short = home
-        .load(&text.replace("updates=1000", "updates=5"))
+        .load(&text.replace("max_updates=1000", "max_updates=5"))
         .unwrap();
     let found = home.run(&short, "short", 2);
     let refused = short.summary(&home.path("short"), &found).map(|_| ());

@@ -1,0 +1,308 @@
+//! Files of earlier formats: one table of names, by which they are read.
+//!
+//! Format 1 is that of version 0.1. Its recipes had every key of every kind of learner, and many
+//! keys had other names. Format 2 has the names of today. Run folders, models, checkpoints and
+//! solutions of format 1 are read through the tables below and written as format 2. A recipe that a
+//! user writes is not: it is refused, and the same tables name the new key.
+//!
+//! A checkpoint of format 1 keeps its replay buffer as JSON under the metadata key `replay`.
+
+use std::fmt;
+
+use toml::{Table, Value};
+
+/// A version of the files that Afterstate writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// Of version 0.1.
+    One,
+    /// Of today.
+    Two,
+}
+
+impl Format {
+    /// The format that is written.
+    pub const NOW: Format = Format::Two;
+
+    /// The format of this number, as the metadata key `afterstate` has it.
+    pub(crate) fn parse(text: &str) -> Option<Format> {
+        [Format::One, Format::Two]
+            .into_iter()
+            .find(|format| format.to_string() == text)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::One => "1",
+            Format::Two => "2",
+        })
+    }
+}
+
+/// What a file held, and the format that it was in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored<T> {
+    /// In terms of today.
+    pub content: T,
+    /// The format of the file.
+    pub format: Format,
+}
+
+impl<T> Stored<T> {
+    /// Whether the file was of an earlier format.
+    pub fn is_migrated(&self) -> bool {
+        self.format < Format::NOW
+    }
+}
+
+/// Keys of recipes: as in format 1, and as now.
+#[rustfmt::skip]
+const KEYS: &[(&str, &str)] = &[
+    ("figure", "result"),
+    ("block", "block_games"),
+    ("network.initial", "network.initial_value"),
+    ("learner.rate", "learner.learning_rate"),
+    ("replay.games", "learner.num_envs"),
+    ("replay.memory", "learner.buffer_size"),
+    ("replay.overwrite", "learner.overwrite"),
+    ("replay.steps", "learner.n_step"),
+    ("replay.batches", "learner.updates_per_step"),
+    ("replay.batch", "learner.batch_size"),
+    ("replay.epsilon", "learner.epsilon"),
+    ("replay.epsilon_iterations", "learner.epsilon_iterations"),
+    ("replay.updates", "learner.max_updates"),
+    ("deep.initial_weights", "network.initial_weights"),
+    ("deep.illegal", "learner.illegal"),
+    ("deep.mask", "learner.mask_targets"),
+    ("deep.discount", "learner.discount"),
+    ("deep.reward_scale", "learner.reward_scale"),
+    ("deep.rewards", "learner.rewards"),
+    ("deep.optimiser", "learner.optimiser"),
+    ("deep.weight_decay", "learner.weight_decay"),
+    ("deep.follow", "learner.target_update"),
+    ("deep.follow_iterations", "learner.target_update_iterations"),
+    ("deep.tau", "learner.tau"),
+    ("deep.plays", "learner.acting_network"),
+    ("deep.double", "learner.double"),
+    ("deep.dropout", "network.dropout"),
+    ("deep.dropout_place", "network.dropout_place"),
+    ("deep.turn", "learner.augment"),
+];
+
+/// Words under keys, by the key's name of today: as in format 1, and as now.
+const WORDS: &[(&str, &str, &str)] = &[
+    ("network.kind", "tuples", "n-tuple"),
+    ("learner.acting_network", "learner", "online"),
+    ("learner.acting_network", "follower", "target"),
+];
+
+/// Tables of recipes that format 1 had besides those of today.
+const TABLES: [&str; 2] = ["replay", "deep"];
+
+/// The key of a step of a learning rate.
+const STEP: (&str, &str) = ("rate", "learning_rate");
+
+/// Keys of the metadata of models and checkpoints.
+const METADATA: &[(&str, &str)] = &[("scale", "reward_scale")];
+
+/// Keys of the `result.json` of a run of a sweep.
+const RESULT: &[(&str, &str)] = &[("broken", "diverged"), ("rate", "learning_rate")];
+
+/// The name of today of a dotted key of format 1.
+pub(crate) fn key(old: &str) -> Option<&'static str> {
+    let found = KEYS.iter().find(|(known, _)| *known == old);
+    found.map(|(_, new)| *new)
+}
+
+/// The same for a key without its table.
+pub(crate) fn key_by_last_part(old: &str) -> Option<&'static str> {
+    let found = KEYS.iter().find(|(known, _)| {
+        let last = known.rsplit('.').next();
+        last == Some(old)
+    });
+    found.map(|(_, new)| *new)
+}
+
+/// What is written instead of a word of format 1 that a key of today does not have.
+pub(crate) fn word(key: &str, old: &str) -> Option<String> {
+    if (key, old) == ("learner.update", "replay") {
+        return Some("`learner.kind` = \"replay\", or \"dqn\" for deep networks".into());
+    }
+    let found = WORDS
+        .iter()
+        .find(|(known, word, _)| (*known, *word) == (key, old));
+    found.map(|(.., new)| format!("\"{new}\""))
+}
+
+/// Whether a recipe of format 1 had a table of this name that is gone.
+pub(crate) fn is_old_table(name: &str) -> bool {
+    TABLES.contains(&name)
+}
+
+/// The format of the recipe of a run. A run's recipe has every key, so that one of those that were
+/// renamed tells.
+pub(crate) fn format_of(recipe: &Table) -> Format {
+    let old = ["block", "figure"].iter().chain(&TABLES);
+    match old.into_iter().any(|key| recipe.contains_key(*key)) {
+        true => Format::One,
+        false => Format::Two,
+    }
+}
+
+/// Brings a run's recipe from format 1 to the names of today.
+///
+/// Format 1 wrote every key, also those that had no effect. They are left out by table here; the
+/// rest is for the caller, who knows which keys each kind has.
+pub(crate) fn recipe(mut old: Table) -> Table {
+    let text = |table: &Table, section: &str, key: &str| {
+        let inner = table.get(section).and_then(Value::as_table);
+        let value = inner.and_then(|inner| inner.get(key));
+        value.and_then(Value::as_str).map(str::to_owned)
+    };
+    let is_deep = text(&old, "network", "kind").as_deref() == Some("deep");
+    let is_replay = text(&old, "learner", "update").as_deref() == Some("replay");
+    if !is_deep {
+        old.remove("deep");
+    }
+    if !is_replay {
+        old.remove("replay");
+    }
+    let kind = match (is_deep, is_replay) {
+        (true, _) => "dqn",
+        (false, true) => "replay",
+        (false, false) => "td",
+    };
+    let is_action = text(&old, "learner", "value").as_deref() == Some("action");
+    let mut new = Table::new();
+    for (name, value) in old {
+        match value {
+            Value::Table(inner) => {
+                for (key, value) in inner {
+                    insert(&mut new, &format!("{name}.{key}"), value);
+                }
+            }
+            value => insert(&mut new, &name, value),
+        }
+    }
+    insert(&mut new, "learner.kind", Value::String(kind.into()));
+    if is_deep && !is_action {
+        insert(&mut new, "network.outputs", Value::Integer(1));
+    }
+    forget_inert(&mut new, "network", "dropout", "dropout_place");
+    forget_inert(&mut new, "learner", "epsilon", "epsilon_iterations");
+    new
+}
+
+/// Sets the value of a key of format 1 under its name of today.
+fn insert(table: &mut Table, old: &str, mut value: Value) {
+    let new = key(old).unwrap_or(old);
+    if let Value::String(word) = &mut value
+        && let Some((.., now)) = WORDS
+            .iter()
+            .find(|(key, old, _)| *key == new && *old == word)
+    {
+        *word = (*now).to_owned();
+    }
+    if let Value::Array(steps) = &mut value {
+        for step in steps.iter_mut().filter_map(Value::as_table_mut) {
+            if let Some(rate) = step.remove(STEP.0) {
+                step.insert(STEP.1.into(), rate);
+            }
+        }
+    }
+    match new.split_once('.') {
+        None => {
+            table.insert(new.into(), value);
+        }
+        Some((outer, inner)) => {
+            let entry = table.entry(outer);
+            let entry = entry.or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(table) = entry {
+                table.insert(inner.into(), value);
+            }
+        }
+    }
+}
+
+/// Removes a key that has no effect because another is 0.
+fn forget_inert(table: &mut Table, section: &str, number: &str, key: &str) {
+    if let Some(Value::Table(inner)) = table.get_mut(section)
+        && inner.get(number).and_then(Value::as_float) == Some(0.0)
+    {
+        inner.remove(key);
+    }
+}
+
+/// The name of today of a metadata key of format 1.
+pub(crate) fn metadata_key(old: &str) -> &str {
+    let found = METADATA.iter().find(|(known, _)| *known == old);
+    found.map_or(old, |(_, new)| new)
+}
+
+/// Brings the `result.json` of a run of a sweep to the names of today.
+pub(crate) fn result(old: serde_json::Value) -> serde_json::Value {
+    let serde_json::Value::Object(old) = old else {
+        return old;
+    };
+    let renamed = old.into_iter().map(|(key, value)| {
+        let found = RESULT.iter().find(|(known, _)| *known == key);
+        let key = found.map_or(key.clone(), |(_, new)| (*new).to_owned());
+        // Figures of an evaluation have kept their names.
+        let value = if key == "diverged" {
+            result(value)
+        } else {
+            value
+        };
+        (key, value)
+    });
+    serde_json::Value::Object(renamed.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_of_today_is_an_old_one() {
+        for (old, new) in KEYS {
+            assert_ne!(old, new);
+            assert_eq!(key(new), None, "{new}");
+        }
+    }
+
+    #[test]
+    fn formats_are_numbers() {
+        for format in [Format::One, Format::Two] {
+            assert_eq!(Format::parse(&format.to_string()), Some(format));
+        }
+        assert_eq!(Format::parse("3"), None);
+        assert!(Format::One < Format::NOW);
+    }
+
+    #[test]
+    fn what_had_no_effect_is_left_out() {
+        let old: Table = "block = 5\n[network]\nkind = 'tuples'\ninitial = 1.0\n\
+                          [learner]\nupdate = 'backward'\nrate = [{ from = 0, rate = 0.1 }]\n\
+                          [replay]\nepsilon = 0.5\n[deep]\ndiscount = 0.99"
+            .parse()
+            .unwrap();
+        assert_eq!(format_of(&old), Format::One);
+        let new: Table = "block_games = 5\n[network]\nkind = 'n-tuple'\ninitial_value = 1.0\n\
+                          [learner]\nkind = 'td'\nupdate = 'backward'\n\
+                          learning_rate = [{ from = 0, learning_rate = 0.1 }]"
+            .parse()
+            .unwrap();
+        assert_eq!(format_of(&new), Format::Two);
+        assert_eq!(recipe(old), new);
+    }
+
+    #[test]
+    fn a_diverged_run_of_a_sweep_is_read() {
+        let old = serde_json::json!({ "broken": { "games": 7, "rate": 0.5 } });
+        let new = serde_json::json!({ "diverged": { "games": 7, "learning_rate": 0.5 } });
+        assert_eq!(result(old), new);
+        assert_eq!(result(new.clone()), new);
+    }
+}

@@ -1,0 +1,226 @@
+//! What overrides changed in a recipe, what that takes from its claims, and what may still change
+//! when a run is resumed. These are the only lists of such keys.
+//!
+//! A recipe claims something: its purpose, its result, its time. Keys that change what is learned
+//! end these claims and are listed in `changed`, so that a run with overrides never looks like the
+//! original.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::error::{RecipeError, shorten, shorten_to};
+use super::overrides::Override;
+use super::{Recipe, keys};
+
+/// Words about a recipe; they decide nothing.
+const WORDS: [&str; 4] = ["purpose", "result", "time", "changed"];
+
+/// Keys that change nothing about what is learned, or nothing that a result claims:
+///
+/// - `name`, and the words above;
+/// - `checkpoint_seconds`, `scores`, `tensorboard` and `block_games` decide what is written, and how
+///   often;
+/// - `threads`: results hold for any number of threads, up to the noise of lost updates, and times
+///   name their number of threads in words;
+/// - `seed`: a result is a statement about the recipe, of which each seed is one sample.
+///
+/// `episodes` and `learner.max_updates` are not among them: a result is one after so many games.
+const UNCLAIMED: [&str; 7] = [
+    "name",
+    "checkpoint_seconds",
+    "scores",
+    "tensorboard",
+    "block_games",
+    "threads",
+    "seed",
+];
+
+/// Keys that may change when a run is resumed: those that do not touch the games that were played.
+const ON_RESUME: [&str; 5] = [
+    "episodes",
+    "threads",
+    "checkpoint_seconds",
+    "tensorboard",
+    "learner.max_updates",
+];
+
+/// Keys in which two recipes of one training may differ: words, and when it is saved.
+const SAME_TRAINING: [&str; 2] = ["checkpoint_seconds", "tensorboard"];
+
+/// Changes that a title shows.
+const SHOWN: usize = 4;
+
+/// A key under which two recipes differ, with both values as TOML.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The key, with its table.
+    pub key: String,
+    /// The values of the two; "nothing" if one has no such key.
+    pub values: [String; 2],
+}
+
+impl Recipe {
+    /// Its name, with what overrides changed: `td-4x6 (learning_rate=0.5)`.
+    pub fn title(&self) -> String {
+        if self.changed.is_empty() {
+            return self.name.clone();
+        }
+        let brief = |change: &String| {
+            let (key, value) = change.split_once('=').unwrap_or((change, ""));
+            // `kind` alone would not say of what.
+            let key = match key.rsplit_once('.') {
+                Some((_, last)) if last != keys::KIND => last,
+                _ => key,
+            };
+            format!("{key}={}", shorten_to(value, 40))
+        };
+        let mut shown: Vec<String> = self.changed.iter().take(SHOWN).map(brief).collect();
+        match self.changed.len().saturating_sub(SHOWN) {
+            0 => {}
+            more => shown.push(format!("{more} more")),
+        }
+        format!("{} ({})", self.name, shown.join(", "))
+    }
+
+    /// Whether a run that was trained by `past` can go on with this recipe.
+    ///
+    /// # Errors
+    /// With the first key that differs and may not.
+    pub fn continues(&self, past: &Recipe) -> Result<(), Difference> {
+        difference(past, self, &ON_RESUME).map_or(Ok(()), Err)
+    }
+
+    /// Whether both are the same training: with one thread, they give the same model.
+    ///
+    /// # Errors
+    /// With the first key that makes a difference.
+    pub fn same_training(&self, other: &Recipe) -> Result<(), Difference> {
+        difference(self, other, &SAME_TRAINING).map_or(Ok(()), Err)
+    }
+}
+
+/// The first key, but for words and some others, under which two recipes differ.
+fn difference(a: &Recipe, b: &Recipe, but: &[&str]) -> Option<Difference> {
+    let [a, b] = [a, b].map(flat);
+    let mut all: Vec<&String> = a.keys().chain(b.keys()).collect();
+    all.sort();
+    all.dedup();
+    let mut counted = all
+        .into_iter()
+        .filter(|key| !WORDS.contains(&key.as_str()) && !but.contains(&key.as_str()));
+    counted.find_map(|key| {
+        let values = [a.get(key), b.get(key)];
+        let text = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
+        (values[0] != values[1]).then(|| Difference {
+            key: key.clone(),
+            values: values.map(|value| shorten(&text(value))),
+        })
+    })
+}
+
+/// Every key with its value, dotted.
+fn flat(recipe: &Recipe) -> BTreeMap<String, Value> {
+    let mut all = BTreeMap::new();
+    let table: Table = keys::table(recipe);
+    for (name, value) in table {
+        match value {
+            Value::Table(inner) => {
+                let inner = inner.into_iter();
+                all.extend(inner.map(|(key, value)| (format!("{name}.{key}"), value)));
+            }
+            value => drop(all.insert(name, value)),
+        }
+    }
+    all
+}
+
+/// Refuses overrides that would change the past of a run.
+pub(super) fn check_resume(overrides: &[Override]) -> Result<(), RecipeError> {
+    let allowed = |change: &&Override| ON_RESUME.contains(&change.key.as_str());
+    match overrides.iter().find(|change| !allowed(change)) {
+        None => Ok(()),
+        Some(change) => Err(RecipeError::NotOnResume {
+            key: change.key.clone(),
+            origin: change.origin(),
+            allowed: ON_RESUME.to_vec(),
+        }),
+    }
+}
+
+/// Writes down what overrides changed in a recipe, and takes back what it claimed.
+pub(super) fn note(
+    recipe: &mut Recipe,
+    base: Option<&Recipe>,
+    overrides: &[Override],
+    dropped: &[(String, Value)],
+) {
+    let (before, after) = (base.map(flat).unwrap_or_default(), flat(recipe));
+    let mut changes = Vec::new();
+    for Override { key, .. } in overrides {
+        if let Some(value) = after.get(key)
+            && before.get(key) != Some(value)
+        {
+            changes.push((key.clone(), shown(value)));
+        }
+    }
+    for (key, value) in dropped {
+        if keys::sample(key) != Some(value) {
+            changes.push((key.clone(), "none".into()));
+        }
+    }
+    let set = |word: &str| overrides.iter().any(|change| change.key == word);
+    apply(recipe, changes, set);
+}
+
+/// Notes in what a recipe of an earlier format differs from the built-in one of its name: that format
+/// did not say what was changed.
+pub(super) fn note_differences(recipe: &mut Recipe) {
+    let Ok(original) = Recipe::load(&recipe.name, &[]) else {
+        return;
+    };
+    let (before, after) = (flat(&original), flat(recipe));
+    let all = before
+        .keys()
+        .chain(after.keys().filter(|key| !before.contains_key(*key)));
+    let changes = all.filter(|key| before.get(*key) != after.get(*key));
+    let changes = changes.map(|key| {
+        let value = after.get(key).map_or("none".into(), shown);
+        (key.clone(), value)
+    });
+    let changes = changes.collect();
+    apply(recipe, changes, |_| false);
+}
+
+/// Adds changes; `set` tells which words were set by hand.
+fn apply(recipe: &mut Recipe, changes: Vec<(String, String)>, set: impl Fn(&str) -> bool) {
+    let claimed = |key: &str| !WORDS.contains(&key) && !UNCLAIMED.contains(&key);
+    let mut any = false;
+    for (key, value) in changes.into_iter().filter(|(key, _)| claimed(key)) {
+        let of_key = |change: &String| {
+            let name = change.split_once('=').map(|(name, _)| name);
+            name == Some(key.as_str())
+        };
+        recipe.changed.retain(|change| !of_key(change));
+        recipe.changed.push(format!("{key}={value}"));
+        any = true;
+    }
+    let words = [
+        ("purpose", &mut recipe.purpose),
+        ("result", &mut recipe.result),
+        ("time", &mut recipe.time),
+    ];
+    for (word, text) in words {
+        if any && !set(word) {
+            text.clear();
+        }
+    }
+}
+
+/// A value as an override has it: text without quotes.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,428 @@
+//! Keys of other kinds, other names for keys, what overrides changed, and recipes of format 1.
+
+use super::*;
+use crate::migrate::Format;
+
+fn load(recipe: &str, changes: &[&str]) -> Result<Recipe, RecipeError> {
+    let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    Recipe::load(recipe, &changes)
+}
+
+fn message(recipe: &str, changes: &[&str]) -> String {
+    match load(recipe, changes) {
+        Ok(recipe) => format!("accepted: {}", recipe.to_toml()),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn a_key_of_another_kind_is_refused_with_the_reason() {
+    for (recipe, change, part) in [
+        (
+            "td-4x6",
+            "epsilon=0.5",
+            "`learner.epsilon` in the override `epsilon=0.5` has no place here: it belongs to learners of kind \
+             \"replay\" and \"dqn\", and the learner of this recipe is of kind \"td\"",
+        ),
+        ("td-4x6", "double=true", "learners of kind \"dqn\""),
+        ("td-4x6", "filters=8", "networks of kind \"deep\""),
+        ("dqn", "tuples=4x6", "networks of kind \"n-tuple\""),
+        ("dqn", "hint=true", "networks of kind \"n-tuple\""),
+        ("dqn", "initial_value=5", "networks of kind \"n-tuple\""),
+        ("dqn", "lambda=0.5", "learners of kind \"td\""),
+        ("dqn", "update=backward", "learners of kind \"td\""),
+        (
+            "dqn",
+            "ties=random",
+            "learners of kind \"td\" and \"replay\"",
+        ),
+        (
+            "ntuple-replay",
+            "value=afterstate",
+            "learners of kind \"td\" and \"dqn\"",
+        ),
+        ("ntuple-replay", "rule=tc", "learners of kind \"td\""),
+        (
+            "threes-4x6",
+            "lambda=0.5",
+            "it belongs to `learner.update` = \"backward\", which is \"forward\" in this recipe",
+        ),
+        (
+            "dqn",
+            "weight_decay=0.1",
+            "it belongs to `learner.optimiser` = \"adamw\"",
+        ),
+        (
+            "dqn",
+            "target_update_iterations=5",
+            "it belongs to `learner.target_update` = \"copy\", which is \"soft\"",
+        ),
+        (
+            "dqn-r4",
+            "tau=0.1",
+            "it belongs to `learner.target_update` = \"soft\"",
+        ),
+        (
+            "dqn-r4",
+            "acting_network=target",
+            "`learner.target_update` = \"soft\"",
+        ),
+        (
+            "deep-best",
+            "mask_targets=true",
+            "it belongs to `learner.value` = \"action\"",
+        ),
+    ] {
+        let message = message(recipe, &[change]);
+        assert!(message.contains(part), "{recipe}, {change}: {message}");
+    }
+    let file = format!("{MINIMAL}[learner]\nepsilon = 0.5\n");
+    let message = refusal(&file);
+    assert!(
+        message.contains("`learner.epsilon` in my.toml has no place here"),
+        "{message}"
+    );
+}
+
+#[test]
+fn another_kind_needs_another_recipe() {
+    let message = message("quick", &["network.kind=deep"]);
+    let expected = "`network.kind` is set to \"deep\", but quick.toml has keys of another kind: network.hint, ";
+    assert!(message.starts_with(expected), "{message}");
+    let text = "name = 'm'\ngame = '2048'\nboard = '4x4'\n[network]\nkind = 'deep'\n[learner]\nkind = 'td'\n";
+    let message = refusal(text);
+    assert!(message.contains("`learner.kind` is \"td\", which needs `network.kind` to be n-tuple"));
+    // Without keys of its own, a kind can be chosen by an override.
+    let bare = "name = 'm'\ngame = '2048'\nboard = '4x4'\n";
+    let deep = Recipe::parse(bare, "my.toml", &["network.kind=deep".into()]);
+    assert!(deep.is_ok_and(|recipe| recipe.learner.dqn().is_some()));
+}
+
+/// Another choice inside of a kind takes its keys with it, and says so.
+#[test]
+fn keys_of_the_other_choice_are_dropped_and_told() -> Outcome {
+    let forward = load("quick", &["update=forward"])?;
+    assert_eq!(
+        forward.changed,
+        ["learner.update=forward", "learner.lambda=none"]
+    );
+    assert_eq!(forward.title(), "quick (update=forward, lambda=none)");
+    let copy = load("dqn", &["target_update=copy"])?;
+    let expected = ["learner.target_update=copy", "learner.acting_network=none"];
+    assert_eq!(copy.changed, expected);
+    Ok(())
+}
+
+#[test]
+fn names_of_others_are_refused_with_the_key() {
+    for (names, key) in [
+        (
+            "alpha lr rate learner.rate Alpha eta",
+            "learner.learning_rate",
+        ),
+        ("gamma discount_factor", "learner.discount"),
+        ("eps exploration", "learner.epsilon"),
+        ("batch replay.batch minibatch", "learner.batch_size"),
+        (
+            "memory replay.memory buffer capacity",
+            "learner.buffer_size",
+        ),
+        ("n_steps steps replay.steps", "learner.n_step"),
+        ("replay.games n_envs", "learner.num_envs"),
+        ("games n_episodes", "episodes"),
+        ("seeds", "seed"),
+        ("block", "block_games"),
+        ("figure", "result"),
+        ("initial network.initial", "network.initial_value"),
+        ("updates replay.updates", "learner.max_updates"),
+        ("follow deep.follow", "learner.target_update"),
+        ("plays", "learner.acting_network"),
+        ("turn deep.turn", "learner.augment"),
+        ("mask", "learner.mask_targets"),
+        ("deep.discount", "learner.discount"),
+        ("deep.dropout", "network.dropout"),
+        ("optimizer", "learner.optimiser"),
+        ("polyak", "learner.tau"),
+    ] {
+        for name in names.split(' ') {
+            let message = message("td-4x6", &[&format!("{name}=1")]);
+            let expected = format!("`{name}` in the override `{name}=1` is called `{key}` here");
+            assert!(message.starts_with(&expected), "{message}");
+        }
+    }
+    let eps = message("td-4x6", &["eps=0.1"]);
+    assert!(
+        eps.ends_with("and belongs to learners of kind \"replay\" and \"dqn\""),
+        "{eps}"
+    );
+    for (text, part) in [
+        (
+            "figure = 'x'",
+            "`figure` in my.toml is called `result` here",
+        ),
+        (
+            "[replay]\ngames = 5",
+            "`replay.games` in my.toml is called `learner.num_envs` here",
+        ),
+        (
+            "[deep]\nturn = true",
+            "`deep.turn` in my.toml is called `learner.augment` here",
+        ),
+        (
+            "[network]\nkind = 'tuples'",
+            "is the string \"tuples\", which is now \"n-tuple\"",
+        ),
+        (
+            "[learner]\nupdate = 'replay'",
+            "which is now `learner.kind` = \"replay\", or \"dqn\"",
+        ),
+        (
+            "[learner]\nwibble = 1",
+            "unknown key `learner.wibble` in my.toml: the keys there are",
+        ),
+        (
+            "wibble = 1",
+            "the keys there are block_games, board, changed",
+        ),
+    ] {
+        let message = refusal(text);
+        assert!(message.contains(part), "{text}: {message}");
+    }
+}
+
+#[test]
+fn whole_numbers_may_be_written_as_floats() -> Outcome {
+    let recipe = set(&[
+        "episodes=1e5",
+        "seed=10_000",
+        "threads=2.0",
+        "block_games=1_0e1",
+    ])?;
+    assert_eq!((recipe.episodes, recipe.seed), (100_000, 10_000));
+    assert_eq!((recipe.threads, recipe.block_games), (2, 100));
+    let text = MINIMAL.replace("[network]", "episodes = 1e5\n[network]");
+    assert_eq!(Recipe::parse(&text, "my.toml", &[])?.episodes, 100_000);
+    let wide = load("dqn", &["hidden=[1e2, 16]"])?;
+    assert_eq!(wide.network.expect_deep()?.hidden, [100, 16]);
+    for change in [
+        "episodes=1.5",
+        "episodes=1e300",
+        "episodes=nan",
+        "episodes=inf",
+        "episodes=-1e3",
+    ] {
+        assert!(set(&[change]).is_err(), "{change}");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_overrides_change_is_kept_and_ends_the_claims() -> Outcome {
+    let original = load("td-4x6", &[])?;
+    assert!(original.changed.is_empty());
+    assert_eq!(original.title(), "td-4x6");
+    let changed = load("td-4x6", &["learning_rate=0.5", "episodes=1e3"])?;
+    let expected = ["learner.learning_rate=0.5", "episodes=1000"];
+    assert_eq!(changed.changed, expected);
+    assert_eq!(changed.title(), "td-4x6 (learning_rate=0.5, episodes=1000)");
+    assert_eq!(
+        (&*changed.purpose, &*changed.result, &*changed.time),
+        ("", "", "")
+    );
+    let again = Recipe::parse(&changed.to_toml(), "again", &[])?;
+    assert_eq!(again, changed);
+    // A key that is set once more is there once.
+    let more = [
+        "learner.learning_rate=0.25".to_owned(),
+        "purpose=mine".to_owned(),
+    ];
+    let more = Recipe::parse(&changed.to_toml(), "again", &more)?;
+    assert_eq!(
+        more.changed,
+        ["episodes=1000", "learner.learning_rate=0.25"]
+    );
+    assert_eq!((&*more.purpose, &*more.result), ("mine", ""));
+    // The value that is there already, and what no result depends on, are no changes.
+    for same in [
+        "learning_rate=0.1",
+        "threads=1",
+        "seed=7",
+        "checkpoint_seconds=9",
+        "scores=true",
+        "block_games=5",
+    ] {
+        let recipe = load("td-4x6", &[same])?;
+        assert_eq!(recipe.changed, [""; 0], "{same}");
+        assert_eq!(recipe.result, original.result, "{same}");
+    }
+    let many = [
+        "game=threes",
+        "lambda=0.5",
+        "rule=tc",
+        "value=afterstate",
+        "discount=0.9",
+        "ties=random",
+    ];
+    assert_eq!(
+        load("td-4x6", &many)?.title(),
+        "td-4x6 (game=threes, lambda=0.5, rule=tc, discount=0.9, 1 more)"
+    );
+    Ok(())
+}
+
+#[test]
+fn a_run_that_has_begun_takes_few_changes() -> Outcome {
+    let text = load("ntuple-replay", &[])?.to_toml();
+    let resume = |change: &str| Recipe::parse_stored(&text, "recipe.toml", &[change.to_owned()]);
+    let begun = load("ntuple-replay", &[])?;
+    for fine in [
+        "episodes=50_000",
+        "threads=2",
+        "max_updates=9",
+        "checkpoint_seconds=5",
+    ] {
+        let longer = resume(fine)?.content;
+        assert_eq!(longer.continues(&begun), Ok(()), "{fine}");
+    }
+    assert_eq!(
+        resume("episodes=50_000")?.content.changed,
+        ["episodes=50000"]
+    );
+    for wrong in ["learning_rate=0.2", "seed=2", "name=other", "scores=true"] {
+        let refused = resume(wrong).map_err(|error| error.to_string());
+        let message = refused.err().unwrap_or_default();
+        assert!(
+            message.contains("cannot change in a run that has begun"),
+            "{message}"
+        );
+    }
+    let other = load("ntuple-replay", &["learning_rate=0.2"])?;
+    let difference = other.continues(&begun).err().ok_or("a difference")?;
+    assert_eq!(difference.key, "learner.learning_rate");
+    assert!(other.same_training(&begun).is_err());
+    Ok(())
+}
+
+/// A complete recipe of format 1, as its runs have it.
+const FORMAT_1: &str = r#"
+name = "quick"
+purpose = "first run"
+figure = "mean 100,044"
+time = "66 seconds"
+game = "2048"
+board = "2x3"
+episodes = 40
+threads = 1
+seed = 1
+block = 10
+checkpoint_seconds = 60.0
+scores = false
+[network]
+kind = "tuples"
+tuples = "01 12"
+symmetry = true
+hint = false
+initial = 0.0
+convolutions = ["2x1"]
+filters = 256
+hidden = [16]
+relu = "all"
+outputs = 4
+[learner]
+value = "afterstate"
+update = "backward"
+target = "textbook"
+rule = "tc"
+lambda = 0.5
+ties = "order"
+[[learner.rate]]
+from = 0
+rate = 1.0
+[[learner.rate]]
+from = 9
+rate = 0.5
+[replay]
+games = 32
+memory = 5000
+overwrite = "oldest"
+steps = 1
+batches = 5
+batch = 32
+epsilon = 0.0
+epsilon_iterations = 0
+updates = 0
+[deep]
+initial_weights = "torch"
+illegal = "value"
+mask = true
+discount = 0.99
+reward_scale = 256.0
+rewards = "learned"
+optimiser = "adam"
+weight_decay = 0.01
+follow = "copy"
+follow_iterations = 10
+tau = 0.01
+plays = "learner"
+double = false
+dropout = 0.0
+dropout_place = "hidden"
+turn = false
+"#;
+
+#[test]
+fn a_stored_recipe_of_format_1_is_migrated_and_a_written_one_refused() -> Outcome {
+    let stored = Recipe::parse_stored(FORMAT_1, "recipe.toml", &["episodes=50".into()])?;
+    assert_eq!(stored.format, Format::One);
+    assert!(stored.is_migrated());
+    let recipe = stored.content;
+    assert_eq!((recipe.block_games, recipe.episodes), (10, 50));
+    assert_eq!(recipe.learner.discount(), 1.0);
+    assert_eq!(recipe.learner.learning_rate().at(9), 0.5);
+    // It did not say what was changed in `quick`; that is found out.
+    let expected = ["board=2x3", "network.tuples=01 12"];
+    assert!(
+        expected
+            .iter()
+            .all(|change| recipe.changed.iter().any(|c| c == change)),
+        "{:?}",
+        recipe.changed
+    );
+    assert_eq!((&*recipe.purpose, &*recipe.result), ("", ""));
+    let now = Recipe::parse_stored(&recipe.to_toml(), "recipe.toml", &[])?;
+    assert!(!now.is_migrated());
+    assert_eq!(now.content, recipe);
+    let message = refusal(FORMAT_1);
+    assert!(
+        message.contains("`block` in my.toml is called `block_games` here"),
+        "{message}"
+    );
+    Ok(())
+}
+
+#[test]
+fn deep_recipes_of_format_1_keep_what_had_an_effect() -> Outcome {
+    let deep = FORMAT_1
+        .replace("kind = \"tuples\"", "kind = \"deep\"")
+        .replace("tuples = \"01 12\"", "tuples = \"\"")
+        .replace("update = \"backward\"", "update = \"replay\"")
+        .replace("rule = \"tc\"", "rule = \"td\"")
+        .replace("lambda = 0.5", "lambda = 0.0")
+        .replace("value = \"afterstate\"", "value = \"action\"")
+        .replace("follow = \"copy\"", "follow = \"soft\"")
+        .replace("plays = \"learner\"", "plays = \"follower\"")
+        .replace("turn = false", "turn = true");
+    let recipe = Recipe::parse_stored(&deep, "recipe.toml", &[])?.content;
+    let dqn = recipe.learner.expect_dqn()?;
+    assert_eq!((dqn.discount, dqn.augment), (0.99, true));
+    let soft = TargetUpdate::Soft {
+        tau: 0.01,
+        acting_network: ActingNetwork::Target,
+    };
+    assert_eq!(dqn.target_update, soft);
+    assert_eq!(recipe.network.expect_deep()?.outputs, 4);
+    let after = deep.replace("value = \"action\"", "value = \"afterstate\"");
+    let recipe = Recipe::parse_stored(&after, "recipe.toml", &[])?.content;
+    assert_eq!(recipe.network.expect_deep()?.outputs, 1);
+    Ok(())
+}
