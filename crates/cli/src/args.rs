@@ -102,6 +102,9 @@ pub struct TrainArgs {
     /// that touch no game played: `max_updates`, `checkpoint_seconds`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Print every event as a line of JSON, and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// How many games, with which seed, on how many threads.

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
             if error.chain().any(lacks_deep) {
                 output::tell(&format!("the same with it:  {}", with_deep()));
             }
-            let broken = matches!(error.downcast_ref(), Some(LabError::Broken { .. }));
+            let broken = matches!(error.downcast_ref(), Some(LabError::Diverged { .. }));
             let failed = broken || error.is::<Faulty>() || error.is::<SomeBroke>();
             ExitCode::from(if failed { FAILED } else { BAD_INPUT })
         }

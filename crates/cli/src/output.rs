@@ -2,10 +2,35 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 pub use afterstate_lab::numbers::{grouped, interval, percent, speed};
 use anyhow::Context;
 use serde::Serialize;
+
+/// How much is said on standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Progress and notes.
+    #[default]
+    Normal,
+    /// Notes without progress.
+    NoProgress,
+    /// Errors alone.
+    Quiet,
+}
+
+static VERBOSITY: OnceLock<Verbosity> = OnceLock::new();
+
+/// Sets it, once, before anything is said.
+pub fn set_verbosity(verbosity: Verbosity) {
+    let _ = VERBOSITY.set(verbosity);
+}
+
+/// How much is said.
+pub fn verbosity() -> Verbosity {
+    VERBOSITY.get().copied().unwrap_or_default()
+}
 
 /// Prints to standard output; a closed or full one is an error, not a panic.
 pub fn print(text: impl Display) -> anyhow::Result<()> {
@@ -17,7 +42,7 @@ pub fn print(text: impl Display) -> anyhow::Result<()> {
 
 /// Tells a person at a terminal what is going on; a program that reads along is not bothered.
 pub fn note(text: &str) {
-    if io::stderr().is_terminal() {
+    if io::stderr().is_terminal() && verbosity() != Verbosity::Quiet {
         let _ = writeln!(io::stderr(), "{text}");
     }
 }

@@ -134,7 +134,9 @@ impl State {
         }
         let message = self.message(progress);
         let bar = self.bar.get_or_insert_with(|| Bar::new(progress, style));
-        if progress.stage.is_some() && bar.stage != progress.stage && progress.unit == Unit::Positions
+        if progress.stage.is_some()
+            && bar.stage != progress.stage
+            && progress.unit == Unit::Positions
         {
             // Every part of a solution takes its own time.
             (bar.begun, bar.from) = (Instant::now(), 0);
@@ -165,7 +167,10 @@ impl State {
             (None, _) if Some(progress.done) == progress.total => "saving".to_owned(),
             (None, _) => {
                 let mean = grouped(progress.mean.unwrap_or(0.0));
-                format!("mean {mean}, {}", speed(progress.moves_per_second.unwrap_or(0.0)))
+                format!(
+                    "mean {mean}, {}",
+                    speed(progress.moves_per_second.unwrap_or(0.0))
+                )
             }
         }
     }

@@ -268,11 +268,12 @@ pub fn play_batched<G: Game, L: Learner<G, ()>>(
             .iter()
             .filter_map(|(.., episode)| episode.decision)
             .collect();
-        let mut chosen = choose(&decisions).into_iter();
+        let chosen = choose(&decisions);
+        assert_eq!(chosen.len(), decisions.len(), "a slide for each decision");
+        let mut chosen = chosen.into_iter();
         running.retain_mut(|game_in_progress| {
             let (number, rng, learner, episode) = game_in_progress;
-            let slide = chosen.next().filter(|_| episode.decision.is_some());
-            let mut fixed = FixedMove(slide);
+            let mut fixed = FixedMove(episode.decision.and_then(|_| chosen.next()));
             if let Some(outcome) = episode.turn(game, &mut fixed, learner, rng) {
                 finished(*number, outcome);
                 match begin() {
@@ -291,14 +292,7 @@ struct FixedMove<B>(Option<Slide<B>>);
 impl<G: Game> Policy<G> for FixedMove<G::Board> {
     type Estimate = ();
 
-    fn choose(
-        &mut self,
-        _: &G,
-        decision: &Decision<G>,
-        _: &mut Rng,
-    ) -> (Slide<G::Board>, Self::Estimate) {
-        let chosen = self.0.take();
-        let slide = chosen.or_else(|| decision.slides().legal().next());
-        (slide.expect("a decision has a legal slide"), ())
+    fn choose(&mut self, _: &G, _: &Decision<G>, _: &mut Rng) -> (Slide<G::Board>, Self::Estimate) {
+        (self.0.expect("a slide was chosen for this decision"), ())
     }
 }

@@ -165,7 +165,8 @@ pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// The key, for tables of positions.
     fn key(self) -> Self::Key;
 
-    /// The one of all symmetric positions with the smallest key. A position and its symmetric ones have the same value.
+    /// The one of all symmetric positions with the smallest key. A position and its symmetric ones have the same value. Of an afterstate, it
+    /// remembers only those cells open to a spawn that are empty.
     fn canonical(self) -> Self;
 }
 

@@ -127,7 +127,7 @@ pub struct Judge<G: Game> {
     drawn: Drawn,
 }
 
-/// What chance has spawn_reward.
+/// The spawns so far.
 #[derive(Clone, Debug)]
 struct Drawn {
     cells: Frequency,

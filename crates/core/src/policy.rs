@@ -68,7 +68,10 @@ impl<'v, G: Game, V: ValueFunction<G>> Greedy<'v, G, V> {
     /// # Panics
     /// When the value function is made for another board.
     pub fn new(game: &G, values: &'v V, ties: Ties) -> Self {
-        assert!(values.fits(game), "the value function is for another board");
+        assert!(
+            values.fits(game),
+            "the value function is made for another board or other spawns"
+        );
         Self {
             values,
             ties,

@@ -273,9 +273,9 @@ impl Trained {
         if lived.finite {
             return Ok(());
         }
-        Err(LabError::Broken {
+        Err(LabError::Diverged {
             games: self.games,
-            rate: self.recipe.learner.learning_rate().at(self.games),
+            learning_rate: self.recipe.learner.learning_rate().at(self.games),
             kept: false,
         })
     }

@@ -17,17 +17,33 @@ use crate::memory::MemoryBudget;
 
 /// Asks long work to stop. Clones ask the same work.
 #[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
+pub struct CancelToken {
+    cancelled: Arc<AtomicBool>,
+    parent: Option<Arc<CancelToken>>,
+}
 
 impl CancelToken {
     /// Asks it to stop, and to save what it has.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was asked to.
+    /// Whether it, or what it is a part of, was asked to.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        let parent = || {
+            self.parent
+                .as_ref()
+                .is_some_and(|parent| parent.is_cancelled())
+        };
+        self.cancelled.load(Ordering::Relaxed) || parent()
+    }
+
+    /// A token for a part of the work, which can be cancelled alone.
+    pub fn child(&self) -> Self {
+        Self {
+            cancelled: Arc::default(),
+            parent: Some(Arc::new(self.clone())),
+        }
     }
 }
 
@@ -189,6 +205,7 @@ pub struct Control {
     listener: Option<Listener>,
     cancel: CancelToken,
     memory: MemoryBudget,
+    interval: Duration,
 }
 
 impl Default for Control {
@@ -213,6 +230,7 @@ impl Control {
             listener: None,
             cancel: CancelToken::default(),
             memory: MemoryBudget::process(),
+            interval: INTERVAL,
         }
     }
 
@@ -227,6 +245,11 @@ impl Control {
     /// With a token that cancels it.
     pub fn with_cancel(self, cancel: CancelToken) -> Self {
         Self { cancel, ..self }
+    }
+
+    /// With progress told at most this often; with zero, after every game. It is 0.2 seconds otherwise.
+    pub fn with_interval(self, interval: Duration) -> Self {
+        Self { interval, ..self }
     }
 
     /// With a memory budget of its own.
@@ -265,7 +288,7 @@ impl Control {
     }
 }
 
-/// How often progress is told at most.
+/// How often progress is told at most, unless it is told otherwise.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Games in the mean that progress tells.
 const RECENT_GAMES: usize = 1000;
@@ -332,7 +355,7 @@ impl<'c> Meter<'c> {
     /// The last game is told at once, everything else now and then.
     fn tell(&self, recent: &mut Recent) {
         let elapsed = recent.since.elapsed();
-        if elapsed < INTERVAL && recent.done != self.total {
+        if elapsed < self.control.interval && recent.done != self.total {
             return;
         }
         let speed = recent.moves as f64 / elapsed.as_secs_f64().max(1e-9);
@@ -432,7 +455,11 @@ mod tests {
         let other = control.clone().silent();
         let _reserved = other.memory().reserve(60).unwrap();
         assert!(control.memory().reserve(60).is_err());
+        let child = control.cancel_token().child();
+        let sibling = control.cancel_token().child();
+        child.cancel();
+        assert!(!control.is_cancelled() && !sibling.is_cancelled());
         control.cancel_token().cancel();
-        assert!(other.is_cancelled());
+        assert!(other.is_cancelled() && sibling.is_cancelled());
     }
 }

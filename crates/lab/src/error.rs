@@ -195,16 +195,16 @@ pub enum LabError {
         /// What was found.
         found: String,
     },
-    /// Learning went wrong.
+    /// A weight is not finite any more.
     #[error(
-        "training broke after {games} games: a weight became NaN or infinite. {}a new run with a smaller \
-         learning rate (now {rate}) usually helps", if *kept { "The last good checkpoint is kept; " } else { "" }
+        "training diverged after {games} games: a weight became NaN or infinite. {}a new run with a smaller \
+         learning rate (now {learning_rate}) usually helps", if *kept { "The last good checkpoint is kept; " } else { "" }
     )]
-    Broken {
+    Diverged {
         /// Games played by then.
         games: u64,
-        /// The rate.
-        rate: f32,
+        /// The learning rate.
+        learning_rate: f32,
         /// Whether an earlier checkpoint is there.
         kept: bool,
     },

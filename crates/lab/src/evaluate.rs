@@ -151,11 +151,7 @@ pub fn evaluate(contender: &Contender, plan: &Plan<'_>) -> Evaluation {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn record(
-    contender: &Contender,
-    plan: &Plan<'_>,
-    path: &Path,
-) -> Result<Evaluation, LabError> {
+pub fn record(contender: &Contender, plan: &Plan<'_>, path: &Path) -> Result<Evaluation, LabError> {
     let meter = Meter::new(plan.control, Task::Evaluate, Unit::Games, 0, plan.games);
     let begun = Instant::now();
     let game = (&*contender.game, contender.shape);
@@ -168,11 +164,15 @@ pub fn record(
         contender.agent.play(&round, Some(sink))
     })?;
     let seconds = begun.elapsed().as_secs_f64();
-    Ok(finished(plan, summary(contender, plan.seed, &outcomes, seconds)))
+    Ok(finished(
+        plan,
+        summary(contender, plan.seed, &outcomes, seconds),
+    ))
 }
 
 fn finished(plan: &Plan<'_>, evaluation: Evaluation) -> Evaluation {
-    plan.control.emit(Event::Evaluation(Box::new(evaluation.clone())));
+    plan.control
+        .emit(Event::Evaluation(Box::new(evaluation.clone())));
     evaluation
 }
 

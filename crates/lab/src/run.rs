@@ -21,7 +21,8 @@ mod log;
 pub use curves::{blocks_of, curve_of, title};
 pub(crate) use found::model_recipe;
 pub use found::{
-    exists, free_folder, has_checkpoint, model_games, model_of, newest, recipe_of, stored_recipe,
+    checkpoint_of, exists, free_folder, has_checkpoint, model_games, model_of, newest, recipe_of,
+    stored_recipe,
 };
 pub use gaps::{Gaps, Images, Measurement};
 

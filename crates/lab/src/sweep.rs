@@ -24,18 +24,16 @@ pub use kept::{Broken, Evaluated};
 pub use summary::{BrokenSeed, Figure, Row, Score, Summary, Verdict};
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-use afterstate::tally::{Outcome, Tally};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::LabError;
-use crate::block::ReplayStats;
+use crate::control::{self, CancelToken, Control, Event, Progress, Status, Unit};
 use crate::evaluate::{Contender, Evaluation, Plan, evaluate};
 use crate::model::Model;
 use crate::recipe::{Difference, Recipe};
 use crate::run;
 use crate::share::{share, threads};
-use crate::trainer::{Ending, Observer, Trainer};
+use crate::trainer::Trainer;
 use kept::Kept;
 
 const PLOTS: &str = "plots";
@@ -87,18 +85,6 @@ pub struct Task {
     pub recipe: Recipe,
 }
 
-/// Hears what happens in a sweep, and may end it. Tasks are told by their number in [`Sweep::tasks`].
-pub trait Watch: Sync {
-    /// Work on a run begins.
-    fn begun(&self, task: usize);
-    /// So much of its training is done, from 0 to 1.
-    fn trained(&self, task: usize, share: f64);
-    /// It is finished, or it broke.
-    fn ended(&self, task: usize);
-    /// Whether to save and stop; asked before every game.
-    fn stop(&self) -> bool;
-}
-
 /// What a finished run came to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
@@ -136,7 +122,7 @@ impl Sweep {
     }
 
     /// Makes the runs that are missing in the folder `out`, `jobs` at once (0 means one for each core), and says what each came to, in
-    /// the order of [`Sweep::tasks`]; none if `watch` has stopped it. A training that breaks is a finding and stops no other.
+    /// the order of [`Sweep::tasks`]; none if it was cancelled. A training that breaks is a finding and stops no other.
     ///
     /// # Errors
     /// When `out` is the folder of a run, or a run was trained by another recipe, before anything else is done. When one cannot be trained, read or written; the
@@ -145,30 +131,31 @@ impl Sweep {
         &self,
         out: &Path,
         jobs: usize,
-        watch: &dyn Watch,
+        control: &Control,
     ) -> Result<Option<Vec<Finding>>, LabError> {
         if run::exists(out) {
             return Err(SweepError::OfARun(out.to_owned()).into());
         }
         let tasks = self.tasks(out);
         tasks.iter().try_for_each(Task::is_unchanged)?;
-        let failed = AtomicBool::new(false);
-        let stop = || watch.stop() || failed.load(Ordering::Relaxed);
+        // A run that fails cancels the others, but not what else the token may belong to.
+        let runs = RunsControl::new(control, &tasks, self.games);
         let work = |number: u64| {
             let number = number as usize;
             let task = &tasks[number];
-            watch.begun(number);
-            let found = task.settle(number, self.games, watch, &stop);
+            runs.tell(number, 0.0, false);
+            let found = task.settle(self.games, &runs.of_run(number));
             match &found {
-                Ok(Some(_)) => watch.ended(number),
+                Ok(Some(_)) => runs.tell(number, 1.0, true),
                 Ok(None) => {}
-                Err(_) => failed.store(true, Ordering::Relaxed),
+                Err(_) => runs.cancel.cancel(),
             }
             found.map_err(|source| SweepError::Run {
                 run: task.label.clone(),
                 source: Box::new(source),
             })
         };
+        let stop = || runs.cancel.is_cancelled();
         let jobs = threads(jobs).min(tasks.len());
         let found = share(jobs, 0..tasks.len() as u64, stop, || &work);
         let found: Vec<Option<Finding>> = found.into_iter().collect::<Result<_, _>>()?;
@@ -232,22 +219,20 @@ impl Task {
     }
 
     /// Does what is left to do for it; none if it was stopped.
-    fn settle(
-        &self,
-        number: usize,
-        games: u64,
-        watch: &dyn Watch,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<Finding>, LabError> {
+    fn settle(&self, games: u64, control: &Control) -> Result<Option<Finding>, LabError> {
         if let Some(found) = self.finding(Kept::read(&self.folder), games) {
             return Ok(Some(found));
         }
         if self.trained().is_none() {
-            match self.train(number, watch, stop) {
-                Ok(Ending::Finished) => {}
-                Ok(Ending::Stopped) => return Ok(None),
-                // With one thread it would break again in the same way.
-                Err(LabError::Broken { games, rate, .. }) => {
+            match self.train(control) {
+                Ok(Status::Finished) => {}
+                Ok(Status::Stopped) => return Ok(None),
+                // With one thread it would diverge again in the same way.
+                Err(LabError::Diverged {
+                    games,
+                    learning_rate: rate,
+                    ..
+                }) => {
                     let broken = Broken { games, rate };
                     kept::keep_broken(&self.folder, &broken)?;
                     return Ok(Some(Finding::Broken(broken)));
@@ -259,7 +244,7 @@ impl Task {
             return Ok(Some(Finding::Trained(None)));
         }
         let model = Model::open(&self.folder)?;
-        let evaluation = self.evaluate(&model, games, stop);
+        let evaluation = self.evaluate(&model, games, control);
         if evaluation.games < games {
             return Ok(None);
         }
@@ -268,79 +253,83 @@ impl Task {
         Ok(Some(Finding::Trained(Some(kept))))
     }
 
-    fn train(
-        &self,
-        number: usize,
-        watch: &dyn Watch,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Ending, LabError> {
+    fn train(&self, control: &Control) -> Result<Status, LabError> {
         let mut trainer = if run::exists(&self.folder) {
-            Trainer::resume(&self.folder, &[])?
+            Trainer::resume(&self.folder, &[], control)?
         } else {
-            Trainer::new(self.recipe.clone(), &self.folder)?
+            Trainer::new(self.recipe.clone(), &self.folder, control)?
         };
-        let ear = Ear {
-            task: self,
-            number,
-            watch,
-            stop,
-            games: AtomicU64::new(trainer.games()),
-            updates: AtomicU64::new(trainer.updates()),
-        };
-        ear.tell();
-        trainer.train(&ear)
+        trainer.train()
     }
 
-    fn evaluate(&self, model: &Model, games: u64, stop: &(dyn Fn() -> bool + Sync)) -> Evaluation {
+    fn evaluate(&self, model: &Model, games: u64, control: &Control) -> Evaluation {
         evaluate(
             &Contender::from(model),
             &Plan {
                 games,
                 seed: self.evaluation_seed(),
                 threads: self.recipe.threads,
-                seen: &|_| {},
-                stop,
+                control: &control.silent(),
             },
         )
     }
 }
 
-/// Hears one training for the whole sweep.
-struct Ear<'a> {
-    task: &'a Task,
-    number: usize,
-    watch: &'a dyn Watch,
-    stop: &'a (dyn Fn() -> bool + Sync),
-    games: AtomicU64,
-    updates: AtomicU64,
+/// The controls of all runs of a sweep, which report as one.
+#[derive(Clone)]
+struct RunsControl {
+    control: Control,
+    labels: Arc<[String]>,
+    /// The share of each run that is done.
+    shares: Arc<Mutex<Vec<f64>>>,
+    /// Cancels the runs alone.
+    cancel: CancelToken,
 }
 
-impl Ear<'_> {
-    /// A training ends with its episodes or with its updates, whichever comes first.
-    fn tell(&self) {
-        let recipe = &self.task.recipe;
-        let share = |done: &AtomicU64, all: u64| done.load(Ordering::Relaxed) as f64 / all as f64;
-        let games = share(&self.games, recipe.episodes);
-        let updates = recipe.learner.max_updates();
-        let updates = updates.map_or(0.0, |all| share(&self.updates, all));
-        self.watch.trained(self.number, games.max(updates).min(1.0));
-    }
-}
-
-impl Observer for Ear<'_> {
-    fn game(&self, _: &Outcome) {
-        self.games.fetch_add(1, Ordering::Relaxed);
-        self.tell();
+impl RunsControl {
+    fn new(control: &Control, tasks: &[Task], games: u64) -> Self {
+        let done = |task: &Task| if task.is_done(games) { 1.0 } else { 0.0 };
+        Self {
+            control: control.clone(),
+            labels: tasks.iter().map(|task| task.label.clone()).collect(),
+            shares: Arc::new(Mutex::new(tasks.iter().map(done).collect())),
+            cancel: control.cancel_token().child(),
+        }
     }
 
-    fn learned(&self, updates: u64) {
-        self.updates.store(updates, Ordering::Relaxed);
-        self.tell();
+    /// The control of one run: its progress is told as that of the sweep.
+    fn of_run(&self, run: usize) -> Control {
+        let runs = self.clone();
+        self.control
+            .silent()
+            .with_cancel(self.cancel.clone())
+            .on_event(move |event| {
+                if let Event::Progress(progress) = event {
+                    runs.tell(run, progress.share, false);
+                }
+            })
     }
 
-    fn block(&self, _: u64, _: &Tally, _: Option<&ReplayStats>) {}
-
-    fn stop(&self) -> bool {
-        (self.stop)()
+    /// Tells how far a run is, and all of them.
+    fn tell(&self, run: usize, share: f64, done: bool) {
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        shares[run] = share;
+        self.control.emit(Event::Run {
+            run,
+            label: self.labels[run].clone(),
+            share,
+            done,
+        });
+        let finished = shares.iter().filter(|share| **share >= 1.0).count();
+        self.control.emit(Event::Progress(Progress {
+            task: control::Task::Sweep,
+            stage: None,
+            share: shares.iter().sum::<f64>() / shares.len().max(1) as f64,
+            done: finished as u64,
+            total: Some(shares.len() as u64),
+            unit: Unit::Runs,
+            mean: None,
+            moves_per_second: None,
+        }));
     }
 }

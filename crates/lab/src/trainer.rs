@@ -13,52 +13,35 @@ use std::time::{Duration, Instant};
 
 use afterstate::format::native::{Metadata, NativeError};
 use afterstate::replay::TrainingStats;
-use afterstate::tally::{Outcome, Tally};
+use afterstate::tally::Tally;
 
 use crate::LabError;
-use crate::agent::{RoundSpec, TrainableAgent, ntuple_agent, replay_agent};
-use crate::block::{Block, ReplayStats};
+use crate::agent::{Agent, RoundSpec, TrainableAgent, ntuple_agent, replay_agent};
+use crate::block::Block;
+use crate::control::{Control, Event, Meter, Status, Task, Unit};
 use crate::finish::draw_plots;
 use crate::games;
-use crate::memory::MemoryBudget;
 use crate::migrate::{Format, Stored};
 use crate::model::metadata;
 use crate::recipe::Recipe;
 use crate::run::{self, Progress, Run};
 use crate::share::threads;
 use crate::spec::{AgentSpec, TdSpec, replay_config};
-
-/// Hears what happens in a training, and may end it.
-pub trait Observer: Sync {
-    /// A game was played.
-    fn game(&self, outcome: &Outcome);
-    /// So many updates were made, if it learns from memory.
-    fn learned(&self, _updates: u64) {}
-    /// A block is full; `games` is the number of all games so far.
-    fn block(&self, games: u64, tally: &Tally, replay: Option<&ReplayStats>);
-    /// Whether to save and stop; asked before every game.
-    fn stop(&self) -> bool;
-}
-
-/// How a training ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// All episodes of the recipe were played.
-    Finished,
-    /// The observer stopped it; it can be resumed.
-    Stopped,
-}
+use crate::tensorboard::EventWriter;
 
 /// A training between two rounds.
 pub struct Trainer {
     recipe: Recipe,
     spec: AgentSpec,
     agent: Arc<dyn TrainableAgent>,
-    run: Run,
+    /// None for a training without a folder.
+    run: Option<Run>,
+    tensorboard: Option<EventWriter>,
     progress: Progress,
-    faces: Vec<u64>,
+    tile_values: Vec<u64>,
     /// The format that the run folder was in.
     format: Format,
+    control: Control,
 }
 
 impl Trainer {
@@ -66,55 +49,73 @@ impl Trainer {
     ///
     /// # Errors
     /// When the recipe does not make a network, or the folder cannot be used.
-    pub fn new(recipe: Recipe, folder: &Path) -> Result<Self, LabError> {
+    pub fn new(recipe: Recipe, folder: &Path, control: &Control) -> Result<Self, LabError> {
+        let mut trainer = Self::in_memory(recipe, control)?;
+        let run = Run::create(folder, &trainer.recipe, &trainer.tile_values)?;
+        trainer.tensorboard = event_writer(&trainer.recipe, folder, 0)?;
+        trainer.run = Some(run);
+        Ok(trainer)
+    }
+
+    /// A new training without a folder: nothing of it is kept but the agent.
+    ///
+    /// # Errors
+    /// When the recipe does not make a network.
+    pub fn in_memory(recipe: Recipe, control: &Control) -> Result<Self, LabError> {
         recipe.validate()?;
-        let (spec, agent) = new_agent(&recipe, recipe.network.initial_value() as f32)?;
-        let faces = games::tile_values(spec.game(), spec.shape())?;
-        let run = Run::create(folder, &recipe, &faces)?;
+        let initial_value = recipe.network.initial_value() as f32;
+        let (spec, agent) = new_agent(&recipe, initial_value, control)?;
         Ok(Self {
+            tile_values: games::tile_values(spec.game(), spec.shape())?,
             recipe,
             spec,
             agent,
-            run,
+            run: None,
+            tensorboard: None,
             progress: Progress::default(),
-            faces,
             format: Format::NOW,
+            control: control.clone(),
         })
     }
 
-    /// A training as its last checkpoint left it, or from its first game if it was ended before one. `overrides` may change what does not touch the
-    /// past: the number of episodes, or of threads.
+    /// A training as its last checkpoint left it, or from its first game if it was ended before one. `overrides` may change what
+    /// does not touch the past: the number of episodes, or of threads.
     ///
     /// # Errors
     /// When there is nothing to resume, or it is damaged.
-    pub fn resume(folder: &Path, overrides: &[String]) -> Result<Self, LabError> {
+    pub fn resume(
+        folder: &Path,
+        overrides: &[String],
+        control: &Control,
+    ) -> Result<Self, LabError> {
         let Stored {
             content: recipe,
             format,
         } = run::stored_recipe(folder, overrides)?;
         let saved = run::has_checkpoint(folder);
         // A checkpoint has every weight that is not 0, whatever they all began with.
-        let initial = if saved {
-            0.0
-        } else {
-            recipe.network.initial_value()
+        let initial_value = match saved {
+            true => 0.0,
+            false => recipe.network.initial_value(),
         };
-        let (spec, agent) = new_agent(&recipe, initial as f32)?;
-        let faces = games::tile_values(spec.game(), spec.shape())?;
+        let (spec, agent) = new_agent(&recipe, initial_value as f32, control)?;
+        let tile_values = games::tile_values(spec.game(), spec.shape())?;
         let (run, progress) = if saved {
             Run::resume(folder, &recipe, agent.as_ref())?
         } else {
-            let run = Run::restart(folder, &recipe, &faces)?;
+            let run = Run::restart(folder, &recipe, &tile_values)?;
             (run, Progress::default())
         };
         Ok(Self {
+            tensorboard: event_writer(&recipe, folder, progress.games)?,
             recipe,
             spec,
             agent,
-            run,
+            run: Some(run),
             progress,
-            faces,
+            tile_values,
             format,
+            control: control.clone(),
         })
     }
 
@@ -135,7 +136,18 @@ impl Trainer {
 
     /// Whether all episodes are played and the model of them is there.
     pub fn is_done(&self) -> bool {
-        self.is_finished() && run::model_games(self.run.folder()) == Some(self.progress.games)
+        let saved = |folder| run::model_games(folder) == Some(self.progress.games);
+        self.is_finished() && self.folder().is_none_or(saved)
+    }
+
+    /// The agent, which may be evaluated and asked while it trains.
+    pub fn agent(&self) -> Arc<dyn Agent> {
+        self.agent.clone()
+    }
+
+    /// What the agent is.
+    pub fn spec(&self) -> &AgentSpec {
+        &self.spec
     }
 
     /// Whether all episodes are played, or all updates made.
@@ -151,51 +163,90 @@ impl Trainer {
         replay.map_or(0, |replay| replay.total.updates)
     }
 
-    /// The run folder.
-    pub fn folder(&self) -> &Path {
-        self.run.folder()
+    /// The run folder, if there is one.
+    pub fn folder(&self) -> Option<&Path> {
+        self.run.as_ref().map(Run::folder)
     }
 
-    /// Trains to the end of the recipe, or until the observer stops it.
+    /// What ends the training: how much there is, and how much of it is done.
+    pub fn length(&self) -> (Unit, u64, u64) {
+        match self.recipe.learner.max_updates() {
+            Some(updates) => (Unit::Updates, updates, self.updates()),
+            None => (Unit::Games, self.recipe.episodes, self.games()),
+        }
+    }
+
+    /// Trains to the end of the recipe, or until it is cancelled.
     ///
     /// # Errors
-    /// When a file cannot be written or a weight breaks; the last checkpoint then stays.
-    pub fn train(&mut self, observer: &dyn Observer) -> Result<Ending, LabError> {
+    /// When a file cannot be written or a weight diverges; the last checkpoint then stays.
+    pub fn train(&mut self) -> Result<Status, LabError> {
+        let control = self.control.clone();
+        let (unit, total, done) = self.length();
+        control.emit(Event::Started {
+            task: Task::Train,
+            subject: self.recipe.title(),
+            done,
+            total,
+            unit,
+        });
+        let meter = Meter::new(&control, Task::Train, unit, done, total);
         let between = Duration::from_secs_f64(self.recipe.checkpoint_seconds);
         let mut due = Instant::now() + between;
-        while !self.is_finished() && !observer.stop() {
-            self.round(due, observer)?;
-            // On a slow disk checkpoints become rarer; the training does not wait for it.
-            if self.run.is_saving() {
-                continue;
-            }
-            self.run.saved()?;
-            let drafted = self.run.has_draft() || !self.agent.drafts() && Instant::now() >= due;
-            if drafted {
-                self.save()?;
+        while !self.is_finished() && !control.is_cancelled() {
+            self.round(due, &meter)?;
+            if self.checkpoint(due)? {
                 due = Instant::now() + between;
-            } else if Instant::now() >= due {
-                let (agent, metadata) = (Arc::clone(&self.agent), self.metadata());
-                self.run.draft_checkpoint(agent, metadata)?;
             }
         }
         self.save()?;
         let finished = self.is_finished();
-        if finished {
-            let metadata = self.metadata();
-            self.run.save_model(self.agent.as_ref(), &metadata)?;
+        let metadata = self.metadata();
+        if let Some(run) = &mut self.run {
+            if finished {
+                run.save_model(self.agent.as_ref(), &metadata)?;
+            }
+            draw_plots(run.folder(), &run::title(&self.recipe))?;
+            run.saved()?;
         }
-        self.draw()?;
-        self.run.saved()?;
-        Ok(if finished {
-            Ending::Finished
-        } else {
-            Ending::Stopped
-        })
+        let (unit, _, done) = self.length();
+        let status = match finished {
+            true => Status::Finished,
+            false => Status::Stopped,
+        };
+        control.emit(Event::Finished {
+            task: Task::Train,
+            status,
+            done,
+            unit,
+        });
+        Ok(status)
     }
 
-    /// Plays until the block is full, the time is up, or the observer wants to stop.
-    fn round(&mut self, due: Instant, observer: &dyn Observer) -> Result<(), LabError> {
+    /// Saves a checkpoint if it is due, or a draft of it before. Returns whether it was saved.
+    fn checkpoint(&mut self, due: Instant) -> Result<bool, LabError> {
+        let metadata = self.metadata();
+        let Some(run) = &mut self.run else {
+            return Ok(false);
+        };
+        // On a slow disk checkpoints become rarer; the training does not wait for it.
+        if run.is_saving() {
+            return Ok(false);
+        }
+        run.saved()?;
+        let is_due = Instant::now() >= due;
+        if run.has_draft() || !self.agent.drafts() && is_due {
+            self.save()?;
+            return Ok(true);
+        }
+        if is_due {
+            run.draft_checkpoint(Arc::clone(&self.agent), metadata)?;
+        }
+        Ok(false)
+    }
+
+    /// Plays until the block is full, a checkpoint is due, or the training is cancelled.
+    fn round(&mut self, due: Instant, meter: &Meter<'_>) -> Result<(), LabError> {
         let (first, before) = (self.progress.games, self.updates());
         let left = self
             .recipe
@@ -205,23 +256,24 @@ impl Trainer {
         let last = first.saturating_add(left).min(self.recipe.episodes);
         let begun = Instant::now();
         let played = AtomicBool::new(false);
-        let run = &self.run;
-        let time_to_save = || Instant::now() >= due && !run.is_saving();
+        let run = self.run.as_ref();
+        let time_to_save = || run.is_some_and(|run| Instant::now() >= due && !run.is_saving());
+        let cancelled = || self.control.is_cancelled();
         let round = RoundSpec {
             numbers: first..last,
             seed: self.recipe.seed,
             threads: threads(self.recipe.threads),
             // A round has at least one game, however soon the next checkpoint is due.
-            stop: &|| observer.stop() || (played.load(Ordering::Relaxed) && time_to_save()),
+            stop: &|| cancelled() || (played.load(Ordering::Relaxed) && time_to_save()),
             on_game: &|outcome| {
                 played.store(true, Ordering::Relaxed);
-                observer.game(outcome);
+                meter.game(outcome);
             },
             max_updates: match self.recipe.learner.max_updates() {
                 None => u64::MAX,
                 Some(most) => most.saturating_sub(before),
             },
-            on_update: &|updates| observer.learned(before + updates),
+            on_update: &|updates| meter.updates(before + updates),
         };
         let result = self.agent.learn(&round, &TdSpec::of(&self.recipe));
         if round.threads > 1 {
@@ -230,7 +282,7 @@ impl Trainer {
         self.progress.block.seconds += begun.elapsed().as_secs_f64();
         self.progress.games += result.outcomes.len() as u64;
         if !result.finite {
-            return Err(self.broke());
+            return Err(self.diverged());
         }
         result
             .outcomes
@@ -240,12 +292,14 @@ impl Trainer {
             let replay = self.progress.replay.get_or_insert_default();
             replay.add(&stats, &result.outcomes);
         }
-        self.run.append_scores(first + 1, &result.outcomes)?;
-        self.close_block(observer)
+        if let Some(run) = &mut self.run {
+            run.append_scores(first + 1, &result.outcomes)?;
+        }
+        self.close_block()
     }
 
     /// Reports the block if it is full, or if the training ends with it.
-    fn close_block(&mut self, observer: &dyn Observer) -> Result<(), LabError> {
+    fn close_block(&mut self) -> Result<(), LabError> {
         let finished = self.is_finished();
         let Progress {
             games,
@@ -260,8 +314,14 @@ impl Trainer {
                 .learning_rate()
                 .at(games.saturating_sub(1));
             let row = Block::new(*games, block, rate, replay.as_ref());
-            self.run.append_block(&row, &self.faces)?;
-            observer.block(*games, block, replay.as_ref());
+            if let Some(run) = &mut self.run {
+                run.append_block(&row, &self.tile_values)?;
+            }
+            if let Some(events) = &mut self.tensorboard {
+                let written = events.block(&row);
+                written.map_err(LabError::file("write", events.path()))?;
+            }
+            self.control.emit(Event::Block(row));
             *block = Tally::default();
             if let Some(replay) = replay {
                 replay.block = TrainingStats::default();
@@ -272,57 +332,78 @@ impl Trainer {
 
     fn save(&mut self) -> Result<(), LabError> {
         let (metadata, progress) = (self.metadata(), self.progress.clone());
-        let agent = self.agent.as_ref();
-        let saved = self.run.save_checkpoint(agent, metadata, progress);
-        saved.map_err(|error| self.broken(error))
+        let Some(run) = &mut self.run else {
+            return Ok(());
+        };
+        let saved = run.save_checkpoint(self.agent.as_ref(), metadata, progress);
+        let path = run::checkpoint_of(run.folder()).display().to_string();
+        saved.map_err(|error| self.or_diverged(error))?;
+        self.control.emit(Event::Checkpoint {
+            games: self.progress.games,
+            path: Some(path),
+        });
+        Ok(())
     }
 
-    /// A weight that turns out not to be a number when it is saved has broken the training as well.
-    fn broken(&mut self, error: LabError) -> LabError {
+    /// A weight that turns out not to be finite when it is saved has diverged as well.
+    fn or_diverged(&mut self, error: LabError) -> LabError {
         match error {
             LabError::Model {
                 source: NativeError::NotFinite { .. },
                 ..
-            } => self.broke(),
+            } => self.diverged(),
             other => other,
         }
     }
 
-    fn broke(&mut self) -> LabError {
-        // Whether there is a checkpoint is known when the last one has appeared, or failed to.
-        let _ = self.run.saved();
+    fn diverged(&mut self) -> LabError {
+        // Whether there is a checkpoint is known when the last one is committed, or failed.
+        let kept = self.run.as_mut().is_some_and(|run| {
+            let _ = run.saved();
+            run::has_checkpoint(run.folder())
+        });
         let games = self.progress.games;
-        LabError::Broken {
+        LabError::Diverged {
             games,
-            rate: self.recipe.learner.learning_rate().at(games),
-            kept: run::has_checkpoint(self.run.folder()),
+            learning_rate: self.recipe.learner.learning_rate().at(games),
+            kept,
         }
     }
 
     fn metadata(&self) -> Metadata {
         metadata(&self.spec, &self.recipe, self.progress.games)
     }
+}
 
-    fn draw(&self) -> Result<(), LabError> {
-        draw_plots(self.run.folder(), &run::title(&self.recipe))?;
-        Ok(())
-    }
+/// The event files of a run for TensorBoard, where its recipe asks for them.
+fn event_writer(
+    recipe: &Recipe,
+    folder: &Path,
+    games: u64,
+) -> Result<Option<EventWriter>, LabError> {
+    let folder = folder.join("tensorboard");
+    let writer = recipe
+        .tensorboard
+        .then(|| EventWriter::resume(&folder, games));
+    let writer = writer.transpose();
+    writer.map_err(LabError::file("write", &folder))
 }
 
 /// A new agent that learns as a recipe says, every position of which has the value `initial_value`.
 fn new_agent(
     recipe: &Recipe,
     initial_value: f32,
+    control: &Control,
 ) -> Result<(AgentSpec, Arc<dyn TrainableAgent>), LabError> {
     let spec = AgentSpec::of(recipe)?;
-    let budget = MemoryBudget::process();
+    let budget = control.memory();
     let agent = match &spec {
         AgentSpec::NTuple(spec) if recipe.learner.buffer().is_some() => {
             let config = replay_config(recipe)?;
-            replay_agent(spec, config, recipe.seed, initial_value, &budget)?
+            replay_agent(spec, config, recipe.seed, initial_value, budget)?
         }
         AgentSpec::NTuple(spec) => {
-            ntuple_agent(spec, recipe.learner.rule(), initial_value, &budget)?
+            ntuple_agent(spec, recipe.learner.rule(), initial_value, budget)?
         }
         #[cfg(feature = "deep")]
         AgentSpec::Deep(spec) => crate::agent::deep::new_agent(spec, recipe)?,

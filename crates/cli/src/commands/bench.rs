@@ -2,39 +2,29 @@
 
 use std::fmt::Write;
 
-use afterstate_lab::bench::{Plan, Report, Row, Stage, bench};
+use afterstate_lab::bench::{Plan, Report, Row, bench};
 
 use crate::args::BenchArgs;
 use crate::interrupt;
 use crate::output::{grouped, print, print_json};
-use crate::progress::Stages;
+use crate::progress::Display;
 
 pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
-    let stages = Stages::new();
+    let display = Display::new();
     let report = bench(&Plan {
         time: args.seconds,
         games: args.games,
         networks: &args.network,
         threads: args.threads.unwrap_or(0).into(),
-        seen: &|stage| stages.show(stage.done, &doing(stage)),
-        stop: &interrupt::asked,
+        control: &display.control(),
     });
-    stages.finish();
+    display.finish();
     let report = report?;
     if args.json {
         return print_json(&report);
     }
     print(table(&report))
-}
-
-fn doing(stage: Stage) -> String {
-    let doing = if stage.measured {
-        "measuring"
-    } else {
-        "warming up"
-    };
-    format!("{}: {doing}", stage.network)
 }
 
 /// The figures as people read them: a line a network, a column for each number of threads.

@@ -7,14 +7,14 @@ use super::models::pair;
 use crate::args::CompareArgs;
 use crate::interrupt;
 use crate::output::{grouped, interval, print, print_json};
-use crate::progress::Progress;
+use crate::progress::Display;
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let (a, b) = pair(&args.a, &args.b)?;
     interrupt::listen()?;
-    let progress = Progress::new(2 * args.play.games, 0);
-    let comparison = compare(&a, &b, &plan(&args.play, &|outcome| progress.game(outcome)));
-    progress.finish();
+    let display = Display::new();
+    let comparison = compare(&a, &b, &plan(&args.play, &display.control()));
+    display.finish();
     let comparison = comparison?;
     cut_short(comparison.a.games, args.play.games);
     if args.play.json {

@@ -9,9 +9,11 @@ use super::shown;
 use crate::args::{ConvertArgs, KindArg};
 use crate::interrupt;
 use crate::output::{grouped, note, print};
+use crate::progress::Display;
 
 pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
+    let display = Display::new();
     let report = convert(&Plan {
         from: &args.from,
         to: &args.to,
@@ -21,8 +23,9 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
         symmetry: !args.no_symmetry,
         weights_only: args.weights_only,
         force: args.force,
-        stop: &interrupt::asked,
+        control: &display.control(),
     });
+    display.finish();
     match report {
         Ok(report) => print(summary(args, &report)),
         Err(LabError::Convert(ConvertError::Stopped)) => {

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use afterstate_lab::control::Control;
 use afterstate_lab::evaluate::{Contender, Evaluation, Plan, evaluate, record};
 use afterstate_lab::model::Model;
 use afterstate_lab::run::Gaps;
@@ -14,7 +15,7 @@ use super::shown;
 use crate::args::{EvalArgs, GamesArgs};
 use crate::interrupt;
 use crate::output::{grouped, interval, note, percent, print, print_json, speed, tell};
-use crate::progress::{Parts, Progress};
+use crate::progress::Display;
 
 pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     if let Some(solution) = &args.against {
@@ -22,14 +23,14 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     }
     let (contender, who) = contender(args)?;
     interrupt::listen()?;
-    let progress = Progress::new(args.play.games, 0);
-    let seen = |outcome: &_| progress.game(outcome);
-    let plan = plan(&args.play, &seen);
+    let display = Display::new();
+    let control = display.control();
+    let plan = plan(&args.play, &control);
     let evaluation = match &args.records {
         Some(path) => record(&contender, &plan, path),
         None => Ok(evaluate(&contender, &plan)),
     };
-    progress.finish();
+    display.finish();
     let evaluation = evaluation?;
     cut_short(evaluation.games, args.play.games);
     if let Some(path) = &args.records {
@@ -71,17 +72,16 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     let gaps = args.keep.then(|| Gaps::open(&args.model)).transpose()?;
     let (model, solution) = (Model::open(&args.model)?, Solution::open(solution)?);
     interrupt::listen()?;
-    let parts = Parts::new();
+    let display = Display::new();
     let measured = measure(&Measure {
         model: &model,
         solution: &solution,
         images: if args.fast { Images::One } else { Images::All },
         threads: args.play.threads.into(),
         memory: None,
-        seen: &|done, states| parts.show("walking", done, states),
-        stop: &interrupt::asked,
+        control: &display.control(),
     });
-    parts.finish();
+    display.finish();
     let Some(comparison) = measured? else {
         tell("stopped by Ctrl-C: nothing was measured");
         return Ok(());
@@ -150,16 +150,12 @@ pub fn cut_short(played: u64, asked_for: u64) {
 }
 
 /// The plan that the options ask for.
-pub fn plan<'a>(
-    args: &GamesArgs,
-    seen: &'a (dyn Fn(&afterstate::tally::Outcome) + Sync),
-) -> Plan<'a> {
+pub fn plan<'a>(args: &GamesArgs, control: &'a Control) -> Plan<'a> {
     Plan {
         games: args.games,
         seed: args.seed,
         threads: args.threads.into(),
-        seen,
-        stop: &interrupt::asked,
+        control,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fmt::{self, Write};
-use std::fs;
 
 use afterstate_lab::games::shape;
 use afterstate_lab::recipe::parse_board;
@@ -12,7 +11,7 @@ use super::shown;
 use crate::args::JudgeArgs;
 use crate::interrupt;
 use crate::output::{grouped, print, print_json, speed};
-use crate::progress::Stages;
+use crate::progress::Display;
 
 /// The records were judged, and found wrong.
 #[derive(Debug)]
@@ -29,22 +28,16 @@ impl fmt::Display for Faulty {
 
 pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
     let (rows, cols) = parse_board(&args.board)?;
-    let length = fs::metadata(&args.records).map_or(0, |file| file.len());
     interrupt::listen()?;
-    let stages = Stages::new();
+    let display = Display::new();
     let verdict = judge(&Plan {
         path: &args.records,
         game: &args.game,
         shape: shape(rows, cols)?,
         min_speed: args.min_speed,
-        seen: &|bytes| {
-            if length > 0 {
-                stages.show(bytes as f64 / length as f64, "judging");
-            }
-        },
-        stop: &interrupt::asked,
+        control: &display.control(),
     });
-    stages.finish();
+    display.finish();
     let verdict = verdict?;
     let printed = if args.json {
         print_json(&verdict)

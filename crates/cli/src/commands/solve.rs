@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use afterstate_lab::games::shape;
 use afterstate_lab::recipe::parse_board;
-use afterstate_lab::solve::{Doing, Plan, Report, Solution, Stage, solve};
+use afterstate_lab::solve::{Plan, Report, Solution, solve};
 
 use super::shown;
 use crate::args::SolveArgs;
 use crate::interrupt;
 use crate::output::{grouped, note, print, print_json, tell};
-use crate::progress::Parts;
+use crate::progress::Display;
 
 pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
     let (rows, cols) = parse_board(&args.board)?;
@@ -19,7 +19,7 @@ pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
         Solution::can_be_written(path)?;
     }
     interrupt::listen()?;
-    let parts = Parts::new();
+    let display = Display::new();
     let solved = solve(&Plan {
         game: &args.game,
         shape,
@@ -28,10 +28,9 @@ pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
         bounds: args.min_avg_max,
         threads: args.threads.into(),
         memory: None,
-        seen: &|stage| show(&parts, stage),
-        stop: &interrupt::asked,
+        control: &display.control(),
     });
-    parts.finish();
+    display.finish();
     let Some(solved) = solved? else {
         tell("stopped by Ctrl-C: nothing was solved or written");
         return Ok(());
@@ -53,19 +52,6 @@ pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
         );
     }
     print(text)
-}
-
-fn show(parts: &Parts, stage: Stage) {
-    let doing = match stage.doing {
-        Doing::Listing => "listing",
-        Doing::Score => "score",
-        Doing::Win => "chance of the target",
-        Doing::Worst => "score with the worst luck",
-        Doing::Best => "score with the best luck",
-        Doing::WorstWin => "chance of the target with the worst luck",
-        Doing::BestWin => "chance of the target with the best luck",
-    };
-    parts.show(doing, stage.done, stage.states);
 }
 
 /// The figures as people read them, the values with all digits that may be right.
@@ -103,8 +89,8 @@ fn table(report: &Report) -> String {
         format!("{:.11}{discounted}", r.expected_score),
     );
     if let (Some(min), Some(max)) = (r.min_score, r.max_score) {
-        row("  with the worst luck", format!("{min:.11}"));
-        row("  with the best luck", format!("{max:.11}"));
+        row("  with the worst spawns", format!("{min:.11}"));
+        row("  with the best spawns", format!("{max:.11}"));
     }
     if let (Some(target), Some(probability)) = (r.target, r.win_probability) {
         let reach = match probability {
@@ -117,8 +103,8 @@ fn table(report: &Report) -> String {
         );
     }
     if let (Some(min), Some(max)) = (r.min_win_probability, r.max_win_probability) {
-        row("  with the worst luck", format!("{min:.11}"));
-        row("  with the best luck", format!("{max:.11}"));
+        row("  with the worst spawns", format!("{min:.11}"));
+        row("  with the best spawns", format!("{max:.11}"));
     }
     row("seconds", format!("{:.1}", r.seconds));
     text

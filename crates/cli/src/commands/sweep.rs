@@ -4,13 +4,13 @@ use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use afterstate_lab::sweep::{Summary, Sweep, Task, Watch};
+use afterstate_lab::sweep::{Summary, Sweep, Task};
 
 use super::{RUNS, shown};
 use crate::args::SweepArgs;
 use crate::interrupt;
 use crate::output::{note, print, print_json, tell};
-use crate::progress::Runs;
+use crate::progress::Display;
 
 /// All is done, but some trainings came to nothing.
 #[derive(Debug)]
@@ -40,13 +40,9 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
     let done: Vec<bool> = tasks.iter().map(|task| task.is_done(sweep.games)).collect();
     note(&introduction(&sweep, &done, &out));
-    let labels = tasks.iter().map(|task: &Task| task.label.clone());
-    let progress = Runs::new(labels.zip(done));
-    let watcher = Watcher {
-        progress: &progress,
-    };
-    let findings = sweep.run(&out, args.jobs.into(), &watcher);
-    progress.finish();
+    let display = Display::new();
+    let findings = sweep.run(&out, args.jobs.into(), &display.control());
+    display.finish();
     let Some(findings) = findings? else {
         tell(&stopped(args, &sweep, &tasks));
         return Ok(());
@@ -125,26 +121,4 @@ fn told(summary: &Summary, out: &Path, plots: &[PathBuf]) -> String {
         summary.text(),
         plots.len()
     )
-}
-
-struct Watcher<'a> {
-    progress: &'a Runs,
-}
-
-impl Watch for Watcher<'_> {
-    fn begun(&self, task: usize) {
-        self.progress.begun(task);
-    }
-
-    fn trained(&self, task: usize, share: f64) {
-        self.progress.trained(task, share);
-    }
-
-    fn ended(&self, task: usize) {
-        self.progress.ended(task);
-    }
-
-    fn stop(&self) -> bool {
-        interrupt::asked()
-    }
 }

@@ -1,68 +1,54 @@
 //! `afterstate train`: a new run, or an old one to go on with.
 
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
-use afterstate::tally::{Outcome, Tally};
-use afterstate_lab::block::ReplayStats;
+use afterstate_lab::block::{Block, ReplayBlock};
+use afterstate_lab::control::{Control, Event, Status, Unit};
 use afterstate_lab::migrate::Format;
-use afterstate_lab::recipe::{NetworkRecipe, Recipe, ValueOf};
+use afterstate_lab::recipe::{NetworkRecipe, Recipe};
 use afterstate_lab::run::free_folder;
-use afterstate_lab::trainer::{Ending, Observer, Trainer};
+use afterstate_lab::trainer::Trainer;
 
 use super::{RUNS, shown};
 use crate::args::TrainArgs;
 use crate::interrupt;
 use crate::output::{grouped, note, print, tell};
-use crate::progress::{Counts, Progress};
+use crate::progress::Display;
 
 pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
+    let display = Display::new();
+    let unit = Arc::new(OnceLock::new());
+    let control = control(args, &display, &unit);
     let mut trainer = match &args.resume {
-        Some(folder) => {
-            // Large tables take some seconds to read.
-            note(&format!("reading {}", shown(folder)));
-            let trainer = Trainer::resume(folder, &overrides(args))?;
-            if let Some(format) = trainer.migrated_from() {
-                tell(&format!(
-                    "{} was written in format {format}; its recipe is now in format {}, and so will be what is saved",
-                    shown(folder),
-                    Format::NOW
-                ));
-            }
-            trainer
-        }
-        None => start(args)?,
+        Some(folder) => resume(args, folder, &control)?,
+        None => start(args, &control)?,
     };
-    let folder = shown(trainer.folder());
+    let _ = unit.set(trainer.recipe().value_unit());
+    let folder = trainer.folder().map(shown).unwrap_or_default();
     // A reader of our output that has gone away stops no training.
-    let _ = introduce(&trainer, &folder);
-    if trainer.is_done() {
-        let (counts, ..) = length(&trainer);
-        let longer = match counts {
-            Counts::Games => "--episodes N",
-            Counts::Updates => "--set max_updates=N",
+    if !args.json {
+        let _ = introduce(&trainer, &folder);
+    }
+    if trainer.is_done() && !args.json {
+        let longer = match trainer.length() {
+            (Unit::Updates, ..) => "--set max_updates=N",
+            _ => "--episodes N",
         };
         return print(format!(
             "nothing is left to do; train longer with `{longer}`\n"
         ));
     }
-    let (counts, all, done) = length(&trainer);
-    let progress = Progress::of(counts, all, done);
-    let recipe = trainer.recipe();
-    let unit = recipe.value_unit();
-    let value = match recipe.learner.value() {
-        ValueOf::Action => "Q",
-        ValueOf::Afterstate | ValueOf::State => "V",
-    };
-    let ending = trainer.train(&Watcher {
-        progress: &progress,
-        value,
-        unit,
-    });
-    progress.finish();
+    let status = trainer.train();
+    display.finish();
+    let status = status?;
+    if args.json {
+        return Ok(());
+    }
     let so_far = so_far(&trainer);
-    match ending? {
-        Ending::Finished => {
+    match status {
+        Status::Finished => {
             let plots = match trainer.games() {
                 0 => String::new(),
                 _ => format!(", the plots are in {folder}/plots"),
@@ -72,10 +58,42 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
                  How good is it?  afterstate eval {folder}\n"
             ))
         }
-        Ending::Stopped => print(format!(
+        Status::Stopped => print(format!(
             "stopped and saved after {so_far}. Go on with:  afterstate train --resume {folder}\n"
         )),
     }
+}
+
+/// Shows progress, and prints blocks, or all events as lines of JSON.
+fn control(args: &TrainArgs, display: &Display, unit: &Arc<OnceLock<f64>>) -> Control {
+    let (shown, json, unit) = (display.clone(), args.json, Arc::clone(unit));
+    display.control_with(move |event| match event {
+        _ if json => {
+            // Numbers, text and lists: JSON has all of these.
+            if let Ok(line) = serde_json::to_string(event) {
+                shown.print(line + "\n");
+            }
+        }
+        Event::Block(block) => {
+            let unit = unit.get().copied().unwrap_or(1.0);
+            shown.print(block_text(block, unit));
+        }
+        _ => {}
+    })
+}
+
+fn resume(args: &TrainArgs, folder: &Path, control: &Control) -> anyhow::Result<Trainer> {
+    // Large tables take some seconds to read.
+    note(&format!("reading {}", shown(folder)));
+    let trainer = Trainer::resume(folder, &overrides(args), control)?;
+    if let Some(format) = trainer.migrated_from() {
+        tell(&format!(
+            "{} was written in format {format}; its recipe is now in format {}, and so will be what is saved",
+            shown(folder),
+            Format::NOW
+        ));
+    }
+    Ok(trainer)
 }
 
 /// What has been done: games, and updates where these are counted.
@@ -85,19 +103,19 @@ fn so_far(trainer: &Trainer) -> String {
         format!("{} {name}{plural}", grouped(number as f64))
     };
     let games = count(trainer.games(), "game");
-    match length(trainer) {
-        (Counts::Games, ..) => games,
-        (Counts::Updates, _, updates) => format!("{} and {games}", count(updates, "update")),
+    match trainer.length() {
+        (Unit::Updates, _, updates) => format!("{} and {games}", count(updates, "update")),
+        _ => games,
     }
 }
 
-fn start(args: &TrainArgs) -> anyhow::Result<Trainer> {
+fn start(args: &TrainArgs, control: &Control) -> anyhow::Result<Trainer> {
     let recipe = Recipe::load(&args.recipe, &overrides(args))?;
     let folder = args
         .out
         .clone()
         .unwrap_or_else(|| free_folder(Path::new(RUNS), &recipe.name));
-    Ok(Trainer::new(recipe, &folder)?)
+    Ok(Trainer::new(recipe, &folder, control)?)
 }
 
 /// The short options are overrides of recipe keys like any other.
@@ -115,19 +133,14 @@ fn overrides(args: &TrainArgs) -> Vec<String> {
     args.set.iter().cloned().chain(given).collect()
 }
 
-/// What ends a training, how many of them there will be, and how many there are already.
-fn length(trainer: &Trainer) -> (Counts, u64, u64) {
-    let recipe = trainer.recipe();
-    match recipe.learner.max_updates() {
-        Some(updates) => (Counts::Updates, updates, trainer.updates()),
-        None => (Counts::Games, recipe.episodes, trainer.games()),
-    }
-}
-
 fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
     let recipe = trainer.recipe();
-    let (counts, all, done) = length(trainer);
-    let all = format!("{} {}", grouped(all as f64), counts.name());
+    let (unit, all, done) = trainer.length();
+    let unit = match unit {
+        Unit::Updates => "updates",
+        _ => "games",
+    };
+    let all = format!("{} {unit}", grouped(all as f64));
     let from = if done > 0 {
         format!("going on after {} of {all}", grouped(done as f64))
     } else {
@@ -152,50 +165,24 @@ fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
     ))
 }
 
-struct Watcher<'a> {
-    progress: &'a Progress,
-    /// The letter of what is learned, and how many points its 1 stands for.
-    value: &'static str,
-    unit: f64,
+/// A block as people of this field know it; values are in points, of which `unit` are a 1 of the network.
+fn block_text(block: &Block, unit: f64) -> String {
+    let tally = block.tally();
+    let replay = block.replay.as_ref();
+    let replay = replay.map_or_else(String::new, |replay| replay_text(block, replay, unit));
+    format!("{}{replay}\n", tally.block(block.games))
 }
 
-impl Watcher<'_> {
-    /// As R4's authors saw it, with the value in points and the usual mean beside their average.
-    fn study(&self, replay: &ReplayStats, tally: &Tally) -> String {
-        let (all, block) = (&replay.total, &replay.block);
-        let a_second = |count: u64| count as f64 / tally.seconds.max(1e-9);
-        format!(
-            "\tupdates = {}\t{:.0}/s, {:.0} iterations/s\n\tloss = {:.4}\t{} = {:.1}\treward = {:.2}\n\taverage = {:.1} in R4's \
-             scoring, half of the usual\tmean = {:.1}\n",
-            all.updates,
-            a_second(block.updates),
-            a_second(block.iterations),
-            block.mean_loss(),
-            self.value,
-            block.mean_value() * self.unit,
-            block.mean_reward(),
-            replay.running_average.unwrap_or(0.0),
-            tally.mean(),
-        )
-    }
-}
-
-impl Observer for Watcher<'_> {
-    fn game(&self, outcome: &Outcome) {
-        self.progress.game(outcome);
-    }
-
-    fn learned(&self, updates: u64) {
-        self.progress.updates(updates);
-    }
-
-    fn block(&self, games: u64, tally: &Tally, replay: Option<&ReplayStats>) {
-        let studied = replay.map_or_else(String::new, |replay| self.study(replay, tally));
-        self.progress
-            .print(format!("{}{studied}\n", tally.block(games)));
-    }
-
-    fn stop(&self) -> bool {
-        interrupt::asked()
-    }
+/// Replay training as the authors of the "2048 experiment report" saw it, with the usual mean beside their average.
+fn replay_text(block: &Block, replay: &ReplayBlock, unit: f64) -> String {
+    format!(
+        "\tupdates = {}\n\tloss = {:.4}\tvalue = {:.1}\treward = {:.2}\n\taverage = {:.1} in the scoring of the \
+         2048 experiment report, half of the usual\tmean = {:.1}\n",
+        replay.updates,
+        replay.loss,
+        replay.value * unit,
+        replay.reward,
+        replay.running_average,
+        block.mean,
+    )
 }

@@ -14,13 +14,21 @@ use super::{
     After, ChanceState, Direction, Game, Position, Rules, Shape, Slides, Spawn, State, Threes,
 };
 
-/// Sixteen cells of tile indices, and what chance knows.
+/// Sixteen cells of tile indices, and the chance state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ThreesBoard {
     cells: u64,
     chance_state: ChanceState,
     /// Of an afterstate, the cells that the slide lets a new tile enter, empty or not. Of a state, none.
     spawn_mask: u16,
+}
+
+impl ThreesBoard {
+    /// The cells that a new tile may enter.
+    #[inline(always)]
+    fn spawn_cells(self) -> u32 {
+        u32::from(self.spawn_mask) & empty_cells(self.cells)
+    }
 }
 
 impl Position for ThreesBoard {
@@ -45,14 +53,13 @@ impl Position for ThreesBoard {
 
     #[inline(always)]
     fn key(self) -> u128 {
-        let spawn_cells = u32::from(self.spawn_mask) & empty_cells(self.cells);
-        packed_key(self.cells, self.chance_state.packed(), spawn_cells)
+        packed_key(self.cells, self.chance_state.packed(), self.spawn_cells())
     }
 
     fn canonical(self) -> Self {
         canonical(Shape::FOUR, |sources| Self {
             cells: transform_packed(self.cells, sources),
-            spawn_mask: transform_mask(self.spawn_mask.into(), sources) as u16,
+            spawn_mask: transform_mask(self.spawn_cells(), sources) as u16,
             ..self
         })
     }
@@ -235,7 +242,7 @@ impl Game for FastThrees {
 
     #[inline(always)]
     fn spawn_cells(&self, After(board): After<Self::Board>) -> u32 {
-        u32::from(board.spawn_mask) & empty_cells(board.cells)
+        board.spawn_cells()
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@
 use super::symmetry::{canonical, transform_mask};
 use super::{After, ChanceState, Direction, Game, Position, Rules, Shape, Slides, Spawn, State};
 
-/// Cells by rows, each with a tile index, 0 where it is empty; and what chance knows.
+/// Cells by rows, each with a tile index, 0 where it is empty; and the chance state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GridBoard {
     shape: Shape,
@@ -36,8 +36,8 @@ impl GridBoard {
         })
     }
 
-    /// The board with this luck.
-    pub fn with_luck(self, chance_state: ChanceState) -> Self {
+    /// The board with this chance state.
+    pub fn with_chance_state(self, chance_state: ChanceState) -> Self {
         Self {
             chance_state,
             ..self
@@ -49,7 +49,7 @@ impl GridBoard {
         Self { spawn_mask, ..self }
     }
 
-    /// What chance knows.
+    /// The chance state.
     pub fn chance_state(&self) -> ChanceState {
         self.chance_state
     }
@@ -130,7 +130,7 @@ impl Position for GridBoard {
 
     fn canonical(self) -> Self {
         canonical(self.shape, |sources| {
-            let mut board = self.with_spawn_mask(transform_mask(self.spawn_mask, sources));
+            let mut board = self.with_spawn_mask(transform_mask(self.spawn_cells(), sources));
             for (cell, &source) in board.cells.iter_mut().zip(sources) {
                 *cell = self.cells[source];
             }
@@ -200,7 +200,9 @@ impl Game for Grid {
         cell: usize,
         spawn: Spawn,
     ) -> State<Self::Board> {
-        let placed = board.with(cell, spawn.tile).with_luck(spawn.chance_state);
+        let placed = board
+            .with(cell, spawn.tile)
+            .with_chance_state(spawn.chance_state);
         State(placed.with_spawn_mask(0))
     }
 
@@ -209,7 +211,7 @@ impl Game for Grid {
         let board = || GridBoard::from_tiles(self.shape, tiles);
         possible
             .then(board)?
-            .map(|board| State(board.with_luck(chance_state)))
+            .map(|board| State(board.with_chance_state(chance_state)))
     }
 
     fn chance_state(&self, State(board): State<Self::Board>) -> ChanceState {

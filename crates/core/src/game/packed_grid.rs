@@ -17,7 +17,7 @@ const LONGEST: usize = 4;
 /// The largest tile that a cell can hold: 32768.
 const LARGEST: u8 = 15;
 
-/// Up to sixteen cells of tile indices, and what chance knows.
+/// Up to sixteen cells of tile indices, and the chance state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PackedBoard {
     pub(crate) cells: u64,
@@ -62,7 +62,7 @@ impl Position for PackedBoard {
     fn canonical(self) -> Self {
         canonical(self.shape, |sources| Self {
             cells: transform_packed(self.cells, sources),
-            spawn_mask: transform_mask(self.spawn_mask.into(), sources) as u16,
+            spawn_mask: transform_mask(self.spawn_cells(), sources) as u16,
             ..self
         })
     }

@@ -25,10 +25,10 @@ pub trait Rules: fmt::Debug + Send + Sync {
     /// Slides a line towards its first cell, and returns what that earns.
     fn slide_line(&self, line: &mut [u8]) -> u32;
 
-    /// Whether such a board can hold these tiles and this luck; false for a wrong number of tiles.
+    /// Whether such a board can hold these tiles and this chance state; false for a wrong number of tiles.
     fn is_possible(&self, shape: Shape, tiles: &[u8], chance_state: ChanceState) -> bool;
 
-    /// What may come next to a board with this luck and this largest tile, with the chances of each, which sum to 1.
+    /// Every tile that may spawn on a board with this chance state and this largest tile, with its probability; these sum to 1.
     fn for_each_new_tile(
         &self,
         shape: Shape,
@@ -42,7 +42,7 @@ pub trait Rules: fmt::Debug + Send + Sync {
         2
     }
 
-    /// Whether chance has_chance_state anything, or new tiles enter only where the slide says.
+    /// Whether spawns depend on more than the empty cells: on a chance state, or on the last slide.
     fn has_chance_state(&self) -> bool {
         false
     }

@@ -61,7 +61,7 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Backward<'n, G, N, R> {
 impl<G: Game, N: Trainable<G>, R: UpdateRule, E> Learner<G, E> for Backward<'_, G, N, R> {
     #[inline(always)]
     fn step(&mut self, step: &Step<G>, _: E) {
-        self.trajectory.push(N::trajectory_step(step));
+        self.trajectory.push(self.network.trajectory_step(step));
     }
 
     fn finish(&mut self, _: State<G::Board>, spawn_reward: u32) {
@@ -72,7 +72,7 @@ impl<G: Game, N: Trainable<G>, R: UpdateRule, E> Learner<G, E> for Backward<'_, 
         } = self.params;
         let discount = self.network.discount();
         let (of_return, of_value) = (discount * lambda, discount * (1.0 - lambda));
-        let mut z = spawn_reward as Value;
+        let mut z = self.network.spawn_reward(spawn_reward);
         let [here, next] = &mut self.at;
         let mut stretches = self.trajectory.rchunks(4).peekable();
         if let Some(last) = stretches.peek() {

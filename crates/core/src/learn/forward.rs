@@ -71,7 +71,7 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule, T> Forward<'n, G, N, R, T> {
     /// `next_value` is the discounted value of the position that the step visits, where it is known.
     #[inline(always)]
     fn observe(&mut self, step: &Step<G>, next_value: Option<Value>) {
-        let next = N::trajectory_step(step);
+        let next = self.network.trajectory_step(step);
         if let Some(last) = self.last.replace(next) {
             let next_value = match next_value {
                 Some(value) => value,
@@ -98,7 +98,10 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule, T> Forward<'n, G, N, R, T> {
 
     fn end(&mut self, spawn_reward: u32) {
         if let Some(last) = self.last.take() {
-            self.learn(&last, last.reward_out + spawn_reward as Value);
+            self.learn(
+                &last,
+                last.reward_out + self.network.spawn_reward(spawn_reward),
+            );
         }
     }
 }

@@ -27,7 +27,7 @@ pub const MAX_STEPS: usize = 1000;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
-    /// AtomicF32 of finished games at which the step begins.
+    /// Number of finished games at which the step begins.
     pub from: u64,
     /// The learning rate from there on. It is an `f64` so that 0.1 is written back as 0.1.
     pub learning_rate: f64,

@@ -93,11 +93,24 @@ impl<G: Game> Trainable<G> for AfterstateNetwork {
     }
 
     #[inline(always)]
-    fn trajectory_step(step: &Step<G>) -> TrajectoryStep<After<G::Board>> {
+    fn trajectory_step(&self, step: &Step<G>) -> TrajectoryStep<After<G::Board>> {
+        let reward_in = match step.spawn_reward {
+            0 => step.reward as Value,
+            _ if self.discount == 1.0 => (step.spawn_reward + step.reward) as Value,
+            spawn => Trainable::<G>::spawn_reward(self, spawn) + step.reward as Value,
+        };
         TrajectoryStep {
             position: step.after,
-            reward_in: (step.spawn_reward + step.reward) as Value,
+            reward_in,
             reward_out: 0.0,
+        }
+    }
+
+    /// The spawn belongs to the move before it, whose choice r + gamma V(s') discounts V(s') as a whole: hence the division.
+    fn spawn_reward(&self, reward: u32) -> Value {
+        match self.discount {
+            0.0 => 0.0,
+            discount => reward as Value / discount,
         }
     }
 

@@ -263,12 +263,16 @@ impl<G: Game> Trainable<G> for StateNetwork {
     }
 
     #[inline(always)]
-    fn trajectory_step(step: &Step<G>) -> TrajectoryStep<State<G::Board>> {
+    fn trajectory_step(&self, step: &Step<G>) -> TrajectoryStep<State<G::Board>> {
         TrajectoryStep {
             position: step.state,
             reward_in: step.spawn_reward as Value,
             reward_out: step.reward as Value,
         }
+    }
+
+    fn spawn_reward(&self, reward: u32) -> Value {
+        reward as Value
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 //! A symmetry moves cells by a few distances only: to flip three columns is to move one of them by two
 //! cells, one by none, one back by two. So an image is a few masks and rotations of the number.
 //!
-//! Where chance has_chance_state, the bag, the hint and the cells that a new tile may enter stand above the cells.
+//! Where there is a chance state, it and the cells that a new tile may enter stand above the cells.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub trait Packed: Position {
         (0..shape.cells()).rev().fold(0, pack)
     }
 
-    /// What chance has_chance_state.
+    /// The chance state.
     fn chance_state(self) -> ChanceState;
 
     /// Of an afterstate, the cells that its slide lets a new tile enter; of a state, none.
@@ -33,7 +33,7 @@ pub trait Packed: Position {
 fn unpacked(shape: Shape, cells: u64, chance_state: ChanceState) -> GridBoard {
     let tile = |board: GridBoard, i| board.with(i, (cells >> (BITS * i as u32) & 15) as u8);
     let board = (0..shape.cells()).fold(GridBoard::empty(shape), tile);
-    board.with_luck(chance_state)
+    board.with_chance_state(chance_state)
 }
 
 impl Packed for GridBoard {

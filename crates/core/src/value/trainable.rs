@@ -43,7 +43,10 @@ pub trait Trainable<G: Game>: ValueFunction<G> {
     fn discount(&self) -> Value;
 
     /// The position that a step visits.
-    fn trajectory_step(step: &Step<G>) -> TrajectoryStep<Self::Position>;
+    fn trajectory_step(&self, step: &Step<G>) -> TrajectoryStep<Self::Position>;
+
+    /// The reward of a spawn, as the value of the position before it counts it.
+    fn spawn_reward(&self, reward: u32) -> Value;
 
     /// The discounted value of the position that a step visits, as far as the policy's choice tells it.
     fn known_value(estimate: Self::Estimate) -> Option<Value>;

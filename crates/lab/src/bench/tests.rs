@@ -79,7 +79,11 @@ fn slices_of_both_kinds_and_their_median() {
         assert!(sorted[0] > 1000 && row.games_before > 0, "{row:?}");
     }
     let stages = stages.lock().unwrap();
-    assert!(stages.iter().all(|stage| (0.0..=1.0).contains(&stage.share)));
+    assert!(
+        stages
+            .iter()
+            .all(|stage| (0.0..=1.0).contains(&stage.share))
+    );
     let stage = |n: usize| stages[n].stage.as_deref();
     assert_eq!(stage(0), Some("8x4 td: warming up"));
     assert_eq!(stage(stages.len() - 1), Some("8x4 td: measuring"));

@@ -2,8 +2,8 @@ use std::fs;
 use std::sync::Arc;
 
 use super::*;
-use crate::control::quiet;
 use crate::agent::{Agent, Baseline, ntuple_agent};
+use crate::control::quiet;
 use crate::evaluate::Contender;
 use crate::evaluate::{self, record};
 use crate::memory::MemoryBudget;

@@ -12,9 +12,14 @@ use crate::migrate::Stored;
 use crate::recipe::Recipe;
 use crate::tables::open;
 
+/// The checkpoint of the run in a folder, whether it is there or not.
+pub fn checkpoint_of(folder: &Path) -> PathBuf {
+    folder.join(CHECKPOINT)
+}
+
 /// Whether a training in this folder has been saved.
 pub fn has_checkpoint(folder: &Path) -> bool {
-    folder.join(CHECKPOINT).exists()
+    checkpoint_of(folder).exists()
 }
 
 /// Whether a training was ever begun in this folder.

@@ -3,48 +3,58 @@ mod summaries;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
-use super::{Finding, Sweep, SweepError, Watch};
+use super::{Finding, Sweep, SweepError};
 use crate::LabError;
+use crate::control::{CancelToken, Control, Event, quiet};
 use crate::trainer::Trainer;
 
-/// Counts what it hears, and stops after so many games.
+/// Counts the events of a sweep, and cancels it after a number of games.
 struct Counter {
-    begun: AtomicUsize,
-    ended: AtomicUsize,
-    games: AtomicU64,
-    stop_after: u64,
+    begun: Arc<AtomicUsize>,
+    ended: Arc<AtomicUsize>,
+    games: Arc<AtomicU64>,
+    control: Control,
 }
 
 impl Counter {
     fn new(stop_after: u64) -> Self {
+        let (begun, ended) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+        let games = Arc::new(AtomicU64::new(0));
+        let cancel = CancelToken::default();
+        let counts = (begun.clone(), ended.clone(), games.clone(), cancel.clone());
+        let control = Control::new()
+            .with_cancel(cancel)
+            .with_interval(Duration::ZERO)
+            .on_event(move |event| {
+                let (begun, ended, games, cancel) = &counts;
+                match event {
+                    Event::Run { done: true, .. } => ended.fetch_add(1, Ordering::Relaxed),
+                    Event::Run { share: 0.0, .. } => begun.fetch_add(1, Ordering::Relaxed),
+                    Event::Run { share, .. } => {
+                        assert!((0.0..=1.0).contains(share));
+                        let played = games.fetch_add(1, Ordering::Relaxed) + 1;
+                        if played >= stop_after {
+                            cancel.cancel();
+                        }
+                        0
+                    }
+                    _ => 0,
+                };
+            });
         Self {
-            begun: AtomicUsize::new(0),
-            ended: AtomicUsize::new(0),
-            games: AtomicU64::new(0),
-            stop_after,
+            begun,
+            ended,
+            games,
+            control,
         }
     }
 
     fn patient() -> Self {
         Self::new(u64::MAX)
-    }
-}
-
-impl Watch for Counter {
-    fn begun(&self, _: usize) {
-        self.begun.fetch_add(1, Ordering::Relaxed);
-    }
-    fn trained(&self, _: usize, share: f64) {
-        assert!((0.0..=1.0).contains(&share));
-        self.games.fetch_add(1, Ordering::Relaxed);
-    }
-    fn ended(&self, _: usize) {
-        self.ended.fetch_add(1, Ordering::Relaxed);
-    }
-    fn stop(&self) -> bool {
-        self.games.load(Ordering::Relaxed) >= self.stop_after
     }
 }
 
@@ -82,7 +92,7 @@ impl Home {
     }
 
     fn run(&self, sweep: &Sweep, out: &str, jobs: usize) -> Vec<Finding> {
-        let found = sweep.run(&self.path(out), jobs, &Counter::patient());
+        let found = sweep.run(&self.path(out), jobs, &Counter::patient().control);
         found.unwrap().expect("nobody stops it")
     }
 }
@@ -105,7 +115,7 @@ fn stopping_and_the_number_of_jobs_change_nothing() {
     let mut stops = 0;
     let cut = loop {
         let watch = Counter::new(97);
-        match sweep.run(&home.path("cut"), 2, &watch).unwrap() {
+        match sweep.run(&home.path("cut"), 2, &watch.control).unwrap() {
             Some(found) => break found,
             None => stops += 1,
         }
@@ -151,7 +161,7 @@ fn what_is_finished_is_kept() {
     assert!(text.contains(&old), "{old} in {text}");
     fs::write(&result, text.replace(&old, "\"mean\": 12345.5")).unwrap();
     let watch = Counter::patient();
-    let again = sweep.run(&out, 2, &watch).unwrap().unwrap();
+    let again = sweep.run(&out, 2, &watch.control).unwrap().unwrap();
     assert_eq!(mean(&again[3]), Some(12345.5));
     assert_eq!(watch.games.load(Ordering::Relaxed), 0, "nothing is trained");
 
@@ -174,9 +184,12 @@ fn what_is_finished_is_kept() {
         .load(&SMALL.replace("[3, 1, 2]", "[1, 2, 3, 4]"))
         .unwrap();
     let watch = Counter::patient();
-    assert_eq!(wider.run(&out, 1, &watch).unwrap().unwrap().len(), 8);
+    assert_eq!(
+        wider.run(&out, 1, &watch.control).unwrap().unwrap().len(),
+        8
+    );
     // Two trainings, each told of once at its begin.
-    assert_eq!(watch.games.load(Ordering::Relaxed), 2 * 151);
+    assert_eq!(watch.games.load(Ordering::Relaxed), 2 * 150);
 }
 
 /// The model of a run that is to be trained for longer is not what its recipe says any more.
@@ -187,7 +200,7 @@ fn a_run_that_goes_on_is_not_finished() {
     home.run(&sweep, "out", 2);
     for task in sweep.tasks(&home.path("out")) {
         let longer = ["episodes=200".to_owned()];
-        drop(Trainer::resume(&task.folder, &longer).unwrap());
+        drop(Trainer::resume(&task.folder, &longer, quiet()).unwrap());
     }
     let longer = SMALL.replace("episodes=150", "episodes=200");
     let found = home.run(&home.load(&longer).unwrap(), "out", 2);
@@ -203,7 +216,7 @@ fn a_changed_variant_is_refused_before_anything_runs() {
     let home = Home::new();
     let sweep = home.load(SMALL).unwrap();
     let out = home.path("out");
-    let stopped = sweep.run(&out, 1, &Counter::new(400)).unwrap();
+    let stopped = sweep.run(&out, 1, &Counter::new(400).control).unwrap();
     assert!(stopped.is_none());
     let words = SMALL.replace(
         "\"block_games=40\"",
@@ -231,7 +244,7 @@ fn a_changed_variant_is_refused_before_anything_runs() {
     ] {
         let changed = home.load(&text).unwrap();
         let watch = Counter::patient();
-        let error = changed.run(&out, 1, &watch).unwrap_err();
+        let error = changed.run(&out, 1, &watch.control).unwrap_err();
         let sentence = error.to_string();
         let LabError::Sweep(SweepError::Changed {
             key: found, folder, ..
@@ -264,7 +277,7 @@ fn a_training_that_breaks_stops_no_other() {
     assert_eq!(places, [2, 5, 8]);
     let out = home.path("out");
     let watch = Counter::patient();
-    assert_eq!(sweep.run(&out, 1, &watch).unwrap().unwrap(), found);
+    assert_eq!(sweep.run(&out, 1, &watch.control).unwrap().unwrap(), found);
     assert_eq!(
         watch.games.load(Ordering::Relaxed),
         0,
@@ -288,7 +301,7 @@ fn an_error_stops_the_others_and_says_where() {
     fs::create_dir(&out).unwrap();
     fs::write(out.join("td-0.1"), "in the way").unwrap();
     let watch = Counter::patient();
-    let error = sweep.run(&out, 1, &watch).unwrap_err().to_string();
+    let error = sweep.run(&out, 1, &watch.control).unwrap_err().to_string();
     assert!(error.contains("TD / 0.1, seed 3"), "{error}");
     assert_eq!(watch.begun.load(Ordering::Relaxed), 2);
 }

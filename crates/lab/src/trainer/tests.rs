@@ -1,24 +1,46 @@
 use super::*;
+use crate::agent::Board;
+use crate::control::{CancelToken, quiet};
 use std::fs;
 use std::sync::atomic::AtomicU64;
 
-/// Does something after every game.
-struct Meddler<F: Fn(u64) + Sync> {
-    games: AtomicU64,
-    after: F,
+/// A control that does something after every game, told how many games there were before it.
+fn after_games(after: impl Fn(u64) + Send + Sync + 'static) -> Control {
+    Control::new()
+        .with_interval(Duration::ZERO)
+        .on_event(move |event| {
+            if let Event::Progress(progress) = event {
+                after(progress.done - 1);
+            }
+        })
 }
 
-impl<F: Fn(u64) + Sync> Observer for Meddler<F> {
-    fn game(&self, _: &Outcome) {
-        (self.after)(self.games.fetch_add(1, Ordering::Relaxed));
-    }
-    fn block(&self, _: u64, _: &Tally, _: Option<&ReplayStats>) {}
-    fn stop(&self) -> bool {
-        false
-    }
+/// A control that cancels after a number of games, and looks at every block of replay training.
+fn until(games: u64) -> Control {
+    let cancel = CancelToken::default();
+    let (token, played) = (cancel.clone(), AtomicU64::new(0));
+    let control = Control::new().with_interval(Duration::ZERO);
+    control
+        .with_cancel(cancel)
+        .on_event(move |event| match event {
+            Event::Progress(progress) if progress.unit == Unit::Games => {
+                if played.fetch_add(1, Ordering::Relaxed) + 1 == games {
+                    token.cancel();
+                }
+            }
+            Event::Block(block) => {
+                let replay = block.replay.expect("it learns from a replay buffer");
+                assert!(replay.updates > 0 && replay.running_average > 10.0);
+            }
+            _ => {}
+        })
 }
 
-fn train(folder: &Path, seconds: &str, after: impl Fn(u64) + Sync) -> Result<Ending, LabError> {
+fn train(
+    folder: &Path,
+    seconds: &str,
+    after: impl Fn(u64) + Send + Sync + 'static,
+) -> Result<Status, LabError> {
     let overrides = [
         "tuples=012",
         "board=3x3",
@@ -27,9 +49,7 @@ fn train(folder: &Path, seconds: &str, after: impl Fn(u64) + Sync) -> Result<End
         &format!("checkpoint_seconds={seconds}"),
     ];
     let recipe = Recipe::load("quick", &overrides.map(str::to_owned))?;
-    let mut trainer = Trainer::new(recipe, folder)?;
-    let games = AtomicU64::new(0);
-    trainer.train(&Meddler { games, after })
+    Trainer::new(recipe, folder, &after_games(after))?.train()
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -45,9 +65,10 @@ fn a_checkpoint_that_does_not_appear_is_an_error() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("run");
         let checkpoint = folder.join("checkpoint.safetensors");
-        let failed = train(&folder, seconds, |game| {
+        let taken = checkpoint.clone();
+        let failed = train(&folder, seconds, move |game| {
             if game == 0 {
-                fs::create_dir(&checkpoint).unwrap();
+                fs::create_dir(&taken).unwrap();
             }
         });
         let error = failed.unwrap_err();
@@ -58,24 +79,6 @@ fn a_checkpoint_that_does_not_appear_is_an_error() {
         let names = names(&folder);
         assert!(!names.iter().any(|n| n.ends_with(".part")), "{names:?}");
         assert!(!names.contains(&"model.safetensors".to_owned()));
-    }
-}
-
-/// Stops after a number of games.
-struct Until(AtomicU64);
-
-impl Observer for Until {
-    fn game(&self, _: &Outcome) {
-        let left = self.0.load(Ordering::Relaxed);
-        self.0.store(left.saturating_sub(1), Ordering::Relaxed);
-    }
-    fn block(&self, _: u64, _: &Tally, replay: Option<&ReplayStats>) {
-        let replay = replay.expect("it learns from a replay buffer");
-        assert!(replay.block.updates > 0 && replay.total.updates >= replay.block.updates);
-        assert!(replay.running_average.is_some_and(|average| average > 10.0));
-    }
-    fn stop(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 0
     }
 }
 
@@ -162,17 +165,17 @@ fn check_going_on(recipe: &Recipe) {
     let games = recipe.episodes;
     let parent = tempfile::tempdir().unwrap();
     let (whole, cut) = (parent.path().join("whole"), parent.path().join("cut"));
-    let forever = || Until(AtomicU64::new(u64::MAX));
-    let begin = |folder: &Path| Trainer::new(recipe.clone(), folder).unwrap();
-    let ended = begin(&whole).train(&forever());
-    assert_eq!(ended.unwrap(), Ending::Finished);
-    let stopped = begin(&cut).train(&Until(AtomicU64::new(games * 2 / 5 - 3)));
-    assert_eq!(stopped.unwrap(), Ending::Stopped);
-    let mut resumed = Trainer::resume(&cut, &[]).unwrap();
-    assert_eq!(resumed.train(&forever()).unwrap(), Ending::Finished);
+    let begin = |folder: &Path, games| {
+        let mut trainer = Trainer::new(recipe.clone(), folder, &until(games)).unwrap();
+        trainer.train().unwrap()
+    };
+    assert_eq!(begin(&whole, u64::MAX), Status::Finished);
+    assert_eq!(begin(&cut, games * 2 / 5 - 3), Status::Stopped);
+    let mut resumed = Trainer::resume(&cut, &[], &until(u64::MAX)).unwrap();
+    assert_eq!(resumed.train().unwrap(), Status::Finished);
     assert!(resumed.is_done() && resumed.games() == games);
     drop(resumed);
-    assert!(Trainer::resume(&cut, &[]).unwrap().is_done());
+    assert!(Trainer::resume(&cut, &[], quiet()).unwrap().is_done());
     let model = |folder: &Path| fs::read(folder.join("model.safetensors")).unwrap();
     assert!(model(&whole) == model(&cut), "the models differ");
     assert_eq!(untimed(&whole), untimed(&cut));
@@ -184,9 +187,8 @@ fn check_going_on(recipe: &Recipe) {
 fn updates_end_a_training_too() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("run");
-    let forever = Until(AtomicU64::new(u64::MAX));
-    let mut trainer = Trainer::new(replay(1000), &folder).unwrap();
-    assert_eq!(trainer.train(&forever).unwrap(), Ending::Finished);
+    let mut trainer = Trainer::new(replay(1000), &folder, quiet()).unwrap();
+    assert_eq!(trainer.train().unwrap(), Status::Finished);
     assert!(trainer.is_done() && trainer.games() < 200);
     // 5 in each of 200 iterations.
     let last = untimed(&folder).pop().unwrap();
@@ -198,11 +200,39 @@ fn all_is_there_when_a_training_ends() {
     for seconds in ["0.000001", "60"] {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("run");
-        assert_eq!(train(&folder, seconds, |_| ()).unwrap(), Ending::Finished);
+        assert_eq!(train(&folder, seconds, |_| ()).unwrap(), Status::Finished);
         assert_eq!(run::model_games(&folder), Some(300));
         let names = names(&folder);
         assert!(!names.iter().any(|n| n.ends_with(".part")), "{names:?}");
-        let resumed = Trainer::resume(&folder, &[]).unwrap();
+        let resumed = Trainer::resume(&folder, &[], quiet()).unwrap();
         assert!(resumed.is_done());
     }
+}
+
+/// An agent can be asked and evaluated while it trains, and training needs no folder.
+#[test]
+fn a_trainer_lends_its_agent() {
+    let overrides = ["tuples=012", "board=3x3", "episodes=3000", "threads=1"];
+    let recipe = Recipe::load("quick", &overrides.map(str::to_owned)).unwrap();
+    let mut trainer = Trainer::in_memory(recipe, quiet()).unwrap();
+    assert!(trainer.folder().is_none() && !trainer.is_done());
+    let agent = trainer.agent();
+    let mean = |agent: &dyn Agent| {
+        let outcomes = agent.play(&RoundSpec::new(0..500, 7, 1), None);
+        outcomes.iter().map(|outcome| outcome.score).sum::<u64>() as f64 / 500.0
+    };
+    let before = mean(&*agent);
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(trainer.train().unwrap(), Status::Finished));
+        for n in 0..100 {
+            let board = Board {
+                tiles: vec![1, 0, 0, 0, 1 + n % 5, 0, 0, 0, 2],
+                chance_state: Default::default(),
+            };
+            let judgement = agent.judge(&[board])[0].unwrap();
+            assert!(judgement.chosen.is_some());
+        }
+    });
+    assert!(trainer.is_done() && trainer.games() == 3000);
+    assert!(mean(&*agent) > 1.5 * before, "it learned");
 }

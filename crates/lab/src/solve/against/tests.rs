@@ -8,8 +8,8 @@ use afterstate::ntuple::{NetworkOptions, WeightPart, WeightTables};
 use afterstate::solve::{Aim, Chance, Ending, Goal, Layer, Recursive};
 
 use super::*;
-use crate::control::{cancelled, quiet};
 use crate::agent::{Agent, Board, RoundSpec, ntuple_agent};
+use crate::control::{cancelled, quiet};
 use crate::evaluate::{self, evaluate};
 use crate::memory::MemoryBudget;
 use crate::model::metadata;
