@@ -1,9 +1,10 @@
 //! A block of training: the statistics of consecutive games, by default 1,000 of them.
 //!
-//! [`Block`] is the only description of a block. As JSON it is what `train --json` reports; as a row
-//! of `blocks.csv` its fields are columns, followed by those of [`ReplayBlock`] where the run learns
-//! from a replay buffer, and by a column `ended_X` for each tile X. [`read`] and [`Columns`] are the
-//! two directions. Numbers are kept as they are written, so a block that is read back is equal.
+//! [`Block`] is the only description of a block. As JSON it is what `train --json` reports; as a
+//! row of `blocks.csv` its fields are columns, followed by those of [`ReplayBlock`] where the run
+//! learns from a replay buffer, and by a column `ended_X` for each tile X. [`read`] and [`Columns`]
+//! are the two directions. Numbers are kept as they are written, so a block that is read back is
+//! equal.
 
 mod replay;
 mod table;

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use afterstate::tally::Outcome;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::control::{Meter, Task, Unit};
@@ -14,7 +14,7 @@ use crate::evaluate::{Contender, Evaluation, Plan, outcomes, summary};
 use crate::statistics::{Interval, mean_interval};
 
 /// Two players' figures and their difference; the JSON of `compare --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The first player.
     pub a: Evaluation,
@@ -29,7 +29,7 @@ pub struct Comparison {
 }
 
 /// One of two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     /// The first.

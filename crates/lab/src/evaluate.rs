@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use afterstate::game::Shape;
 use afterstate::tally::{Outcome, Tally};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::agent::{Agent, Baseline, RoundSpec};
@@ -31,7 +31,7 @@ pub struct Plan<'a> {
 }
 
 /// A player's figures; these fields are the JSON of `eval --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// The model that was evaluated; none for a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct Evaluation {
 }
 
 /// How often a tile was reached.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TileRow {
     /// Its face value.
     pub tile: u64,

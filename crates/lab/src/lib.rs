@@ -29,6 +29,8 @@ pub mod plot;
 pub mod recipe;
 mod recorder;
 pub mod records;
+#[cfg(test)]
+mod reports;
 mod rows;
 pub mod run;
 mod share;

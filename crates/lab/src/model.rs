@@ -13,8 +13,8 @@ use afterstate::format::floats::Float;
 use afterstate::format::native::{Keep, Metadata};
 use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::agent::{Agent, TrainableAgent, ntuple_agent};
@@ -128,7 +128,7 @@ impl Model {
 }
 
 /// What reports say of a model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// Where it was read from.
     pub path: String,

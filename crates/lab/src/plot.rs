@@ -1,5 +1,6 @@
 //! Plots of runs as PNG and SVG: the score, how many games reached each tile (win rate), how many
-//! ended there (termination rate), and, where it was measured, how far the run is from optimal play.
+//! ended there (termination rate), and, where it was measured, how far the run is from optimal
+//! play.
 //!
 //! A plot is first a list of shapes in plain numbers (`scene`), which is rendered twice, as text
 //! (`svg`) and as pixels (`png`). So both show the same, a test can check that no text is cut off,
@@ -7,8 +8,8 @@
 //! contains Noto Sans.
 //!
 //! Runs of many blocks are noisy, so adjacent blocks are merged until about 100 points are left
-//! (`merge`). Merging adds tallies, so a point is exactly the mean or proportion of its games and no
-//! game is lost; the heading says how many games a point has.
+//! (`merge`). Merging adds tallies, so a point is exactly the mean or proportion of its games and
+//! no game is lost; the heading says how many games a point has.
 //!
 //! No curve makes the drawing panic: counts that contradict each other are an error, numbers that
 //! are not finite have no point, and everything else is kept inside its frame.
@@ -200,8 +201,8 @@ pub fn plots(curves: &[Curve], title: &str) -> Result<Vec<Plot>, PlotError> {
     Ok(scenes.into_iter().filter_map(plot).collect())
 }
 
-/// Lays out a plot with a row for each lane: a dot for each number, the mean with its interval above
-/// them, and a line at the mean of the first lane through all rows.
+/// Lays out a plot with a row for each lane: a dot for each number, the mean with its interval
+/// above them, and a line at the mean of the first lane through all rows.
 ///
 /// # Errors
 /// When there are no lanes.
@@ -216,9 +217,9 @@ pub fn lanes(lanes: &[Lane], title: &str, about: &str, name: &str) -> Result<Plo
     })
 }
 
-/// Writes plots into a folder, as `NAME.png` and `NAME.svg`, and returns the paths. All are rendered
-/// before the first file is written, the folder is created if missing, and each file is replaced
-/// atomically.
+/// Writes plots into a folder, as `NAME.png` and `NAME.svg`, and returns the paths. All are
+/// rendered before the first file is written, the folder is created if missing, and each file is
+/// replaced atomically.
 ///
 /// # Errors
 /// When a plot cannot be rendered or written.

@@ -24,7 +24,7 @@ use std::time::Instant;
 
 use afterstate::game::{Game, Shape};
 use afterstate::solve::{Aim, Chance, Code, Ending, Goal, Packed, Solver};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use crate::run::Images;
 pub use against::{Comparison, Measure, measure};
@@ -107,7 +107,7 @@ pub struct Solved {
 }
 
 /// The figures of a solution; the JSON of `solve --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The game.
     pub game: String,

@@ -152,7 +152,8 @@ mod tests {
         }
     }
 
-    /// 1, 2, 3 and 4, 6, 8, 10: means 2 and 7, squared errors 1/3 and 20/3/4 = 5/3, both 2; freedom 4 / (1/18 + 25/27) = 216/53.
+    /// 1, 2, 3 and 4, 6, 8, 10: means 2 and 7, squared errors 1/3 and 20/3/4 = 5/3, both 2; freedom
+    /// 4 / (1/18 + 25/27) = 216/53.
     #[test]
     fn welch_by_hand() {
         let (a, b) = ([1.0, 2.0, 3.0], [4.0, 6.0, 8.0, 10.0]);

@@ -1,15 +1,16 @@
 //! Event files that TensorBoard reads: the statistics of blocks as scalars over games.
 //!
 //! An event file is a sequence of records, each `length: u64, crc(length), data, crc(data)`, all
-//! little-endian. The checksum is a CRC32C, rotated and shifted by a constant ("masked"). The data is
-//! one `Event` message of TensorFlow's `event.proto`; the few fields that scalars need are encoded
-//! here by hand. The first event names the version of the file.
+//! little-endian. The checksum is a CRC32C, rotated and shifted by a constant ("masked"). The data
+//! is one `Event` message of TensorFlow's `event.proto`; the few fields that scalars need are
+//! encoded here by hand. The first event names the version of the file.
 //!
-//! Every process writes a new file, and TensorBoard reads the files of a folder in the order of their
-//! names. A run that is resumed has forgotten the games after its checkpoint. Its new file begins with
-//! a `SessionLog` event of status `START`, at which TensorBoard discards all earlier events from that
-//! step on, as it documents for restarts (`purge_orphaned_data`). So nothing is shown twice, and old
-//! files are never changed. `blocks.csv` stays the record of the run.
+//! Every process writes a new file, and TensorBoard reads the files of a folder in the order of
+//! their names. A resumed run repeats the games after its last checkpoint, so events of those games
+//! are void. Its file begins with a `SessionLog` event of status `START`, at which TensorBoard
+//! discards all earlier events from that step on, as it documents for restarts
+//! (`purge_orphaned_data`). Nothing is shown twice, and old files are never changed. `blocks.csv`
+//! stays the record of the run.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};

@@ -48,7 +48,8 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// A column for each of these tiles, and those of [`ReplayBlock`] where the run has a replay buffer.
+    /// A column for each of these tiles, and those of [`ReplayBlock`] where the run has a replay
+    /// buffer.
     pub fn new(tiles: &[u64], replay: bool) -> Self {
         let tiles = tiles.to_vec();
         Self { tiles, replay }

@@ -1,7 +1,7 @@
 //! From blocks to the points of a plot.
 //!
-//! All runs of a plot share one size of point, a hundredth of the longest run, so that a short
-//! run is not noisier than a long one beside it. Blocks are gathered from the end backwards: the last
+//! All runs of a plot share one size of point, a hundredth of the longest run, so that a short run
+//! is not noisier than a long one beside it. Blocks are gathered from the end backwards: the last
 //! point, which the legend quotes, is always a full one, and a rest falls to the first.
 
 use afterstate::tally::Tally;

@@ -1,9 +1,9 @@
 //! The plots, each as one page.
 //!
 //! One run: the score with the highest game above it; the win rate with a line for every tile; the
-//! termination rate as bands that add up to all games. Several runs: a line for each run, and for the
-//! rates a panel for each tile, since five runs of eight tiles would be forty lines in one frame.
-//! The optimality gap has a line for each run that was measured, be it one or several.
+//! termination rate as bands that add up to all games. Several runs: a line for each run, and for
+//! the rates a panel for each tile, since five runs of eight tiles would be forty lines in one
+//! frame. The optimality gap has a line for each run that was measured, be it one or several.
 
 mod gap;
 mod lanes;

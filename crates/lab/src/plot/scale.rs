@@ -81,8 +81,8 @@ impl Scale {
         }
     }
 
-    /// The place of a value, from 0 at the scale's begin to 1 at its end. What is beyond an end lies
-    /// there, and what is not a number at the begin.
+    /// The place of a value, from 0 at the scale's begin to 1 at its end. What is beyond an end
+    /// lies there, and what is not a number at the begin.
     pub fn place(self, value: f64) -> f64 {
         let place = match self {
             Self::Linear { max } => value / max,
@@ -125,8 +125,8 @@ fn linear_ticks(min: f64, max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
         .collect()
 }
 
-/// Powers of ten, and thin lines between them, which have numbers only if all have room. Two lines have numbers
-/// however little room there is, or a scale would not say what it measures.
+/// Powers of ten, and thin lines between them, which have numbers only if all have room. Two lines
+/// have numbers however little room there is, or a scale would not say what it measures.
 fn logarithmic_ticks(min: f64, max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
     let narrow = max <= NARROW * min * (1.0 + ROUNDING);
     let fine = lines(min, max, FINE, unit);

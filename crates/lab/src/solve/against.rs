@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use afterstate::game::{After, Game, State};
 use afterstate::solve::{Code, Packed, Solver};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::estimate::Crowd;
 use super::table::Table;
@@ -48,7 +48,7 @@ pub struct Measure<'a> {
 }
 
 /// A player beside the best one; the JSON of `eval --against --json`. Nothing here is sampled.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The game.
     pub game: String,

@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Broken, Evaluated, Finding, PLOTS, SUMMARY_CSV, SUMMARY_MD, Sweep, SweepError, Task, table,
@@ -22,7 +22,7 @@ use crate::run::curve_of;
 use crate::statistics::{Interval, difference_interval, mean_interval};
 
 /// The result of a sweep; these fields are the JSON of `sweep --json`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
     /// The sweep's name.
     pub name: String,
@@ -42,7 +42,7 @@ pub struct Summary {
 }
 
 /// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// The mean score of the evaluation.
@@ -54,7 +54,7 @@ pub enum Figure {
 }
 
 /// One variant.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// Its name.
     pub name: String,
@@ -81,11 +81,11 @@ pub struct Row {
     /// Updates a second of one run where it learns from memory, otherwise games a second.
     pub speed: Option<f64>,
     /// Which of the two.
-    pub speed_unit: &'static str,
+    pub speed_unit: String,
 }
 
 /// What a run came to.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Its seed.
     pub seed: u64,
@@ -94,7 +94,7 @@ pub struct Score {
 }
 
 /// A run that broke.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BrokenSeed {
     /// Its seed.
     pub seed: u64,
@@ -104,7 +104,7 @@ pub struct BrokenSeed {
 }
 
 /// How a variant compares with the first one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The whole interval of the difference is above 0.
@@ -260,7 +260,7 @@ impl Runs {
             average: (!averages.is_empty()).then_some(average),
             average_ci95,
             speed,
-            speed_unit,
+            speed_unit: speed_unit.to_owned(),
             scores: seeds.map(|(&seed, &score)| Score { seed, score }).collect(),
             broken: self.broken.clone(),
         }

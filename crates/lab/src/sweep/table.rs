@@ -41,7 +41,7 @@ pub(super) fn of(summary: &Summary) -> Table {
         ),
         (
             unit.is_some(),
-            unit.map_or("", |row| row.speed_unit),
+            unit.map_or("", |row| &row.speed_unit),
             &|row| row.speed.map_or(NONE.to_owned(), speed),
         ),
     ];
@@ -137,7 +137,7 @@ pub(super) fn csv(summary: &Summary) -> io::Result<Vec<u8>> {
             average_low,
             average_high,
             number(row.speed),
-            row.speed_unit.to_owned(),
+            row.speed_unit.clone(),
         ])?;
     }
     writer.into_inner().map_err(|error| error.into_error())

@@ -192,7 +192,7 @@ fn the_real_tensorboard_reads_the_scalars() {
 }
 
 #[test]
-fn tensorboard_drops_what_a_resumed_run_has_forgotten() {
+fn tensorboard_discards_what_a_resumed_run_repeats() {
     let Some(python) = python() else { return };
     let folder = tempfile::tempdir().unwrap();
     let means = || {
@@ -210,7 +210,7 @@ fn tensorboard_drops_what_a_resumed_run_has_forgotten() {
     let torn = fs::read(writer.path()).unwrap();
     fs::write(writer.path(), &torn[..torn.len() - 5]).unwrap();
     assert_eq!(means(), [(100, 1.0), (200, 2.0), (300, 3.0)]);
-    // What is forgotten is gone at once, before there is anything in its place.
+    // Void events are gone at once, before there is anything in their place.
     let mut writer = EventWriter::resume(folder.path(), 250).unwrap();
     assert_eq!(means(), [(100, 1.0), (200, 2.0)]);
     for (games, mean) in [(300, 3.5), (400, 4.5)] {

@@ -1,5 +1,5 @@
-//! The optimality gap over the games played. Both scales are logarithmic: a gap falls by factors, and most
-//! of what is learnt is learnt early.
+//! The optimality gap over the games played. Both scales are logarithmic: a gap falls by factors,
+//! and most of what is learnt is learnt early.
 
 use super::several::{page, strokes};
 use super::{Text, episodes};

@@ -1,5 +1,6 @@
-//! Things that are compared by a number, a row each: what the single runs came to as dots, and above them the mean with its interval.
-//! The scale does not begin with 0, since what is compared differs by little; the line through all rows is the mean of the first.
+//! Things that are compared by a number, a row each: what the single runs came to as dots, and
+//! above them the mean with its interval. The scale does not begin with 0, since what is compared
+//! differs by little; the line through all rows is the mean of the first.
 
 use super::{STEPS, Text};
 use crate::plot::chart::{self, Frame, HEADING, MARGIN, MIDDLE, PLAIN, STRONG, WIDTH, YAxis};

@@ -1,5 +1,5 @@
-//! Learning from a replay buffer, over the updates made: the running average of scores, the loss and
-//! the values, with a line for each run that has such a buffer. These learners are compared by
+//! Learning from a replay buffer, over the updates made: the running average of scores, the loss
+//! and the values, with a line for each run that has such a buffer. These learners are compared by
 //! updates: good games are long and have more of them.
 
 use super::several::{page, strokes};

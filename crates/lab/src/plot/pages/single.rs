@@ -12,8 +12,8 @@ use crate::plot::merge::largest_tiles;
 use crate::plot::scale::Unit;
 use crate::plot::scene::{Colour, Scene, Stroke};
 
-/// Colours of tiles, the largest first: viridis without its palest end. They darken with the tile, so
-/// their order is seen by anyone, and in print without colours, too.
+/// Colours of tiles, the largest first: viridis without its palest end. They darken with the tile,
+/// so their order is seen by anyone, and in print without colours, too.
 const TILES: [Colour; 8] = [
     Colour(0x440154),
     Colour(0x46327e),

@@ -1,0 +1,80 @@
+//! Reports are written as JSON by one process and read by another: each is equal when read back.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::compare::{Comparison, Side};
+use crate::curve::{Curve, GapPoint, Point, ReplayPoint};
+use crate::evaluate::{Evaluation, TileRow};
+use crate::model::ModelInfo;
+
+fn check<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(report: &T) {
+    let text = serde_json::to_string(report).unwrap();
+    assert_eq!(serde_json::from_str::<T>(&text).unwrap(), *report, "{text}");
+}
+
+fn evaluation(model: Option<ModelInfo>) -> Evaluation {
+    Evaluation {
+        model,
+        game: "2048".to_owned(),
+        board: "4x4".to_owned(),
+        games: 3,
+        seed: u64::MAX,
+        search: "1ply".to_owned(),
+        mean: 1.0 / 3.0,
+        mean_ci95: Some([0.1, 0.2]),
+        median: 7.0,
+        max: 1 << 60,
+        moves: 0.1,
+        moves_per_second: 1e6,
+        tiles: vec![TileRow {
+            tile: 2048,
+            reach: 2.0 / 3.0,
+            reach_ci95: [0.0, 1.0],
+            end: 0.5,
+        }],
+    }
+}
+
+#[test]
+fn evaluations_and_comparisons() {
+    let model = ModelInfo {
+        path: "runs/quick/model.safetensors".to_owned(),
+        game: "2048".to_owned(),
+        board: "4x4".to_owned(),
+        trained: Some(30_000),
+    };
+    check(&evaluation(None));
+    check(&evaluation(Some(model.clone())));
+    for better in [None, Some(Side::A)] {
+        check(&Comparison {
+            a: evaluation(Some(model.clone())),
+            b: evaluation(None),
+            difference: -1e-9,
+            difference_ci95: None,
+            better,
+        });
+    }
+}
+
+#[test]
+fn curves() {
+    let mut point = Point::default();
+    point.tally.ended.insert(2048, 3);
+    let games = 100;
+    check(&Curve {
+        label: "my \"run\"".to_owned(),
+        points: vec![point],
+        gaps: vec![GapPoint {
+            games,
+            relative: 0.1,
+        }],
+        replay: vec![ReplayPoint {
+            games,
+            loss: 1.0 / 3.0,
+            ..ReplayPoint::default()
+        }],
+    });
+    let bare: Curve = serde_json::from_str(r#"{"label":"a","points":[]}"#).unwrap();
+    assert_eq!((bare.gaps, bare.replay), (Vec::new(), Vec::new()));
+}
