@@ -45,6 +45,24 @@ pub trait Learner<G: Game, E> {
     }
 }
 
+impl<G: Game, E, L: Learner<G, E> + ?Sized> Learner<G, E> for Box<L> {
+    fn step(&mut self, step: &Step<G>, estimate: E) {
+        (**self).step(step, estimate);
+    }
+
+    fn finish(&mut self, state: State<G::Board>, spawn_reward: u32) {
+        (**self).finish(state, spawn_reward);
+    }
+
+    fn set_learning_rate(&mut self, learning_rate: Value) {
+        (**self).set_learning_rate(learning_rate);
+    }
+
+    fn td_errors(&self) -> TdErrorStats {
+        (**self).td_errors()
+    }
+}
+
 /// Learns nothing: for evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct NoLearner;

@@ -52,8 +52,8 @@ fn states(shape: Shape, kinds: u32) -> StateNetwork {
     network
 }
 
-fn packed(rows: usize, cols: usize) -> PackedGrid<PowersOfTwo> {
-    PackedGrid::new(Shape::new(rows, cols).unwrap(), PowersOfTwo).unwrap()
+fn packed(rows: usize, cols: usize) -> PackedGrid {
+    PackedGrid::new(Shape::new(rows, cols).unwrap(), &PowersOfTwo).unwrap()
 }
 
 /// The numbers and the RNGs of so many games.
@@ -115,7 +115,7 @@ fn interleaved_games_are_the_same_as_one_after_another() {
     let game = packed(3, 3);
     interleaved_games_are_the_same(&game, &afterstates(game.shape(), 2));
     interleaved_games_are_the_same(&game, &states(game.shape(), 2));
-    let game = PackedGrid::new(Shape::FOUR, Threes::Original).unwrap();
+    let game = PackedGrid::new(Shape::FOUR, &Threes::Original).unwrap();
     interleaved_games_are_the_same(&game, &afterstates(game.shape(), 2));
 }
 
@@ -229,7 +229,7 @@ fn batched_games_are_the_same_as_one_after_another() {
     let game = packed(3, 3);
     batched_games_are_the_same(&game, &afterstates(game.shape(), 2));
     batched_games_are_the_same(&game, &states(game.shape(), 1000));
-    let game = PackedGrid::new(Shape::FOUR, Threes::Original).unwrap();
+    let game = PackedGrid::new(Shape::FOUR, &Threes::Original).unwrap();
     batched_games_are_the_same(&game, &afterstates(game.shape(), 2));
 }
 

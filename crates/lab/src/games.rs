@@ -104,6 +104,15 @@ pub trait GameVisitor {
     /// Runs with a game.
     fn visit<G: Game>(self, game: G) -> Self::Output;
 
+    /// Runs with a game whose states have no values of their own: see
+    /// [`StateNetwork`](afterstate::ntuple::StateNetwork). Less code is compiled for it.
+    fn visit_without_states<G: Game>(self, game: G) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.visit(game)
+    }
+
     /// Runs with a game on a board whose positions fit into a small number, as the solver needs them.
     fn visit_packed<G: Game<Board: Packed>>(self, game: G) -> Self::Output
     where
@@ -122,27 +131,19 @@ pub fn with_game<V: GameVisitor>(
     shape: Shape,
     visitor: V,
 ) -> Result<V::Output, LabError> {
-    fn small<R: Rules + Copy + PartialEq, V: GameVisitor>(
-        shape: Shape,
-        rules: &'static R,
-        visitor: V,
-    ) -> V::Output {
-        match PackedGrid::new(shape, *rules) {
-            Some(game) => visitor.visit_packed(game),
-            None => visitor.visit_packed(Grid::new(shape, rules)),
-        }
-    }
     let family = Family::of(name)?;
     Ok(match family {
         Family::PowersOfTwo if shape == Shape::FOUR => visitor.visit(Fast2048::new()),
-        Family::Threes(&rules) if shape == Shape::FOUR => visitor.visit(FastThrees::new(rules)),
-        Family::Fibonacci(&rules) if shape == Shape::FOUR => {
-            visitor.visit(FastFibonacci::new(rules))
+        Family::Threes(&rules) if shape == Shape::FOUR => {
+            visitor.visit_without_states(FastThrees::new(rules))
         }
-        Family::PowersOfTwo => small(shape, &PowersOfTwo, visitor),
-        Family::Threes(rules) => small(shape, rules, visitor),
-        Family::Fibonacci(rules) => small(shape, rules, visitor),
-        Family::Slow(rules) => visitor.visit_packed(Grid::new(shape, rules)),
+        Family::Fibonacci(&rules) if shape == Shape::FOUR => {
+            visitor.visit_without_states(FastFibonacci::new(rules))
+        }
+        _ => match PackedGrid::new(shape, family.rules()) {
+            Some(game) => visitor.visit_packed(game),
+            None => visitor.visit_packed(Grid::new(shape, family.rules())),
+        },
     })
 }
 

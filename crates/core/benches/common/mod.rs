@@ -372,8 +372,16 @@ impl<const TOGETHER: usize> Trainable<Fast2048> for EveryNewTile<TOGETHER> {
     }
 
     #[inline(always)]
-    fn trajectory_step(step: &Step<Fast2048>) -> TrajectoryStep<State> {
-        StateNetwork::trajectory_step(step)
+    fn trajectory_step(&self, step: &Step<Fast2048>) -> TrajectoryStep<State> {
+        TrajectoryStep {
+            position: step.state,
+            reward_in: step.spawn_reward as Value,
+            reward_out: step.reward as Value,
+        }
+    }
+
+    fn spawn_reward(&self, reward: u32) -> Value {
+        reward as Value
     }
 
     fn known_value((): ()) -> Option<Value> {

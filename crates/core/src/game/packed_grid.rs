@@ -4,7 +4,6 @@
 //! A slide gathers the cells of each line, from the wall that the tiles slide to, and reads the slid line from a
 //! table of all lines of that length, which the slow rule has made.
 
-use std::any::Any;
 use std::sync::{Mutex, PoisonError};
 
 use super::symmetry::{canonical, packed_key, transform_mask, transform_packed};
@@ -88,23 +87,23 @@ fn lines(rules: &dyn Rules, length: usize) -> Vec<Line> {
 
 /// A game on a board of sides from 2 to 4, none of whose tiles is larger than 15.
 #[derive(Clone, Copy, Debug)]
-pub struct PackedGrid<R> {
+pub struct PackedGrid {
     shape: Shape,
-    rules: R,
+    rules: &'static dyn Rules,
     rows: &'static [Line],
     cols: &'static [Line],
 }
 
-impl<R: Rules + Copy + PartialEq + 'static> PackedGrid<R> {
+impl PackedGrid {
     /// The game on this board, if its lines are short enough and its tiles small enough.
-    pub fn new(shape: Shape, rules: R) -> Option<Self> {
+    pub fn new(shape: Shape, rules: &'static dyn Rules) -> Option<Self> {
         let short = shape.rows() <= LONGEST && shape.cols() <= LONGEST;
         let fits = short && rules.largest_tile(shape) <= LARGEST;
         fits.then(|| Self {
             shape,
             rules,
-            rows: LINES.get(&rules, shape.cols()),
-            cols: LINES.get(&rules, shape.rows()),
+            rows: LINES.get(rules, shape.cols()),
+            cols: LINES.get(rules, shape.rows()),
         })
     }
 
@@ -170,7 +169,7 @@ impl Way {
     }
 }
 
-impl<R: Rules + Copy + PartialEq + 'static> Game for PackedGrid<R> {
+impl Game for PackedGrid {
     type Board = PackedBoard;
 
     fn shape(&self) -> Shape {
@@ -179,7 +178,7 @@ impl<R: Rules + Copy + PartialEq + 'static> Game for PackedGrid<R> {
 
     #[inline(always)]
     fn rules(&self) -> &dyn Rules {
-        &self.rules
+        self.rules
     }
 
     fn empty(&self) -> After<Self::Board> {
@@ -270,24 +269,20 @@ impl<R: Rules + Copy + PartialEq + 'static> Game for PackedGrid<R> {
 static LINES: Lines = Lines(Mutex::new(Vec::new()));
 
 /// The rules, the length of a line, and all lines of that length.
-type Entry = (Box<dyn Any + Send>, usize, &'static [Line]);
+type Entry = (&'static dyn Rules, usize, &'static [Line]);
 
 struct Lines(Mutex<Vec<Entry>>);
 
 impl Lines {
-    fn get<R: Rules + Copy + PartialEq + 'static>(
-        &self,
-        rules: &R,
-        length: usize,
-    ) -> &'static [Line] {
+    fn get(&self, rules: &'static dyn Rules, length: usize) -> &'static [Line] {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same =
-            |(known, long, _): &&Entry| *long == length && known.downcast_ref() == Some(rules);
+        // One address and one type are one set of rules; one set may have several addresses, and then its lines are made again.
+        let same = |(known, long, _): &&Entry| *long == length && std::ptr::eq(*known, rules);
         if let Some((.., lines)) = known.iter().find(same) {
             return lines;
         }
         let made = Vec::leak(lines(rules, length));
-        known.push((Box::new(*rules), length, made));
+        known.push((rules, length, made));
         made
     }
 }
@@ -303,13 +298,11 @@ mod tests {
     }
 
     /// Random boards of every shape, most of them with tiles that merge.
-    fn slides_and_spawns_are_those_of_the_slow_board<R: Rules + Copy + PartialEq + 'static>(
-        rules: &'static R,
-    ) {
+    fn slides_and_spawns_are_those_of_the_slow_board(rules: &'static dyn Rules) {
         let mut rng = game_rng(1, 3);
         for (rows, cols) in (2..=4).flat_map(|rows| (2..=4).map(move |cols| (rows, cols))) {
             let shape = Shape::new(rows, cols).unwrap();
-            let Some(fast) = PackedGrid::new(shape, *rules) else {
+            let Some(fast) = PackedGrid::new(shape, rules) else {
                 continue;
             };
             let slow = Grid::new(shape, rules);
@@ -370,7 +363,6 @@ mod tests {
     }
 
     /// Rules that look alike in debug output, but double the reward or not.
-    #[derive(Clone, Copy, PartialEq)]
     struct Lookalike {
         doubled: bool,
     }
@@ -412,8 +404,13 @@ mod tests {
     #[test]
     fn rules_with_equal_debug_output_have_lines_of_their_own() {
         let shape = Shape::new(2, 2).unwrap();
-        let reward = |doubled| {
-            let game = PackedGrid::new(shape, Lookalike { doubled }).unwrap();
+        let reward = |doubled: bool| {
+            let rules: &dyn Rules = if doubled {
+                &Lookalike { doubled: true }
+            } else {
+                &Lookalike { doubled: false }
+            };
+            let game = PackedGrid::new(shape, rules).unwrap();
             let state = game.state(&[1, 1, 0, 0], ChanceState::NONE).unwrap();
             game.slides(state).get(Direction::Left).unwrap().reward()
         };
@@ -423,9 +420,9 @@ mod tests {
     #[test]
     fn lines_of_five_are_too_long_and_some_tiles_too_large() {
         let shape = |rows, cols| Shape::new(rows, cols).unwrap();
-        assert!(PackedGrid::new(shape(2, 5), PowersOfTwo).is_none());
-        assert!(PackedGrid::new(shape(4, 4), PowersOfTwo).is_none());
-        assert!(PackedGrid::new(shape(4, 4), Threes::Course).is_some());
-        assert!(PackedGrid::new(shape(2, 4), Fibonacci::OneTwo).is_none());
+        assert!(PackedGrid::new(shape(2, 5), &PowersOfTwo).is_none());
+        assert!(PackedGrid::new(shape(4, 4), &PowersOfTwo).is_none());
+        assert!(PackedGrid::new(shape(4, 4), &Threes::Course).is_some());
+        assert!(PackedGrid::new(shape(2, 4), &Fibonacci::OneTwo).is_none());
     }
 }

@@ -19,13 +19,13 @@ fn mean(goal: Goal) -> Aim {
 }
 
 /// Every layer upwards, then every value downwards, on one thread and the fast board.
-fn by_layers<R: Rules + Copy + PartialEq>(
-    rules: &'static R,
+fn by_layers(
+    rules: &'static dyn Rules,
     shape: Shape,
     ending: Ending,
     aim: Aim,
-) -> (Solver<PackedGrid<R>>, HashMap<u64, f64>) {
-    let solver = Solver::new(PackedGrid::new(shape, *rules).unwrap(), ending).unwrap();
+) -> (Solver<PackedGrid>, HashMap<u64, f64>) {
+    let solver = Solver::new(PackedGrid::new(shape, rules).unwrap(), ending).unwrap();
     let mut waiting: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (state, ..) in solver.starts() {
         waiting
@@ -55,8 +55,8 @@ fn by_layers<R: Rules + Copy + PartialEq>(
     (solver, values)
 }
 
-fn start<R: Rules + Copy + PartialEq + 'static>(
-    solver: &Solver<PackedGrid<R>>,
+fn start(
+    solver: &Solver<PackedGrid>,
     Aim { goal, chance }: Aim,
     values: &HashMap<u64, f64>,
 ) -> f64 {
@@ -148,7 +148,7 @@ fn layers_and_the_definition_agree_on_every_position_of_2584() {
 /// On 2x3 a state and its mirror image are one, hint and all: 1 and +2 in opposite corners.
 #[test]
 fn images_of_threes_have_one_code() {
-    let game = PackedGrid::new(grid(2, 3).shape(), Threes::Course).unwrap();
+    let game = PackedGrid::new(grid(2, 3).shape(), &Threes::Course).unwrap();
     let solver = Solver::new(game, Ending::Stuck).unwrap();
     let chance_state = |hint| ChanceState {
         memory: [0, 0, 1],
@@ -200,10 +200,7 @@ fn a_board_with_more_than_16_cells_has_no_code() {
 }
 
 /// Walks over all positions that a game can reach. Two of them have the same code exactly if they have the same canonical form.
-fn codes_are_those_of_canonical_forms<R: Rules + Copy + PartialEq + 'static>(
-    rules: R,
-    shape: Shape,
-) {
+fn codes_are_those_of_canonical_forms(rules: &'static dyn Rules, shape: Shape) {
     let game = PackedGrid::new(shape, rules).unwrap();
     let code = Code::new(&game).unwrap();
     let (mut states, mut afterstates) = (Codes::default(), Codes::default());
@@ -254,9 +251,9 @@ impl Codes {
 fn positions_have_one_code_exactly_if_they_have_one_canonical_form() {
     let [square, rectangle] = [grid(2, 2), grid(2, 3)].map(|game| game.shape());
     for shape in [square, rectangle] {
-        codes_are_those_of_canonical_forms(PowersOfTwo, shape);
-        codes_are_those_of_canonical_forms(Threes::Course, shape);
+        codes_are_those_of_canonical_forms(&PowersOfTwo, shape);
+        codes_are_those_of_canonical_forms(&Threes::Course, shape);
     }
-    codes_are_those_of_canonical_forms(Threes::Hint, square);
-    codes_are_those_of_canonical_forms(Threes::Original, square);
+    codes_are_those_of_canonical_forms(&Threes::Hint, square);
+    codes_are_those_of_canonical_forms(&Threes::Original, square);
 }

@@ -1,5 +1,8 @@
 //! Agents of n-tuple networks.
 
+use std::marker::PhantomData;
+
+use afterstate::episode::Learner;
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::{ChanceState, Game};
 use afterstate::learn::{Backward, Forward, TdParams};
@@ -9,6 +12,7 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::game_rng;
+use afterstate::solve::Packed;
 use afterstate::tally::Outcome;
 use afterstate::value::{Decision, Trainable, ValueFunction};
 
@@ -65,13 +69,62 @@ impl<G: Game> NTupleNetwork<G> for StateNetwork {
     }
 }
 
-/// An n-tuple network with its game.
-pub(super) struct NTupleAgent<G, N> {
+/// An n-tuple network with its game. `D` is how its loops are compiled.
+pub(super) struct NTupleAgent<G, N, D> {
     pub(super) game: G,
     pub(super) network: N,
     pub(super) ties: Ties,
     reserved: Reservation,
+    dispatch: PhantomData<D>,
 }
+
+/// How the loops of training and evaluation are compiled.
+pub(super) trait Dispatch: Send + Sync + 'static {
+    fn learn<'a, G: Game, P: Policy<G> + 'a, L: Learner<G, P::Estimate> + 'a>(
+        game: &G,
+        round: &RoundSpec<'_>,
+        learning_rate: impl Fn(u64) -> f32 + Sync,
+        make: impl Fn() -> (P, L) + Sync,
+    ) -> RoundResult;
+}
+
+/// With policy and learner inlined: for the games that are meant to be fast.
+pub(super) enum Inlined {}
+
+impl Dispatch for Inlined {
+    fn learn<'a, G: Game, P: Policy<G> + 'a, L: Learner<G, P::Estimate> + 'a>(
+        game: &G,
+        round: &RoundSpec<'_>,
+        learning_rate: impl Fn(u64) -> f32 + Sync,
+        make: impl Fn() -> (P, L) + Sync,
+    ) -> RoundResult {
+        learn_games(game, round, learning_rate, make)
+    }
+}
+
+/// With virtual calls, so that the loop is compiled once for each game: for small boards.
+pub(super) enum Virtual {}
+
+impl Dispatch for Virtual {
+    fn learn<'a, G: Game, P: Policy<G> + 'a, L: Learner<G, P::Estimate> + 'a>(
+        game: &G,
+        round: &RoundSpec<'_>,
+        learning_rate: impl Fn(u64) -> f32 + Sync,
+        make: impl Fn() -> (P, L) + Sync,
+    ) -> RoundResult {
+        let make: &(dyn Fn() -> DynamicPair<'a, G, P::Estimate> + Sync) = &|| {
+            let (policy, learner) = make();
+            (Box::new(policy), Box::new(learner))
+        };
+        let learning_rate: &(dyn Fn(u64) -> f32 + Sync) = &learning_rate;
+        learn_games(game, round, learning_rate, make)
+    }
+}
+
+type DynamicPair<'a, G, E> = (
+    Box<dyn Policy<G, Estimate = E> + 'a>,
+    Box<dyn Learner<G, E> + 'a>,
+);
 
 /// A new agent, every position of which has the value `initial_value`, with room for what `rule` needs.
 ///
@@ -103,11 +156,33 @@ impl GameVisitor for NewAgent<'_> {
     type Output = Result<Box<dyn TrainableAgent>, LabError>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
+        self.with_states::<G, Inlined>(game)
+    }
+
+    fn visit_without_states<G: Game>(self, game: G) -> Self::Output {
         match self.spec.value {
-            ValueOf::Afterstate => Ok(Box::new(afterstate_agent(&self, game)?)),
+            ValueOf::Afterstate => Ok(Box::new(afterstate_agent::<G, Inlined>(&self, game)?)),
+            ValueOf::State => Err(no_states(self.spec)),
+            ValueOf::Action => Err(LabError::NoActions),
+        }
+    }
+
+    fn visit_packed<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
+        self.with_states::<G, Virtual>(game)
+    }
+}
+
+impl NewAgent<'_> {
+    fn with_states<G: Game, D: Dispatch>(
+        &self,
+        game: G,
+    ) -> Result<Box<dyn TrainableAgent>, LabError> {
+        match self.spec.value {
+            ValueOf::Afterstate => Ok(Box::new(afterstate_agent::<G, D>(self, game)?)),
             ValueOf::State => {
                 let (spec, budget) = (self.spec, self.budget);
-                let agent = state_agent(game, spec, self.coherence, self.initial_value, budget)?;
+                let (coherence, initial_value) = (self.coherence, self.initial_value);
+                let agent = state_agent::<G, D>(game, spec, coherence, initial_value, budget)?;
                 Ok(Box::new(agent))
             }
             ValueOf::Action => Err(LabError::NoActions),
@@ -115,10 +190,14 @@ impl GameVisitor for NewAgent<'_> {
     }
 }
 
-fn afterstate_agent<G: Game>(
+pub(super) fn no_states(spec: &NTupleSpec) -> LabError {
+    LabError::NoStates(game_on(&spec.game, spec.shape()))
+}
+
+fn afterstate_agent<G: Game, D: Dispatch>(
     new: &NewAgent<'_>,
     game: G,
-) -> Result<NTupleAgent<G, AfterstateNetwork>, LabError> {
+) -> Result<NTupleAgent<G, AfterstateNetwork, D>, LabError> {
     let tuples = &new.spec.tuples;
     let bytes = WeightTables::<AtomicF32>::bytes(tuples, new.coherence);
     let reserved = reserve(new.budget, bytes)?;
@@ -128,20 +207,21 @@ fn afterstate_agent<G: Game>(
         network: AfterstateNetwork::new(tuples, &options).map_err(refused)?,
         ties: new.spec.ties,
         reserved,
+        dispatch: PhantomData,
     })
 }
 
-pub(super) fn state_agent<G: Game>(
+pub(super) fn state_agent<G: Game, D: Dispatch>(
     game: G,
     spec: &NTupleSpec,
     coherence: bool,
     initial_value: f32,
     budget: &MemoryBudget,
-) -> Result<NTupleAgent<G, StateNetwork>, LabError> {
+) -> Result<NTupleAgent<G, StateNetwork, D>, LabError> {
     let (rules, shape) = (game.rules(), game.shape());
     let readable = rules.tile_bits(shape) == StateNetwork::TILE_BITS;
     let spawns = rules.uniform_spawns().filter(|_| readable);
-    let spawns = spawns.ok_or_else(|| LabError::NoStates(game_on(&spec.game, shape)))?;
+    let spawns = spawns.ok_or_else(|| no_states(spec))?;
     let bytes = WeightTables::<[AtomicF32; 2]>::bytes(&spec.tuples, coherence);
     let reserved = reserve(budget, bytes)?;
     let options = options(spec, coherence, initial_value);
@@ -151,6 +231,7 @@ pub(super) fn state_agent<G: Game>(
         network: network.map_err(refused)?,
         ties: spec.ties,
         reserved,
+        dispatch: PhantomData,
     })
 }
 
@@ -180,7 +261,7 @@ fn refused(error: NetworkError) -> LabError {
     }
 }
 
-impl<G: Game, N: NTupleNetwork<G>> NTupleAgent<G, N> {
+impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
     fn policy(&self) -> Greedy<'_, G, N> {
         Greedy::new(&self.game, &self.network, self.ties)
     }
@@ -188,13 +269,13 @@ impl<G: Game, N: NTupleNetwork<G>> NTupleAgent<G, N> {
     fn learn_by<R: UpdateRule>(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult {
         let rate = |number| learner.learning_rate.at(number);
         match learner.update {
-            UpdateSpec::Forward => learn_games(&self.game, round, rate, || {
+            UpdateSpec::Forward => D::learn(&self.game, round, rate, || {
                 Forward::<G, N, R, _>::with_policy(&self.game, &self.network, self.ties, 0.0)
             }),
             UpdateSpec::Backward {
                 lambda,
                 reward_twice,
-            } => learn_games(&self.game, round, rate, || {
+            } => D::learn(&self.game, round, rate, || {
                 let params = TdParams {
                     lambda,
                     reward_twice,
@@ -207,7 +288,7 @@ impl<G: Game, N: NTupleNetwork<G>> NTupleAgent<G, N> {
     }
 }
 
-impl<G: Game, N: NTupleNetwork<G>> Agent for NTupleAgent<G, N> {
+impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
         play_games(&self.game, round, || self.policy(), sink)
     }
@@ -237,7 +318,7 @@ impl<G: Game, N: NTupleNetwork<G>> Agent for NTupleAgent<G, N> {
     }
 }
 
-impl<G: Game, N: NTupleNetwork<G>> TrainableAgent for NTupleAgent<G, N> {
+impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> TrainableAgent for NTupleAgent<G, N, D> {
     fn learn(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult {
         match learner.rule {
             Rule::Td => self.learn_by::<Td>(round, learner),

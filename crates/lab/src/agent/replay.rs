@@ -13,7 +13,7 @@ use afterstate::replay::{
 use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
 
-use super::ntuple::{NTupleAgent, state_agent};
+use super::ntuple::{Dispatch, NTupleAgent, Virtual, no_states, state_agent};
 use super::{Agent, Board, Chooser, Judgement, RoundResult, RoundSpec, TrainableAgent};
 use crate::LabError;
 use crate::disk::Part;
@@ -59,8 +59,13 @@ impl GameVisitor for NewAgent<'_> {
     type Output = Result<Box<dyn TrainableAgent>, LabError>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
-        let agent = state_agent(game, self.spec, false, self.initial_value, self.budget)?;
+        let (spec, budget) = (self.spec, self.budget);
+        let agent = state_agent::<G, Virtual>(game, spec, false, self.initial_value, budget)?;
         Ok(with_replay(game, agent, self.config, self.seed))
+    }
+
+    fn visit_without_states<G: Game>(self, _: G) -> Self::Output {
+        Err(no_states(self.spec))
     }
 }
 
@@ -97,7 +102,7 @@ pub(super) trait BatchAgent<G: Game>: TrainableAgent {
     ) -> Result<(), NativeError>;
 }
 
-impl<G: Game> BatchAgent<G> for NTupleAgent<G, StateNetwork> {
+impl<G: Game, D: Dispatch> BatchAgent<G> for NTupleAgent<G, StateNetwork, D> {
     fn with_learner(&self, train: &mut dyn FnMut(&mut dyn ReplayAgent<G>)) {
         let (game, network) = (&self.game, &self.network);
         train(&mut NTupleReplayAgent::new(game, network, self.ties, 0.0));
