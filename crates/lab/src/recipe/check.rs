@@ -4,10 +4,9 @@ use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
 use super::Recipe;
+use super::dqn::{DqnRecipe, DqnValue, Optimiser, TargetUpdate};
 use super::error::{RecipeError, shorten};
-use super::learner::{
-    BufferRecipe, DqnRecipe, DqnValue, LearnerRecipe, Optimiser, TargetUpdate, TdRecipe,
-};
+use super::learner::{BufferRecipe, LearnerRecipe, TdRecipe};
 use super::network::{DeepRecipe, DropoutPlace, NTupleRecipe, NetworkRecipe};
 
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
