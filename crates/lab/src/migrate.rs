@@ -7,6 +7,7 @@
 //!
 //! A checkpoint of format 1 keeps its replay buffer as JSON under the metadata key `replay`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use toml::{Table, Value};
@@ -109,6 +110,17 @@ const METADATA: &[(&str, &str)] = &[("scale", "reward_scale")];
 
 /// Keys of the `result.json` of a run of a sweep.
 const RESULT: &[(&str, &str)] = &[("broken", "diverged"), ("rate", "learning_rate")];
+
+/// Columns of `blocks.csv`, and the prefix of those that count games by their largest tile.
+const BLOCK_COLUMNS: &[(&str, &str)] = &[
+    ("rate", "learning_rate"),
+    ("q", "value"),
+    ("average", "running_average"),
+];
+const ENDED: (&str, &str) = ("ended_at_", "ended_");
+
+/// Columns of `gaps.csv`.
+const GAP_COLUMNS: &[(&str, &str)] = &[("images", "symmetries")];
 
 /// The name of today of a dotted key of format 1.
 pub(crate) fn key(old: &str) -> Option<&'static str> {
@@ -237,7 +249,24 @@ fn forget_inert(table: &mut Table, section: &str, number: &str, key: &str) {
 
 /// The name of today of a metadata key of format 1.
 pub(crate) fn metadata_key(old: &str) -> &str {
-    let found = METADATA.iter().find(|(known, _)| *known == old);
+    renamed(METADATA, old)
+}
+
+/// The name of today of a column of `blocks.csv`.
+pub(crate) fn block_column(old: &str) -> Cow<'_, str> {
+    match old.strip_prefix(ENDED.0) {
+        Some(tile) => Cow::Owned(format!("{}{tile}", ENDED.1)),
+        None => Cow::Borrowed(renamed(BLOCK_COLUMNS, old)),
+    }
+}
+
+/// The name of today of a column of `gaps.csv`.
+pub(crate) fn gap_column(old: &str) -> &str {
+    renamed(GAP_COLUMNS, old)
+}
+
+fn renamed<'a>(table: &[(&str, &'static str)], old: &'a str) -> &'a str {
+    let found = table.iter().find(|(known, _)| *known == old);
     found.map_or(old, |(_, new)| new)
 }
 
@@ -246,9 +275,8 @@ pub(crate) fn result(old: serde_json::Value) -> serde_json::Value {
     let serde_json::Value::Object(old) = old else {
         return old;
     };
-    let renamed = old.into_iter().map(|(key, value)| {
-        let found = RESULT.iter().find(|(known, _)| *known == key);
-        let key = found.map_or(key.clone(), |(_, new)| (*new).to_owned());
+    let entries = old.into_iter().map(|(key, value)| {
+        let key = renamed(RESULT, &key).to_owned();
         // Figures of an evaluation have kept their names.
         let value = if key == "diverged" {
             result(value)
@@ -257,7 +285,7 @@ pub(crate) fn result(old: serde_json::Value) -> serde_json::Value {
         };
         (key, value)
     });
-    serde_json::Value::Object(renamed.collect())
+    serde_json::Value::Object(entries.collect())
 }
 
 #[cfg(test)]

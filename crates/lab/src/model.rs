@@ -32,7 +32,10 @@ use crate::tables::Saved;
 pub struct Model {
     /// What it is.
     pub spec: AgentSpec,
-    /// The games it was trained for; nobody knows if another program has trained it.
+    /// The recipe that it was trained by, with what overrides changed ([`Recipe::title`]); unknown
+    /// if another program has trained it.
+    pub recipe: Option<String>,
+    /// The games it was trained for; unknown if another program has trained it.
     pub episodes: Option<u64>,
     /// Where it was read from.
     pub path: PathBuf,
@@ -74,7 +77,10 @@ impl Model {
             true => None,
             false => Some(fields.get("episodes", "a number", |text| text.parse().ok())?),
         };
-        Self::read(path, player, episodes, &saved)
+        let recipe = metadata.get(RECIPE);
+        let recipe = recipe.and_then(|text| Recipe::parse_stored(text, RECIPE, &[]).ok());
+        let recipe = recipe.map(|stored| stored.content.title());
+        Self::read(path, player, (recipe, episodes), &saved)
     }
 
     /// Weights of another program, which do not say for how many games they were trained.
@@ -98,18 +104,19 @@ impl Model {
             (run.float.unwrap_or(Float::F32), run.at)
         });
         let saved = Saved::of_theirs(file, places.collect());
-        Self::read(path, AgentSpec::NTuple(player), None, &saved)
+        Self::read(path, AgentSpec::NTuple(player), (None, None), &saved)
     }
 
     fn read(
         path: PathBuf,
         spec: AgentSpec,
-        episodes: Option<u64>,
+        (recipe, episodes): (Option<String>, Option<u64>),
         saved: &Saved,
     ) -> Result<Self, LabError> {
         let agent = open_agent(&spec, saved, &path)?;
         Ok(Self {
             spec,
+            recipe,
             episodes,
             path,
             agent,
@@ -122,6 +129,7 @@ impl Model {
             path: self.path.display().to_string(),
             game: self.spec.game().to_owned(),
             board: self.spec.shape().to_string(),
+            recipe: self.recipe.clone(),
             trained: self.episodes,
         }
     }
@@ -136,6 +144,9 @@ pub struct ModelInfo {
     pub game: String,
     /// The board.
     pub board: String,
+    /// The recipe it was trained by, with what overrides changed, if that is known.
+    #[serde(default)]
+    pub recipe: Option<String>,
     /// The games it was trained for, if that is known.
     pub trained: Option<u64>,
 }

@@ -13,6 +13,7 @@
 
 mod changes;
 mod check;
+mod dqn;
 mod error;
 #[cfg(test)]
 mod hostile;
@@ -36,12 +37,14 @@ use serde::{Deserialize, Serialize};
 pub use changes::Difference;
 pub use check::parse_board;
 pub(crate) use check::{MOST_FILTERS, MOST_LAYERS, SCALES, WIDEST, check_name, kernel_of};
+pub use dqn::{
+    ActingNetwork, ActionRecipe, DqnRecipe, DqnValue, Illegal, Optimiser, Rewards, TargetUpdate,
+};
 pub use error::RecipeError;
 pub(crate) use error::shorten;
 pub use keys::parse_whole;
 pub use learner::{
-    ActingNetwork, ActionRecipe, BackwardRecipe, BufferRecipe, DqnRecipe, DqnValue, Illegal,
-    LearnerRecipe, Optimiser, ReplayRecipe, Rewards, Rule, Target, TargetUpdate, TdRecipe, Update,
+    BackwardRecipe, BufferRecipe, LearnerRecipe, ReplayRecipe, Rule, Target, TdRecipe, Update,
     ValueOf,
 };
 pub(crate) use names::nearest;

@@ -42,6 +42,7 @@ fn evaluations_and_comparisons() {
         path: "runs/quick/model.safetensors".to_owned(),
         game: "2048".to_owned(),
         board: "4x4".to_owned(),
+        recipe: Some("quick (lambda=0.8)".to_owned()),
         trained: Some(30_000),
     };
     check(&evaluation(None));

@@ -33,14 +33,16 @@ pub fn game_of(game: Option<&str>, board: Option<&str>) -> anyhow::Result<(Strin
     Ok((game.unwrap_or(DEFAULT_GAME).to_owned(), shape))
 }
 
-/// A model, its game and its training in words.
+/// A model, its game and its training in words, with what overrides changed in its recipe.
 pub fn described(model: &Model) -> String {
     let trained = match model.episodes {
         Some(games) => format!("trained for {} games", grouped(games as f64)),
         None => "trained by another program".to_owned(),
     };
+    let recipe = model.recipe.as_ref();
+    let recipe = recipe.map_or_else(String::new, |recipe| format!(", {recipe}"));
     format!(
-        "{}: {}, {trained}",
+        "{}: {}{recipe}, {trained}",
         shown(&model.path),
         model.spec.game_on()
     )

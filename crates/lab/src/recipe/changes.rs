@@ -19,8 +19,8 @@ const WORDS: [&str; 4] = ["purpose", "result", "time", "changed"];
 /// Keys that change nothing about what is learned, or nothing that a result claims:
 ///
 /// - `name`, and the words above;
-/// - `checkpoint_seconds`, `scores`, `tensorboard` and `block_games` decide what is written, and how
-///   often;
+/// - `checkpoint_seconds`, `scores`, `tensorboard` and `block_games` decide what is written, and
+///   how often;
 /// - `threads`: results hold for any number of threads, up to the noise of lost updates, and times
 ///   name their number of threads in words;
 /// - `seed`: a result is a statement about the recipe, of which each seed is one sample.
@@ -73,7 +73,7 @@ impl Recipe {
                 Some((_, last)) if last != keys::KIND => last,
                 _ => key,
             };
-            format!("{key}={}", shorten_to(value, 40))
+            format!("{}={}", shorten_to(key, 40), shorten_to(value, 40))
         };
         let mut shown: Vec<String> = self.changed.iter().take(SHOWN).map(brief).collect();
         match self.changed.len().saturating_sub(SHOWN) {
@@ -173,7 +173,7 @@ pub(super) fn note(
     apply(recipe, changes, set);
 }
 
-/// Notes in what a recipe of an earlier format differs from the built-in one of its name: that format
+/// Notes how a recipe of an earlier format differs from the built-in one of its name: that format
 /// did not say what was changed.
 pub(super) fn note_differences(recipe: &mut Recipe) {
     let Ok(original) = Recipe::load(&recipe.name, &[]) else {

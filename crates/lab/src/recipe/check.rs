@@ -4,10 +4,9 @@ use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
 use super::Recipe;
+use super::dqn::{DqnRecipe, DqnValue, Optimiser, TargetUpdate};
 use super::error::{RecipeError, shorten};
-use super::learner::{
-    BufferRecipe, DqnRecipe, DqnValue, LearnerRecipe, Optimiser, TargetUpdate, TdRecipe,
-};
+use super::learner::{BufferRecipe, LearnerRecipe, TdRecipe};
 use super::network::{DeepRecipe, DropoutPlace, NTupleRecipe, NetworkRecipe};
 
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
@@ -21,9 +20,8 @@ pub(crate) const MOST_FILTERS: usize = 1024;
 pub(crate) const WIDEST: usize = 4096;
 /// What rewards may be divided by.
 pub(crate) const SCALES: RangeInclusive<f64> = 1e-3..=1e9;
-/// Transitions in the buffer, and in games that are not in the buffer yet: what a checkpoint has room
-/// for in its header.
-const MOST_TRANSITIONS: u64 = 500_000;
+/// Transitions in the replay buffer at most: about a gigabyte of memory.
+const MOST_TRANSITIONS: u64 = 10_000_000;
 
 /// A day: a run that keeps less than one checkpoint a day has no use for them.
 const MAX_CHECKPOINT_SECONDS: f64 = 86_400.0;
@@ -158,9 +156,7 @@ fn validate_buffer(buffer: &BufferRecipe) -> Result<(), RecipeError> {
     whole("learner.num_envs", buffer.num_envs as u64, 1..=4096)?;
     let size = buffer.buffer_size as u64;
     whole("learner.buffer_size", size, 1..=MOST_TRANSITIONS)?;
-    let most_steps = MOST_TRANSITIONS / 4 / buffer.num_envs as u64;
-    let n_step = buffer.n_step.into();
-    whole("learner.n_step", n_step, 1..=most_steps.min(1000))?;
+    whole("learner.n_step", buffer.n_step.into(), 1..=1000)?;
     let updates = buffer.updates_per_step as u64;
     whole("learner.updates_per_step", updates, 1..=1000)?;
     whole("learner.batch_size", buffer.batch_size as u64, 1..=4096)?;

@@ -1,5 +1,5 @@
-//! What can be wrong with a recipe. Each variant carries the facts (where, found, expected), and its
-//! sentence says them together with what to do.
+//! What can be wrong with a recipe. Each variant carries the facts (where, found, expected), and
+//! its sentence says them together with what to do.
 
 use std::io;
 

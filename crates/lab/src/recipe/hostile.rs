@@ -34,7 +34,8 @@ fn hostile_text_is_refused_in_one_short_line() {
 
 /// Pieces that recipes are made of, so that random texts come near to valid ones.
 fn piece() -> impl Strategy<Value = String> {
-    let words = "name episodes [network] [[learner]] learner kind learning_rate tuples = . , # \" ' \"\"\" [ ] { } \
+    let words = "name episodes [network] [[learner]] learner kind learning_rate tuples = . , # \" ' \"\"\" \
+                 [ ] { } \
                  0.1 -1 nan inf 1e999 9223372036854775808 0x true 1979-05-27 \\u \u{0} é";
     let mut words: Vec<&str> = words.split(' ').collect();
     words.extend([
@@ -70,7 +71,7 @@ proptest! {
 
     #[test]
     fn recipes_of_format_1_never_panic(pieces in prop::collection::vec(piece(), 0..40)) {
-        let old = "block = 7\nname = 'm'\ngame = '2048'\nboard = '4x4'\n[network]\ntuples = '4x6'\n";
+        let old = format!("block = 7\n{MINIMAL}");
         let _ = Recipe::parse_stored(&format!("{old}{}", pieces.concat()), "my.toml", &[]);
     }
 
@@ -98,7 +99,10 @@ proptest! {
 
     #[test]
     fn overrides_with_any_value_never_panic(
-        key in select(vec!["episodes", "learner.learning_rate", "rule", "network", "seed", "board", "x.y", "learner.kind", "network.kind", "update", "target_update", "rate", "changed"]),
+        key in select(vec![
+            "episodes", "learner.learning_rate", "rule", "network", "seed", "board", "x.y",
+            "learner.kind", "network.kind", "update", "target_update", "rate", "changed",
+        ]),
         pieces in prop::collection::vec(piece(), 0..8),
     ) {
         let _ = set(&[&format!("{key}={}", pieces.concat())]);

@@ -11,11 +11,9 @@ use std::sync::LazyLock;
 
 use toml::{Table, Value};
 
+use super::dqn::{ActionRecipe, DqnRecipe, DqnValue, Optimiser, TargetUpdate};
 use super::error::{RecipeError, describe, shorten};
-use super::learner::{
-    ActionRecipe, BackwardRecipe, DqnRecipe, DqnValue, LearnerRecipe, Optimiser, ReplayRecipe,
-    TargetUpdate, TdRecipe, Update,
-};
+use super::learner::{BackwardRecipe, LearnerRecipe, ReplayRecipe, TdRecipe, Update};
 use super::network::{DeepRecipe, NTupleRecipe, NetworkRecipe};
 use super::{Recipe, names};
 use crate::migrate;
@@ -180,7 +178,8 @@ impl Section {
         let (name, kind) = (self.name, &variant.kind);
         if !kinds.contains(&kind.as_str()) {
             return format!(
-                "it belongs to {name}s of kind {}, and the {name} of this recipe is of kind \"{kind}\"",
+                "it belongs to {name}s of kind {}, and the {name} of this recipe is of kind \
+                 \"{kind}\"",
                 quoted(&kinds)
             );
         }
@@ -190,7 +189,10 @@ impl Section {
             let found = text(&variant.keys, choice)?;
             let needed = words.first().filter(|_| words.len() == 1)?;
             (*needed != found).then(|| {
-                format!("it belongs to `{name}.{choice}` = \"{needed}\", which is \"{found}\" in this recipe")
+                format!(
+                    "it belongs to `{name}.{choice}` = \"{needed}\", which is \"{found}\" in this \
+                     recipe"
+                )
             })
         });
         reason.unwrap_or_else(|| format!("this {name} does not have it"))
@@ -391,8 +393,8 @@ fn text<'a>(table: &'a Table, key: &str) -> Option<&'a str> {
     table.get(key)?.as_str()
 }
 
-/// The error about a value of the wrong type, or a word that is none of the choices, of a key as the
-/// kind `kind` has it.
+/// The error about a value of the wrong type, or a word that is none of the choices, of a key as
+/// the kind `kind` has it.
 pub(super) fn wrong_type(
     key: &str,
     kind: Option<&str>,

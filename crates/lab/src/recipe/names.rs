@@ -10,58 +10,119 @@ use super::error::{RecipeError, shorten};
 use super::keys;
 use crate::migrate;
 
-/// Names that people type, and the keys they mean.
-#[rustfmt::skip]
-const SYNONYMS: &[(&str, &[&str])] = &[
-    ("episodes", &["games", "num_episodes", "n_episodes", "num_games", "n_games", "epochs", "iterations"]),
-    ("threads", &["thread", "num_threads", "n_threads", "workers", "num_workers", "jobs", "cores", "cpus"]),
-    ("seed", &["seeds", "random_seed", "rng_seed"]),
-    ("block_games", &["block", "block_size", "log_interval", "log_every"]),
-    ("checkpoint_seconds", &["checkpoint", "checkpoint_interval", "save_interval", "save_every"]),
-    ("result", &["figure", "score", "results"]),
-    ("purpose", &["description", "about"]),
-    ("board", &["size", "board_size", "shape"]),
-    ("game", &["env", "environment", "rules"]),
-    ("network.tuples", &["tuple", "ntuple", "ntuples", "n_tuple", "n_tuples", "n-tuple", "patterns", "pattern"]),
-    ("network.symmetry", &["symmetries", "symmetric", "isomorphism", "isomorphic"]),
-    ("network.initial_value", &["initial", "init", "init_value", "v_init", "vinit", "optimistic", "oi"]),
-    ("network.convolutions", &["conv", "convs", "kernels", "kernel", "kernel_size"]),
-    ("network.filters", &["channels", "num_filters", "n_filters", "num_channels"]),
-    ("network.hidden", &["layers", "hidden_layers", "hidden_sizes", "hidden_size", "linear", "dense", "width"]),
-    ("network.relu", &["activation"]),
-    ("learner.learning_rate", &["alpha", "lr", "rate", "rates", "eta", "step_size", "learningrate", "learn_rate", "schedule"]),
-    ("learner.discount", &["gamma", "discount_factor", "discount_rate", "discounting"]),
-    ("learner.lambda", &["lambd", "lam", "trace", "trace_decay", "td_lambda", "gae_lambda"]),
-    ("learner.rule", &["algorithm", "algo", "method", "coherence"]),
-    ("learner.ties", &["tie", "tie_break", "tiebreak", "tie_breaking"]),
-    ("learner.epsilon", &["eps", "exploration", "explore", "epsilon_start", "exploration_rate"]),
-    ("learner.epsilon_iterations", &["eps_decay", "epsilon_decay", "exploration_fraction", "epsilon_steps"]),
-    ("learner.num_envs", &["n_envs", "envs", "nenvs", "num_env", "actors"]),
-    ("learner.buffer_size", &["buffer", "memory", "memory_size", "replay_size", "replay_buffer", "replay_buffer_size", "replay_memory", "capacity"]),
-    ("learner.n_step", &["n_steps", "nstep", "nsteps", "num_steps", "multi_step", "steps"]),
-    ("learner.updates_per_step", &["batches", "gradient_steps", "utd", "utd_ratio", "replay_ratio"]),
-    ("learner.batch_size", &["batch", "batchsize", "minibatch", "minibatch_size", "mini_batch_size"]),
-    ("learner.max_updates", &["updates", "num_updates", "n_updates", "total_updates", "max_steps"]),
-    ("learner.optimiser", &["optimizer", "optim", "opt"]),
-    ("learner.weight_decay", &["decay", "l2"]),
-    ("learner.tau", &["polyak"]),
-    ("learner.target_update", &["follow", "target_network"]),
-    ("learner.target_update_iterations", &["target_update_interval", "target_update_freq", "target_update_frequency", "target_network_frequency"]),
-    ("learner.acting_network", &["plays", "actor"]),
-    ("learner.double", &["double_dqn", "double_q", "ddqn"]),
-    ("learner.augment", &["augmentation", "data_augmentation", "turn"]),
-    ("learner.mask_targets", &["mask", "action_mask", "mask_illegal"]),
-    ("learner.reward_scale", &["scale", "reward_scaling"]),
-    ("learner", &["agent", "trainer"]),
-    ("network", &["model", "net"]),
+/// Keys, and the names that people type for them, separated by spaces.
+const SYNONYMS: &[(&str, &str)] = &[
+    (
+        "episodes",
+        "games num_episodes n_episodes num_games n_games epochs iterations",
+    ),
+    (
+        "threads",
+        "thread num_threads n_threads workers num_workers jobs cores cpus",
+    ),
+    ("seed", "seeds random_seed rng_seed"),
+    ("block_games", "block block_size log_interval log_every"),
+    (
+        "checkpoint_seconds",
+        "checkpoint checkpoint_interval save_interval save_every",
+    ),
+    ("result", "figure score results"),
+    ("purpose", "description about"),
+    ("board", "size board_size shape"),
+    ("game", "env environment rules"),
+    (
+        "network.tuples",
+        "tuple ntuple ntuples n_tuple n_tuples patterns pattern",
+    ),
+    (
+        "network.symmetry",
+        "symmetries symmetric isomorphism isomorphic",
+    ),
+    (
+        "network.initial_value",
+        "initial init init_value v_init vinit optimistic oi",
+    ),
+    (
+        "network.convolutions",
+        "conv convs kernels kernel kernel_size",
+    ),
+    (
+        "network.filters",
+        "channels num_filters n_filters num_channels",
+    ),
+    (
+        "network.hidden",
+        "layers hidden_layers hidden_sizes hidden_size linear dense width",
+    ),
+    ("network.relu", "activation"),
+    (
+        "learner.learning_rate",
+        "alpha lr rate rates eta step_size learningrate learn_rate schedule",
+    ),
+    (
+        "learner.discount",
+        "gamma discount_factor discount_rate discounting",
+    ),
+    (
+        "learner.lambda",
+        "lambd lam trace trace_decay td_lambda gae_lambda",
+    ),
+    ("learner.rule", "algorithm algo method coherence"),
+    ("learner.ties", "tie tie_break tiebreak tie_breaking"),
+    (
+        "learner.epsilon",
+        "eps exploration explore epsilon_start exploration_rate",
+    ),
+    (
+        "learner.epsilon_iterations",
+        "eps_decay epsilon_decay exploration_fraction epsilon_steps",
+    ),
+    ("learner.num_envs", "n_envs envs nenvs num_env actors"),
+    (
+        "learner.buffer_size",
+        "buffer memory memory_size replay_size replay_buffer replay_buffer_size \
+         replay_memory capacity",
+    ),
+    (
+        "learner.n_step",
+        "n_steps nstep nsteps num_steps multi_step steps",
+    ),
+    (
+        "learner.updates_per_step",
+        "batches gradient_steps utd utd_ratio replay_ratio",
+    ),
+    (
+        "learner.batch_size",
+        "batch batchsize minibatch minibatch_size mini_batch_size",
+    ),
+    (
+        "learner.max_updates",
+        "updates num_updates n_updates total_updates max_steps",
+    ),
+    ("learner.optimiser", "optimizer optim opt"),
+    ("learner.weight_decay", "decay l2"),
+    ("learner.tau", "polyak"),
+    ("learner.target_update", "follow target_network"),
+    (
+        "learner.target_update_iterations",
+        "target_update_interval target_update_freq target_update_frequency \
+         target_network_frequency",
+    ),
+    ("learner.acting_network", "plays actor"),
+    ("learner.double", "double_dqn double_q ddqn"),
+    ("learner.augment", "augmentation data_augmentation turn"),
+    ("learner.mask_targets", "mask action_mask mask_illegal"),
+    ("learner.reward_scale", "scale reward_scaling"),
+    ("learner", "agent trainer"),
+    ("network", "model net"),
 ];
 
 /// The key that a name stands for elsewhere.
 fn synonym(name: &str) -> Option<&'static str> {
     let plain = name.to_ascii_lowercase().replace('-', "_");
     let found = SYNONYMS.iter().find(|(_, names)| {
-        let mut names = names.iter();
-        names.any(|known| *known == plain || known.replace('-', "_") == plain)
+        let mut names = names.split_whitespace();
+        names.any(|known| known == plain)
     });
     found.map(|(key, _)| *key)
 }
@@ -179,9 +240,11 @@ mod tests {
         for (key, names) in SYNONYMS {
             let known = all.iter().any(|known| known == key) || keys::SECTIONS.contains(key);
             assert!(known, "{key}");
-            for name in *names {
-                assert!(!all.iter().any(|known| last_part(known) == *name), "{name}");
-                let means = SYNONYMS.iter().filter(|(_, names)| names.contains(name));
+            for name in names.split_whitespace() {
+                assert!(!all.iter().any(|known| last_part(known) == name), "{name}");
+                let means = SYNONYMS
+                    .iter()
+                    .filter(|(_, names)| names.split_whitespace().any(|other| other == name));
                 assert_eq!(means.count(), 1, "{name} is there twice");
             }
         }

@@ -22,7 +22,8 @@ pub enum NetworkRecipe {
 pub struct NTupleRecipe {
     /// A named set such as `4x6`, or patterns in hex separated by spaces.
     pub tuples: String,
-    /// Whether all symmetries of the board (eight of a square, four of a rectangle) share each table.
+    /// Whether all symmetries of the board (eight of a square, four of a rectangle) share each
+    /// table.
     pub symmetry: bool,
     /// Whether each hint (the tile that the game shows as the next one) has its own tables.
     pub hint: bool,

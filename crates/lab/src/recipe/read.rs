@@ -111,9 +111,9 @@ fn select(table: &Table) -> Result<[Selected; 2], String> {
     Ok([selected[0], selected[1]])
 }
 
-/// Refuses keys that the chosen kinds do not have. Keys of the file that stopped to exist because an
-/// override made another choice inside a kind are removed and returned; those of another kind are
-/// too many for that.
+/// Refuses keys that the chosen kinds do not have. If an override made another choice inside a
+/// kind, keys of the file that belong to the old choice are removed and returned; if it chose
+/// another kind, they are an error.
 fn fit(
     table: &mut Table,
     file: &Table,

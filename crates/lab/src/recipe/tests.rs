@@ -310,8 +310,8 @@ fn learners_with_a_buffer_have_ranges() {
         ("dqn", "num_envs=4097", "from 1 to 4096"),
         (
             "dqn",
-            "buffer_size=500001",
-            "`learner.buffer_size` is 500001",
+            "buffer_size=10000001",
+            "`learner.buffer_size` is 10000001",
         ),
         ("dqn", "buffer_size=30", "at most learner.buffer_size, 30"),
         ("dqn", "n_step=0", "`learner.n_step` is 0"),

@@ -26,6 +26,7 @@ fn beginner(game: &str, board: &str) -> Contender {
     Contender::from(&Model {
         agent: Arc::from(agent as Box<dyn Agent>),
         spec: AgentSpec::NTuple(spec),
+        recipe: None,
         episodes: Some(0),
         path: PathBuf::new(),
     })

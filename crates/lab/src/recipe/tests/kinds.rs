@@ -231,6 +231,12 @@ fn what_overrides_change_is_kept_and_ends_the_claims() -> Outcome {
     );
     let again = Recipe::parse(&changed.to_toml(), "again", &[])?;
     assert_eq!(again, changed);
+    // A title fits into a line, whatever a file says.
+    let hostile = Recipe {
+        changed: vec!["a\u{1b}[2J=\n".to_owned() + &"b".repeat(500)],
+        ..again
+    };
+    assert!(hostile.title().len() < 100 && !hostile.title().contains(char::is_control));
     // A key that is set once more is there once.
     let more = [
         "learner.learning_rate=0.25".to_owned(),
