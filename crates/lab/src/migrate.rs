@@ -7,6 +7,7 @@
 //!
 //! A checkpoint of format 1 keeps its replay buffer as JSON under the metadata key `replay`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use toml::{Table, Value};
@@ -109,6 +110,45 @@ const METADATA: &[(&str, &str)] = &[("scale", "reward_scale")];
 
 /// Keys of the `result.json` of a run of a sweep.
 const RESULT: &[(&str, &str)] = &[("broken", "diverged"), ("rate", "learning_rate")];
+
+/// Columns of `blocks.csv`.
+const BLOCK_COLUMNS: &[(&str, &str)] = &[
+    ("rate", "learning_rate"),
+    ("q", "value"),
+    ("average", "running_average"),
+];
+
+/// The prefix of the columns of `blocks.csv` that count games by their largest tile.
+pub(crate) const ENDED: (&str, &str) = ("ended_at_", "ended_");
+
+/// Columns of `gaps.csv`.
+const GAP_COLUMNS: &[(&str, &str)] = &[("images", "symmetries")];
+
+/// The name of today of a column of `blocks.csv`.
+pub(crate) fn block_column(old: &str) -> Cow<'_, str> {
+    let found = BLOCK_COLUMNS.iter().find(|(known, _)| *known == old);
+    match (found, old.strip_prefix(ENDED.0)) {
+        (Some((_, new)), _) => Cow::Borrowed(*new),
+        (None, Some(tile)) => Cow::Owned(format!("{}{tile}", ENDED.1)),
+        (None, None) => Cow::Borrowed(old),
+    }
+}
+
+/// The name that a column of `blocks.csv` had in format 1.
+pub(crate) fn former_block_column(new: &str) -> Cow<'_, str> {
+    let found = BLOCK_COLUMNS.iter().find(|(_, known)| *known == new);
+    match (found, new.strip_prefix(ENDED.1)) {
+        (Some((old, _)), _) => Cow::Borrowed(*old),
+        (None, Some(tile)) => Cow::Owned(format!("{}{tile}", ENDED.0)),
+        (None, None) => Cow::Borrowed(new),
+    }
+}
+
+/// The name of today of a column of `gaps.csv`.
+pub(crate) fn gap_column(old: &str) -> &str {
+    let found = GAP_COLUMNS.iter().find(|(known, _)| *known == old);
+    found.map_or(old, |(_, new)| new)
+}
 
 /// The name of today of a dotted key of format 1.
 pub(crate) fn key(old: &str) -> Option<&'static str> {

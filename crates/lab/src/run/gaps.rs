@@ -12,10 +12,8 @@ use super::{BLOCKS, GAPS, existing};
 use crate::LabError;
 use crate::curve::GapPoint;
 use crate::disk::replace;
+use crate::migrate;
 use crate::rows::{columns, line_at};
-
-/// A column of format 1 under its present name.
-const FORMER: (&str, &str) = ("images", "symmetries");
 
 /// The measurements in a run's `gaps.csv`; none without that file.
 #[derive(Debug)]
@@ -144,13 +142,11 @@ fn parse(bytes: &[u8]) -> Result<BTreeMap<u64, Measurement>, u64> {
     Ok(lines)
 }
 
-/// The file's columns under their present names; none if they are not those of a measurement. The
+/// The file's columns by their names of today; none if they are not those of a measurement. The
 /// first files did not have the last column.
 fn header(reader: &mut csv::Reader<&[u8]>) -> Option<csv::StringRecord> {
-    let (former, present) = FORMER;
     let found = reader.headers().ok()?.iter();
-    let renamed = found.map(|name| if name == former { present } else { name });
-    let names: csv::StringRecord = renamed.collect();
+    let names: csv::StringRecord = found.map(migrate::gap_column).collect();
     let expected = columns(&Measurement::default()).ok()?;
     let (_, first) = expected.split_last()?;
     let known = names.iter().eq(expected.iter()) || names.iter().eq(first.iter());
