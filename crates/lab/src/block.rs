@@ -17,7 +17,7 @@ use afterstate::tally::Tally;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use replay::{ReplayBlock, ReplayStats};
-pub use table::{BlockError, Columns, read, renamed};
+pub use table::{BlockError, Columns, read};
 
 /// The largest count that has an exact value in a float, as plots need it.
 pub(crate) const LARGEST_COUNT: u64 = 1 << 53;

@@ -111,16 +111,28 @@ const METADATA: &[(&str, &str)] = &[("scale", "reward_scale")];
 /// Keys of the `result.json` of a run of a sweep.
 const RESULT: &[(&str, &str)] = &[("broken", "diverged"), ("rate", "learning_rate")];
 
-/// Columns of `blocks.csv`, and the prefix of those that count games by their largest tile.
+/// Columns of `blocks.csv`.
 const BLOCK_COLUMNS: &[(&str, &str)] = &[
     ("rate", "learning_rate"),
     ("q", "value"),
     ("average", "running_average"),
 ];
-const ENDED: (&str, &str) = ("ended_at_", "ended_");
+
+/// The prefix of the columns of `blocks.csv` that count games by their largest tile.
+pub(crate) const ENDED: (&str, &str) = ("ended_at_", "ended_");
 
 /// Columns of `gaps.csv`.
 const GAP_COLUMNS: &[(&str, &str)] = &[("images", "symmetries")];
+
+/// The name that a column of `blocks.csv` had in format 1.
+pub(crate) fn former_block_column(new: &str) -> Cow<'_, str> {
+    let found = BLOCK_COLUMNS.iter().find(|(_, known)| *known == new);
+    match (found, new.strip_prefix(ENDED.1)) {
+        (Some((old, _)), _) => Cow::Borrowed(*old),
+        (None, Some(tile)) => Cow::Owned(format!("{}{tile}", ENDED.0)),
+        (None, None) => Cow::Borrowed(new),
+    }
+}
 
 /// The name of today of a dotted key of format 1.
 pub(crate) fn key(old: &str) -> Option<&'static str> {

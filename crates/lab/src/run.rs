@@ -17,6 +17,7 @@ mod curves;
 mod found;
 mod gaps;
 mod log;
+mod rename;
 
 pub use curves::{blocks_of, curve_of, title};
 pub(crate) use found::model_recipe;
@@ -39,12 +40,14 @@ use crate::LabError;
 use crate::agent::TrainableAgent;
 use crate::block::{Block, Columns, ReplayStats};
 use crate::disk::{Part, replace, sync_folder};
+use crate::migrate::Format;
 use crate::metadata::{self, FORMAT, Fields};
 use crate::recipe::{Difference, Recipe};
 use crate::share::{Background, threads};
 use crate::tables::Saved;
 use found::existing;
 use log::Log;
+use rename::rename_columns;
 
 const RECIPE: &str = "recipe.toml";
 const BLOCKS: &str = "blocks.csv";
@@ -155,7 +158,7 @@ impl Run {
         let progress = metadata
             .get(PROGRESS)
             .and_then(|text| serde_json::from_str::<Progress>(text).ok());
-        let progress = progress.ok_or_else(|| LabError::Metadata {
+        let mut progress = progress.ok_or_else(|| LabError::Metadata {
             path: path.clone(),
             key: PROGRESS,
             found: "nothing usable".to_owned(),
@@ -171,6 +174,9 @@ impl Run {
             .read(&saved, Keep::Everything)
             .map_err(LabError::model("read", &path))?;
         Log::check(&folder.join(BLOCKS), progress.blocks_bytes)?;
+        if metadata.get(FORMAT).and_then(|text| Format::parse(text)) == Some(Format::One) {
+            progress.blocks_bytes = rename_columns(&folder.join(BLOCKS), progress.blocks_bytes)?;
+        }
         Log::check(&folder.join(SCORES), progress.scores_bytes)?;
         let run = Self::open_logs(folder, recipe, lock)?;
         run.cut_logs(&progress)?;

@@ -75,7 +75,11 @@ fn resumes(name: &str, episodes: u64, expected: u64) {
     let again = lab.run(&resume).succeeds();
     assert!(again.stdout.contains("nothing is left to do"));
     assert!(!again.stderr.contains("format 1"), "{}", again.stderr);
-    let games = Blocks::of(&lab, name).column("games");
+    let blocks = Blocks::of(&lab, name);
+    let new = |column: &String| !["rate", "q", "average"].contains(&&**column);
+    assert!(blocks.header.iter().all(new), "{:?}", blocks.header);
+    assert!(blocks.header.contains(&"learning_rate".to_owned()));
+    let games = blocks.column("games");
     assert!(games.len() > rows && games.last() == Some(&(episodes as f64)));
     lab.run(&format!("plot {name}")).succeeds();
     lab.run(&format!("eval {name} --games 5")).succeeds();

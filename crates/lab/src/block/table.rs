@@ -1,16 +1,15 @@
 //! Blocks as rows of `blocks.csv`, in both directions.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use thiserror::Error;
 
 use super::{Block, ReplayBlock};
-use crate::migrate::block_column;
+use crate::migrate;
 use crate::rows::{columns, line_at};
 
 /// The prefix of the columns that count games by their largest tile.
-const ENDED: &str = "ended_";
+const ENDED: &str = migrate::ENDED.1;
 
 /// Why a text is not a table of blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -117,7 +116,7 @@ fn fault(bytes: &[u8], position: Option<&csv::Position>, found: String) -> Block
     BlockError::Row { line, found }
 }
 
-/// The names of the columns, as they are called now.
+/// The columns, by their names of today.
 struct Header {
     names: csv::StringRecord,
     replay: bool,
@@ -129,7 +128,7 @@ fn header(reader: &mut csv::Reader<&[u8]>) -> Result<Header, BlockError> {
     };
     let unreadable = |_| missing("games");
     let found = reader.headers().map_err(unreadable)?;
-    let names: csv::StringRecord = found.iter().map(block_column).collect();
+    let names: csv::StringRecord = found.iter().map(migrate::block_column).collect();
     let has = |name: &String| names.iter().any(|found| found == name);
     let fixed = columns(&Block::default()).map_err(unreadable)?;
     if let Some(name) = fixed.iter().find(|name| !has(name)) {
@@ -182,14 +181,4 @@ fn in_words(header: &Header, row: &csv::StringRecord, error: csv::Error) -> Stri
         Some((name, value)) => format!("`{name}` is `{value}`: {}", err.kind()),
         None => err.kind().to_string(),
     }
-}
-
-/// A table of blocks with its columns under their present names; none if it has them already.
-///
-/// Rows need no change: the order of the columns is the same in every format.
-pub fn renamed(text: &str) -> Option<String> {
-    let (header, rows) = text.split_once('\n')?;
-    let names: Vec<Cow<'_, str>> = header.split(',').map(block_column).collect();
-    let present = names.join(",");
-    (present != header).then(|| format!("{present}\n{rows}"))
 }

@@ -12,7 +12,7 @@ use super::{BLOCKS, GAPS, existing};
 use crate::LabError;
 use crate::curve::GapPoint;
 use crate::disk::replace;
-use crate::migrate::gap_column;
+use crate::migrate;
 use crate::rows::{columns, line_at};
 
 /// The measurements in a run's `gaps.csv`; none without that file.
@@ -142,10 +142,11 @@ fn parse(bytes: &[u8]) -> Result<BTreeMap<u64, Measurement>, u64> {
     Ok(lines)
 }
 
-/// The file's columns under their present names; none if they are not those of a measurement. The
+/// The file's columns by their names of today; none if they are not those of a measurement. The
 /// first files did not have the last column.
 fn header(reader: &mut csv::Reader<&[u8]>) -> Option<csv::StringRecord> {
-    let names: csv::StringRecord = reader.headers().ok()?.iter().map(gap_column).collect();
+    let found = reader.headers().ok()?.iter();
+    let names: csv::StringRecord = found.map(migrate::gap_column).collect();
     let expected = columns(&Measurement::default()).ok()?;
     let (_, first) = expected.split_last()?;
     let known = names.iter().eq(expected.iter()) || names.iter().eq(first.iter());
