@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
 /// Plays the games of `numbers` on `threads` threads until all are played or `stop` says so, and
@@ -39,31 +39,49 @@ pub(crate) fn share_out<T: Send>(
     stop: impl Fn() -> bool + Sync,
     work: impl Fn(&dyn Fn() -> Option<u64>) -> Vec<(u64, T)> + Sync,
 ) -> Vec<T> {
+    in_order(threads, numbers, &stop, &work)
+}
+
+/// Compiled once for each type of result: threads and sorting took a fifth of the code of this crate.
+fn in_order<T: Send>(
+    threads: usize,
+    numbers: Range<u64>,
+    stop: &(dyn Fn() -> bool + Sync),
+    work: &(dyn Fn(&dyn Fn() -> Option<u64>) -> Vec<(u64, T)> + Sync),
+) -> Vec<T> {
     let taken = AtomicU64::new(numbers.start);
     let next = || {
         let number = (!stop()).then(|| taken.fetch_add(1, Ordering::Relaxed));
         number.filter(|&number| number < numbers.end)
     };
-    let work = || work(&next);
-    let mut all: Vec<(u64, T)> = if threads <= 1 {
-        work()
-    } else {
-        thread::scope(|scope| {
-            // A system that refuses more threads gets what it allows; this one works in any case.
-            let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-            let started: Vec<_> = (1..threads).filter_map(start).collect();
-            let own = work();
-            let join = |thread: thread::ScopedJoinHandle<'_, Vec<(u64, T)>>| match thread.join() {
-                Ok(played) => played,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            own.into_iter()
-                .chain(started.into_iter().flat_map(join))
-                .collect()
-        })
-    };
+    let all = Mutex::new(Vec::new());
+    on_threads(threads, &|| {
+        let results = work(&next);
+        all.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(results);
+    });
+    let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
     all.sort_unstable_by_key(|&(number, _)| number);
-    all.into_iter().map(|(_, played)| played).collect()
+    all.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Calls `work` on each of so many threads at once; a panic in one of them is passed on.
+fn on_threads(threads: usize, work: &(dyn Fn() + Sync)) {
+    if threads <= 1 {
+        return work();
+    }
+    thread::scope(|scope| {
+        // A system that refuses more threads gets what it allows; this one works in any case.
+        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let started: Vec<_> = (1..threads).filter_map(start).collect();
+        work();
+        for thread in started {
+            if let Err(panic) = thread.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    });
 }
 
 /// Does `count` things that may fail, and stops soon after the first that does. Of several errors it
