@@ -17,7 +17,7 @@ use std::path::Path;
 use afterstate::format::demo::{self, Demo};
 use afterstate::format::floats::Float;
 pub use afterstate::format::foreign::Program;
-use afterstate::format::foreign::{Foreign, Run};
+use afterstate::format::foreign::{Foreign, TensorSpan};
 use afterstate::format::framework::{self, Framework};
 use afterstate::format::native::{self, Metadata};
 use afterstate::format::scan::Frame;
@@ -157,13 +157,13 @@ impl Output {
             (Kind::Native, Some(original)) => {
                 let mut metadata = input.metadata.clone();
                 metadata.insert("foreign".to_owned(), json(original));
-                let runs = runs(original);
-                Self::ours(&metadata, input.runs.clone(), runs, report)
+                let spans = spans(original);
+                Self::ours(&metadata, input.spans.clone(), spans, report)
             }
             (Kind::Of(program), Some(original)) if original.program() == program => {
                 let mut copy = original.clone();
                 let frame = copy.lay_out(begins_with_w(plan.to));
-                Self::of_frame(&frame, input.runs.clone(), runs(&copy), report)
+                Self::of_frame(&frame, input.spans.clone(), spans(&copy), report)
             }
             (Kind::Native, None) => Self::tables_of_ours(input, report, plan)?,
             (Kind::Of(program), _) => Self::of_tables(input, program, report, plan)?,
@@ -171,20 +171,25 @@ impl Output {
         Ok(output)
     }
 
-    fn ours(metadata: &Metadata, from: Vec<Run>, mut to: Vec<Run>, report: Report) -> Self {
-        let (header, end) = native::lay_out_runs(metadata, &mut to);
+    fn ours(
+        metadata: &Metadata,
+        from: Vec<TensorSpan>,
+        mut to: Vec<TensorSpan>,
+        report: Report,
+    ) -> Self {
+        let (header, end) = native::lay_out_spans(metadata, &mut to);
         Self::new_from(vec![(0, header)], end, from, to, report)
     }
 
-    fn of_frame(frame: &Frame, from: Vec<Run>, to: Vec<Run>, report: Report) -> Self {
+    fn of_frame(frame: &Frame, from: Vec<TensorSpan>, to: Vec<TensorSpan>, report: Report) -> Self {
         Self::new_from(frame.pieces().to_vec(), frame.end(), from, to, report)
     }
 
     fn new_from(
         frame: Vec<(u64, Vec<u8>)>,
         end: u64,
-        from: Vec<Run>,
-        to: Vec<Run>,
+        from: Vec<TensorSpan>,
+        to: Vec<TensorSpan>,
         mut report: Report,
     ) -> Self {
         report.bytes = end;
@@ -209,17 +214,17 @@ impl Output {
         }
         let (mut from, mut to) = (Vec::new(), Vec::new());
         for tuple in tuples {
-            for (run, suffix) in tuple
-                .runs(!plan.weights_only)
+            for (span, suffix) in tuple
+                .spans(!plan.weights_only)
                 .into_iter()
                 .zip(["", ".e", ".a"])
             {
                 let tensor = format!("{}{suffix}", tuple.pattern);
-                to.push(Run {
+                to.push(TensorSpan {
                     tensor,
-                    ..run.clone()
+                    ..span.clone()
                 });
-                from.push(run);
+                from.push(span);
             }
         }
         report.sums &= !plan.weights_only;
@@ -254,29 +259,29 @@ impl Output {
                     if keeps_sums && tuple.sums.is_some() {
                         fields.push(tdl::Field::new(float, 2 * count));
                     }
-                    tdl::Table::new(&tuple.pattern, fields)
+                    tdl::TdlTable::new(&tuple.pattern, fields)
                 };
                 let tables: Option<Vec<_>> = tuples.iter().map(table).collect();
                 Foreign::Tdl(Tdl::new(tables.ok_or_else(no_digits)?))
             }
             Program::Demo => {
-                let table = |t: &Tuple| demo::Table::new(&t.pattern, t.weights.count);
+                let table = |t: &Tuple| demo::DemoTable::new(&t.pattern, t.weights.count);
                 let tables = tuples.iter().map(table).collect();
                 Foreign::Demo(Demo { tables })
             }
             Program::Framework => {
-                let table = |t: &Tuple| framework::Table::new(&t.pattern, t.weights.count);
+                let table = |t: &Tuple| framework::FrameworkTable::new(&t.pattern, t.weights.count);
                 let tables = tuples.iter().map(table).collect();
                 let wide = false;
                 Foreign::Framework(Framework { wide, tables })
             }
         };
         let frame = foreign.lay_out(begins_with_w(plan.to));
-        let from = tuples.iter().flat_map(|tuple| tuple.runs(keeps_sums));
+        let from = tuples.iter().flat_map(|tuple| tuple.spans(keeps_sums));
         Ok(Self::of_frame(
             &frame,
             from.collect(),
-            runs(&foreign),
+            spans(&foreign),
             report,
         ))
     }
@@ -292,9 +297,9 @@ impl Output {
 }
 
 /// All numbers of a file, in order.
-fn runs(foreign: &Foreign) -> Vec<Run> {
+fn spans(foreign: &Foreign) -> Vec<TensorSpan> {
     let entries = foreign.entries().into_iter();
-    entries.flat_map(|entry| entry.runs).collect()
+    entries.flat_map(|entry| entry.spans).collect()
 }
 
 /// A description that cannot fail to be text: it has no maps with other keys.

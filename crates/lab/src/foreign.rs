@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use afterstate::format::foreign::{Foreign, Meaningless, OutputSpec, Program};
+use afterstate::format::foreign::{Foreign, Program, TablePatternError, TablePatterns};
 use afterstate::format::scan::ScanError;
 use afterstate::game::Shape;
 use afterstate::ntuple::{TupleSet, TupleSetError};
@@ -35,7 +35,7 @@ pub(crate) struct Theirs {
 pub enum Unplayable {
     /// They are not those of tuples, or nobody knows of which.
     #[error("{}{}", .0, advice(.0))]
-    Meaningless(#[from] Meaningless),
+    Meaningless(#[from] TablePatternError),
     /// Their patterns are not those of tuples on the board.
     #[error(transparent)]
     Tuples(#[from] TupleSetError),
@@ -49,9 +49,9 @@ pub enum Unplayable {
     FixedMove(String),
 }
 
-fn advice(found: &Meaningless) -> &'static str {
+fn advice(found: &TablePatternError) -> &'static str {
     match found {
-        Meaningless::NoPatterns { .. } => {
+        TablePatternError::NoPatterns { .. } => {
             "; name their patterns to `afterstate convert`, in order, as in --patterns \"012345 456789\""
         }
         _ => "",
@@ -128,7 +128,7 @@ fn likely(start: &[u8], path: &Path) -> Option<Program> {
 }
 
 /// The tuples of tables with this meaning, if a player can have them.
-pub(crate) fn tuples(meaning: &OutputSpec, symmetry: bool) -> Result<TupleSet, Unplayable> {
+pub(crate) fn tuples(meaning: &TablePatterns, symmetry: bool) -> Result<TupleSet, Unplayable> {
     let stages = meaning.iter().map(|(_, stage)| u64::from(*stage) + 1).max();
     if let Some(stages) = stages.filter(|&stages| stages > 1) {
         return Err(Unplayable::Stages(stages));

@@ -86,7 +86,7 @@ impl Model {
     /// Weights of another program, which do not say for how many games they were trained.
     fn of_theirs(path: PathBuf, theirs: Theirs) -> Result<Self, LabError> {
         let Theirs { file, foreign } = theirs;
-        let meaning = foreign.meaning(None).map_err(Unplayable::from);
+        let meaning = foreign.table_patterns(None).map_err(Unplayable::from);
         let tuples = meaning.and_then(|meaning| foreign::tuples(&meaning, true));
         let player = NTupleSpec {
             game: games::DEFAULT_GAME.to_owned(),

@@ -3,18 +3,18 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use afterstate::episode::{Learner, Step};
-use afterstate::format::episode::{Action, Episode, Meta, Move};
+use afterstate::format::episode::{Action, EpisodeRecord, Meta, RecordedMove};
 use afterstate::game::{After, Game, State};
 use afterstate::random::Rng;
 
 /// Takes finished episodes, from several threads.
-pub type Sink<'a> = &'a (dyn Fn(&Episode) + Sync);
+pub type Sink<'a> = &'a (dyn Fn(&EpisodeRecord) + Sync);
 
 /// Records a game as it is played.
 pub(crate) struct Recorder<'a, G: Game> {
     game: G,
     sink: Sink<'a>,
-    episode: Episode,
+    episode: EpisodeRecord,
     /// The position that the last slide led to.
     after: Option<After<G::Board>>,
     /// When the last action was done.
@@ -32,7 +32,7 @@ impl<'a, G: Game> Recorder<'a, G> {
         Self {
             game,
             sink,
-            episode: Episode::default(),
+            episode: EpisodeRecord::default(),
             after: None,
             last: now,
             begun: now,
@@ -41,7 +41,7 @@ impl<'a, G: Game> Recorder<'a, G> {
     }
 
     fn push(&mut self, action: Action, reward: u32, millis: u64) {
-        self.episode.moves.push(Move {
+        self.episode.moves.push(RecordedMove {
             action,
             reward: reward.into(),
             millis,

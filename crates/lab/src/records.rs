@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use afterstate::format::episode::{Episode, EpisodeError};
+use afterstate::format::episode::{EpisodeError, EpisodeRecord};
 use afterstate::game::{Game, Shape};
 use afterstate::judge::{Judge, Test};
 use afterstate::tally::Tally;
@@ -39,7 +39,7 @@ pub fn write<T>(
     let written = replace_with(path, |file| {
         let out = Mutex::new((BufWriter::new(file), Ok(())));
         let failed = AtomicBool::new(false);
-        let sink = |episode: &Episode| {
+        let sink = |episode: &EpisodeRecord| {
             let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
             let (file, result) = &mut *out;
             if result.is_ok() {
@@ -58,7 +58,7 @@ pub fn write<T>(
 fn is_records(path: &Path) -> bool {
     let mut begin = Vec::new();
     let read = File::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut begin));
-    read.is_ok() && (begin.is_empty() || Episode::is_begun(&begin))
+    read.is_ok() && (begin.is_empty() || EpisodeRecord::is_begun(&begin))
 }
 
 /// What to judge.
@@ -164,7 +164,7 @@ impl GameVisitor for Judging<'_> {
         let mut faults = Faults::default();
         let mut lines = Lines::open(plan.path)?;
         let hints = game.rules().shows_hint(plan.shape);
-        let mut episode = Episode::default();
+        let mut episode = EpisodeRecord::default();
         let mut interrupted = false;
         let stop = || plan.control.is_cancelled();
         let length = std::fs::metadata(plan.path).map_or(0, |file| file.len());

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use afterstate::format::floats::Float;
-use afterstate::format::foreign::Run;
+use afterstate::format::foreign::TensorSpan;
 use afterstate::format::native::{
     self, Buffer, Header, Keep, Layout, Metadata, NativeError, Piece, RawTensor,
 };
@@ -98,22 +98,22 @@ impl Saved {
     }
 
     /// The numbers of a tensor, if there is one of this name.
-    pub(crate) fn run(&self, name: &str) -> Option<Run> {
+    pub(crate) fn span(&self, name: &str) -> Option<TensorSpan> {
         match &self.places {
-            Places::Ours(header) => header.run(name),
+            Places::Ours(header) => header.span(name),
             Places::Theirs(_) => None,
         }
     }
 
     /// The same, if it holds what is asked for.
-    pub(crate) fn run_of(
+    pub(crate) fn span_of(
         &self,
         name: &str,
         float: Option<Float>,
         count: u64,
-    ) -> Result<Run, NativeError> {
+    ) -> Result<TensorSpan, NativeError> {
         match &self.places {
-            Places::Ours(header) => header.run_of(name, float, count),
+            Places::Ours(header) => header.span_of(name, float, count),
             Places::Theirs(_) => Err(NativeError::NoTable(name.to_owned())),
         }
     }
@@ -125,7 +125,7 @@ impl Saved {
     #[cfg(feature = "deep")]
     pub(crate) fn check_shape(&self, name: &str, shape: &[usize]) -> Result<(), NativeError> {
         let count = shape.iter().product::<usize>() as u64;
-        self.run_of(name, Some(Float::F32), count)?;
+        self.span_of(name, Some(Float::F32), count)?;
         let found = match &self.places {
             Places::Ours(header) => header.shape(name),
             Places::Theirs(_) => None,
@@ -146,7 +146,7 @@ impl Saved {
     /// When there is no such tensor of this size, or a number is not finite.
     #[cfg(feature = "deep")]
     pub(crate) fn numbers(&self, name: &str, count: usize) -> Result<Vec<f32>, NativeError> {
-        let run = self.run_of(name, Some(Float::F32), count as u64)?;
+        let run = self.span_of(name, Some(Float::F32), count as u64)?;
         let mut bytes = vec![0; 4 * count];
         self.file.read_at(&mut bytes, run.at)?;
         let numbers = bytes

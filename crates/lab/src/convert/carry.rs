@@ -1,6 +1,6 @@
 //! Numbers from their places in one file to those in another, on every core.
 
-use afterstate::format::foreign::Run;
+use afterstate::format::foreign::TensorSpan;
 
 use super::input::Input;
 use super::{ConvertError, Kind, Plan};
@@ -14,8 +14,8 @@ const SOME: u64 = 1 << 17;
 
 /// Numbers from here to there.
 pub(super) struct Copy {
-    pub(super) from: Run,
-    pub(super) to: Run,
+    pub(super) from: TensorSpan,
+    pub(super) to: TensorSpan,
 }
 
 /// A piece of a copy: which one, and from which number on.
@@ -80,16 +80,16 @@ pub(super) fn carry(
 }
 
 /// Refuses what is not a number: such a file would be read by nobody.
-fn check(input: &Input, run: &Run, start: u64, bytes: &[u8]) -> Result<(), LabError> {
-    let Some((place, found)) = run.float.and_then(|float| float.first_not_finite(bytes)) else {
+fn check(input: &Input, span: &TensorSpan, start: u64, bytes: &[u8]) -> Result<(), LabError> {
+    let Some((place, found)) = span.float.and_then(|float| float.first_not_finite(bytes)) else {
         return Ok(());
     };
     let index = start + place as u64;
     Err(ConvertError::NotFinite {
         path: input.path.clone(),
-        table: run.tensor.clone(),
+        table: span.tensor.clone(),
         index,
-        at: run.at + index * run.width(),
+        at: span.at + index * span.width(),
         found,
     }
     .into())

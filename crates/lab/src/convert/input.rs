@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use afterstate::Value;
 use afterstate::format::floats::Float;
-use afterstate::format::foreign::{Foreign, OutputSpec, Program, Run};
+use afterstate::format::foreign::{Foreign, Program, TablePatterns, TensorSpan};
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::Shape;
 use afterstate::ntuple::{
@@ -13,7 +13,7 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::Ties;
 
-use super::{ConvertError, Kind, Plan, Report, json, runs};
+use super::{ConvertError, Kind, Plan, Report, json, spans};
 use crate::LabError;
 use crate::disk::Shared;
 use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
@@ -39,7 +39,7 @@ pub(super) struct Input {
     /// The file of another program that it is, or was.
     original: Option<Foreign>,
     /// Where it has the numbers of that file.
-    pub(super) runs: Vec<Run>,
+    pub(super) spans: Vec<TensorSpan>,
     /// Its tables by patterns, or why there are none.
     tuples: Result<Vec<Tuple>, Unplayable>,
     /// Whether it has numbers that nobody knows the meaning of.
@@ -49,13 +49,13 @@ pub(super) struct Input {
 /// The table of a tuple.
 pub(super) struct Tuple {
     pub(super) pattern: String,
-    pub(super) weights: Run,
-    pub(super) sums: Option<[Run; 2]>,
+    pub(super) weights: TensorSpan,
+    pub(super) sums: Option<[TensorSpan; 2]>,
 }
 
 impl Tuple {
     /// Its numbers, with or without the sums.
-    pub(super) fn runs(&self, sums: bool) -> Vec<Run> {
+    pub(super) fn spans(&self, sums: bool) -> Vec<TensorSpan> {
         let sums = self.sums.iter().flatten().filter(|_| sums);
         std::iter::once(&self.weights)
             .chain(sums)
@@ -113,7 +113,7 @@ impl Input {
     pub(super) fn has_sums(&self) -> bool {
         let tuples = self.tuples.as_deref().unwrap_or_default();
         tuples.iter().any(|tuple| tuple.sums.is_some())
-            || self.runs.iter().any(|run| run.tensor.ends_with(".e"))
+            || self.spans.iter().any(|span| span.tensor.ends_with(".e"))
     }
 
     /// What will be said of it when it has become a file of this kind.
@@ -166,7 +166,9 @@ impl Input {
             source,
         };
         let given = plan.patterns.map(given).transpose()?;
-        let meaning = foreign.meaning(given.as_deref()).map_err(Unplayable::from);
+        let meaning = foreign
+            .table_patterns(given.as_deref())
+            .map_err(Unplayable::from);
         // Who gives patterns, or must, wants them to be right.
         let meaning = match meaning {
             Err(source) if given.is_some() || foreign.entries()[0].label.is_empty() => {
@@ -193,8 +195,8 @@ impl Input {
             ties: Ties::Order,
             discount: 1.0,
         };
-        let runs = runs(&foreign);
-        let sums = runs.iter().any(|run| run.tensor.ends_with(".e"));
+        let spans = spans(&foreign);
+        let sums = spans.iter().any(|span| span.tensor.ends_with(".e"));
         Ok(Self {
             metadata: metadata(&player, sums, &foreign, &meaning, &played),
             path,
@@ -203,7 +205,7 @@ impl Input {
             player,
             has_more: entries.iter().any(|entry| entry.has_more()),
             original: Some(foreign),
-            runs,
+            spans,
             tuples: tables,
         })
     }
@@ -227,12 +229,12 @@ impl Input {
             true => Some(fields.get("foreign", "a description of a file", description)?),
             false => None,
         };
-        let located = |run: &Run| saved.run_of(&run.tensor, run.float, run.count);
-        let runs: Result<Vec<Run>, NativeError> = match &original {
-            Some(original) => runs(original).iter().map(located).collect(),
+        let located = |span: &TensorSpan| saved.span_of(&span.tensor, span.float, span.count);
+        let spans: Result<Vec<TensorSpan>, NativeError> = match &original {
+            Some(original) => spans(original).iter().map(located).collect(),
             None => Ok(vec![]),
         };
-        let runs = runs.map_err(wrong)?;
+        let spans = spans.map_err(wrong)?;
         let played = match playable(&fields, &path) {
             Err(LabError::Unplayable { source, .. }) if original.is_some() => Err(source),
             refused => Ok(refused?),
@@ -260,7 +262,7 @@ impl Input {
                 }
             }
         };
-        let more = |entry: &afterstate::format::foreign::Entry| entry.has_more();
+        let more = |entry: &afterstate::format::foreign::ForeignTable| entry.has_more();
         let has_more = original
             .as_ref()
             .is_some_and(|o| o.entries().iter().any(more));
@@ -271,7 +273,7 @@ impl Input {
             metadata,
             player,
             original,
-            runs,
+            spans,
             tuples,
             has_more,
         })
@@ -289,7 +291,7 @@ fn description(text: &str) -> Option<Foreign> {
     foreign.is_sound().then_some(foreign)
 }
 
-fn tuple(entry: &afterstate::format::foreign::Entry, pattern: &str) -> Tuple {
+fn tuple(entry: &afterstate::format::foreign::ForeignTable, pattern: &str) -> Tuple {
     Tuple {
         pattern: pattern.to_owned(),
         weights: entry.weights().clone(),
@@ -302,7 +304,7 @@ fn metadata(
     player: &NTupleSpec,
     sums: bool,
     foreign: &Foreign,
-    meaning: &Result<OutputSpec, Unplayable>,
+    meaning: &Result<TablePatterns, Unplayable>,
     played: &Result<TupleSet, Unplayable>,
 ) -> Metadata {
     let rule = if sums { Rule::Tc } else { Rule::Td };
@@ -334,15 +336,15 @@ fn metadata(
 fn tables_of(player: &NTupleSpec, saved: &Saved) -> Result<Vec<Tuple>, NativeError> {
     let table = |(name, weights): (String, usize)| {
         let count = weights as u64;
-        let float = saved.run(&name).and_then(|run| run.float);
+        let float = saved.span(&name).and_then(|span| span.float);
         let float = Some(float.unwrap_or(Float::F32));
-        let weights = saved.run_of(&name, float, count)?;
+        let weights = saved.span_of(&name, float, count)?;
         let [e, a] = [".e", ".a"].map(|suffix| format!("{name}{suffix}"));
-        let sums = match saved.run(&e) {
+        let sums = match saved.span(&e) {
             None => None,
             Some(_) => Some([
-                saved.run_of(&e, float, count)?,
-                saved.run_of(&a, float, count)?,
+                saved.span_of(&e, float, count)?,
+                saved.span_of(&a, float, count)?,
             ]),
         };
         Ok(Tuple {
@@ -367,10 +369,10 @@ fn checkpoint(
         ValueOf::Action => return Err(LabError::NoActions),
     };
     let mut end = 0;
-    let mut run = |tensor: String, count: u64| {
+    let mut span = |tensor: String, count: u64| {
         let at = end;
         end += 4 * count;
-        Run {
+        TensorSpan {
             tensor,
             float: Some(Float::F32),
             count,
@@ -379,7 +381,7 @@ fn checkpoint(
     };
     let table = |(name, weights): (String, usize)| {
         let count = weights as u64;
-        let [w, e, a] = ["", ".e", ".a"].map(|suffix| run(format!("{name}{suffix}"), count));
+        let [w, e, a] = ["", ".e", ".a"].map(|suffix| span(format!("{name}{suffix}"), count));
         Tuple {
             pattern: name,
             weights: w,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use afterstate::format::native::{Header, Metadata, NativeError, peek_metadata};
-use afterstate::format::solution::{BYTES, Layout, Place, lay_out};
+use afterstate::format::solution::{BYTES, Place, SolutionLayout, lay_out};
 use afterstate::game::Game;
 use afterstate::solve::{Code, Goal, Packed, Solver};
 
@@ -89,7 +89,7 @@ impl Solution {
             });
         }
         let game = About::read(&fields)?;
-        let layout = Layout::of(&header, game.target.is_some()).map_err(wrong(path))?;
+        let layout = SolutionLayout::of(&header, game.target.is_some()).map_err(wrong(path))?;
         // In whatever order a file has its tensors, together they are no longer than the file.
         let available = available_memory();
         if size > available {
