@@ -95,8 +95,8 @@ pub struct PackedGrid {
     cols: &'static [Line],
 }
 
-/// Creates the game on this board; `None` if its lines are too long or its tiles too large.
 impl PackedGrid {
+    /// Creates the game on this board; `None` if its lines are too long or its tiles too large.
     pub fn new(shape: Shape, rules: &'static dyn Rules) -> Option<Self> {
         let short = shape.rows() <= LONGEST && shape.cols() <= LONGEST;
         let fits = short && rules.largest_tile(shape) <= LARGEST;
@@ -283,7 +283,8 @@ struct Lines(Mutex<Vec<LineTable>>);
 impl Lines {
     fn get(&self, rules: &'static dyn Rules, length: usize) -> &'static [Line] {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Equal addresses are equal rules. Equal rules at several addresses build their table again.
+        // Equal addresses are equal rules. Equal rules at several addresses build their table
+        // again.
         let same = |(known, long, _): &&LineTable| *long == length && std::ptr::eq(*known, rules);
         if let Some((.., lines)) = known.iter().find(same) {
             return lines;

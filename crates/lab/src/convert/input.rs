@@ -1,4 +1,4 @@
-//! A weight file that is to be converted: what it is, and where its numbers are.
+//! A weight file to convert: its kind, and the spans of its numbers.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::Ties;
 
-use super::{ConvertError, Kind, Plan, Report, json, spans};
+use super::{ConvertError, ConvertOptions, ConvertReport, Kind, json, spans};
 use crate::LabError;
-use crate::disk::Shared;
+use crate::disk::SharedFile;
 use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
 use crate::games;
 use crate::memory::available_memory;
@@ -26,23 +26,23 @@ use crate::run;
 use crate::spec::{CONVOLUTIONS, NTupleSpec};
 use crate::tables::Saved;
 
-/// A file and what it says.
+/// An opened file and its description.
 pub(super) struct Input {
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
-    /// Where numbers are read from.
+    /// The source of the numbers.
     pub(super) source: Box<dyn ReadAt>,
-    /// What a file of ours would say about it.
+    /// Its metadata as one of our files.
     pub(super) metadata: Metadata,
-    /// Who plays with it, as far as that is known.
+    /// The agent that it describes, as far as that is known.
     pub(super) player: NTupleSpec,
-    /// The file of another program that it is, or was.
+    /// The file of another program that it is, or was converted from.
     original: Option<Foreign>,
-    /// Where it has the numbers of that file.
+    /// The spans of that file's numbers.
     pub(super) spans: Vec<TensorSpan>,
     /// Its tables by patterns, or why there are none.
     tuples: Result<Vec<Tuple>, Unplayable>,
-    /// Whether it has numbers that nobody knows the meaning of.
+    /// Whether it has numbers of unknown meaning.
     pub(super) has_more: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Tuple {
 }
 
 impl Tuple {
-    /// Its numbers, with or without the sums.
+    /// Its spans, with or without the sums.
     pub(super) fn spans(&self, sums: bool) -> Vec<TensorSpan> {
         let sums = self.sums.iter().flatten().filter(|_| sums);
         std::iter::once(&self.weights)
@@ -64,37 +64,37 @@ impl Tuple {
     }
 }
 
-/// Something with bytes at places.
+/// A source of bytes at offsets.
 pub(super) trait ReadAt: Send + Sync {
-    /// Reads the bytes from there on.
+    /// Reads bytes at an offset.
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
 }
 
-impl ReadAt for Shared {
+impl ReadAt for SharedFile {
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         Self::read_at(self, bytes, at)
     }
 }
 
 impl Input {
-    /// Opens the file of a plan.
-    pub(super) fn open(plan: &Plan<'_>) -> Result<Self, LabError> {
-        let path = if plan.from.is_dir() {
-            run::model_of(plan.from)?
+    /// Opens the input.
+    pub(super) fn open(options: &ConvertOptions<'_>) -> Result<Self, LabError> {
+        let path = if options.from.is_dir() {
+            run::model_of(options.from)?
         } else {
-            plan.from.to_owned()
+            options.from.to_owned()
         };
         match Weights::open(&path)? {
-            Weights::Theirs(theirs) => Self::of_theirs(path, theirs, plan),
-            Weights::Ours(_) if plan.patterns.is_some() => {
+            Weights::Theirs(theirs) => Self::of_theirs(path, theirs, options),
+            Weights::Ours(_) if options.patterns.is_some() => {
                 Err(ConvertError::HasPatterns(path).into())
             }
-            Weights::Ours(_) if plan.game.is_some() => Err(ConvertError::HasGame(path).into()),
+            Weights::Ours(_) if options.game.is_some() => Err(ConvertError::HasGame(path).into()),
             Weights::Ours(saved) => Self::of_ours(path, saved),
         }
     }
 
-    /// The file of another program that it is, or was.
+    /// The file of another program that it is, or was converted from.
     pub(super) fn original(&self) -> Option<&Foreign> {
         self.original.as_ref()
     }
@@ -109,15 +109,15 @@ impl Input {
         self.tuples.as_deref().map_err(refused)
     }
 
-    /// Whether any of them has sums.
+    /// Whether any table has sums.
     pub(super) fn has_sums(&self) -> bool {
         let tuples = self.tuples.as_deref().unwrap_or_default();
         tuples.iter().any(|tuple| tuple.sums.is_some())
             || self.spans.iter().any(|span| span.tensor.ends_with(".e"))
     }
 
-    /// What will be said of it when it has become a file of this kind.
-    pub(super) fn report(&self, to: Kind) -> Report {
+    /// The report of its conversion to this kind.
+    pub(super) fn report(&self, to: Kind) -> ConvertReport {
         let (tables, weights) = match (&self.original, &self.tuples) {
             (Some(original), _) => {
                 let entries = original.entries();
@@ -135,7 +135,7 @@ impl Input {
             told("recipe", "the recipe"),
             told("episodes", "the number of games it was trained for"),
         ];
-        Report {
+        ConvertReport {
             from: self.kind,
             to,
             tables,
@@ -150,9 +150,13 @@ impl Input {
         }
     }
 
-    fn of_theirs(path: PathBuf, theirs: Theirs, plan: &Plan<'_>) -> Result<Self, LabError> {
+    fn of_theirs(
+        path: PathBuf,
+        theirs: Theirs,
+        options: &ConvertOptions<'_>,
+    ) -> Result<Self, LabError> {
         let Theirs { file, mut foreign } = theirs;
-        let game = plan.game.unwrap_or(games::DEFAULT_GAME);
+        let game = options.game.unwrap_or(games::DEFAULT_GAME);
         let rules = games::rules(game)?;
         if game != games::DEFAULT_GAME && foreign.program() != Program::Framework {
             return Err(ConvertError::HasGame(path).into());
@@ -165,11 +169,11 @@ impl Input {
             path: path.clone(),
             source,
         };
-        let given = plan.patterns.map(given).transpose()?;
+        let given = options.patterns.map(given).transpose()?;
         let meaning = foreign
             .table_patterns(given.as_deref())
             .map_err(Unplayable::from);
-        // Who gives patterns, or must, wants them to be right.
+        // If patterns are given, or have to be, they must be right.
         let meaning = match meaning {
             Err(source) if given.is_some() || foreign.entries()[0].label.is_empty() => {
                 return Err(unplayable(source));
@@ -177,7 +181,7 @@ impl Input {
             meaning => meaning,
         };
         foreign.name_tables(meaning.as_ref().ok());
-        let played = meaning.clone().and_then(|m| tuples(&m, plan.symmetry));
+        let played = meaning.clone().and_then(|m| tuples(&m, options.symmetry));
         let entries = foreign.entries();
         let table = |(entry, (pattern, _)): (_, &(String, u32))| tuple(entry, pattern);
         let tables = match (&played, &meaning) {
@@ -189,7 +193,7 @@ impl Input {
             // Not played with if it is not its own.
             tuples: match &played {
                 Ok(tuples) => tuples.clone(),
-                Err(_) => TupleSet::parse("0", Shape::FOUR, plan.symmetry)?,
+                Err(_) => TupleSet::parse("0", Shape::FOUR, options.symmetry)?,
             },
             value: ValueOf::Afterstate,
             ties: Ties::Order,
@@ -201,7 +205,7 @@ impl Input {
             metadata: metadata(&player, sums, &foreign, &meaning, &played),
             path,
             kind: Kind::Of(foreign.program()),
-            source: Box::new(Shared::new(file)),
+            source: Box::new(SharedFile::new(file)),
             player,
             has_more: entries.iter().any(|entry| entry.has_more()),
             original: Some(foreign),
@@ -280,7 +284,7 @@ impl Input {
     }
 }
 
-/// The patterns that somebody gives, or a set's name.
+/// The given patterns, or those of a named set.
 fn given(patterns: &str) -> Result<Vec<String>, LabError> {
     let tuples = TupleSet::parse(patterns, Shape::FOUR, true)?;
     Ok(tuples.patterns().iter().map(ToString::to_string).collect())
@@ -299,7 +303,7 @@ fn tuple(entry: &afterstate::format::foreign::ForeignTable, pattern: &str) -> Tu
     }
 }
 
-/// What a file of ours says about one of another program.
+/// The metadata of a converted file.
 fn metadata(
     player: &NTupleSpec,
     sums: bool,
@@ -332,7 +336,7 @@ fn metadata(
     metadata
 }
 
-/// The tables of a model of ours.
+/// The tables of one of our models.
 fn tables_of(player: &NTupleSpec, saved: &Saved) -> Result<Vec<Tuple>, NativeError> {
     let table = |(name, weights): (String, usize)| {
         let count = weights as u64;
@@ -356,7 +360,7 @@ fn tables_of(player: &NTupleSpec, saved: &Saved) -> Result<Vec<Tuple>, NativeErr
     player.tuples.tables().map(table).collect()
 }
 
-/// The tables of a checkpoint, which are read into memory: a file has them in another order.
+/// The tables of a checkpoint, which are read into memory, because a file has another order.
 fn checkpoint(
     player: &NTupleSpec,
     rule: Rule,
@@ -416,7 +420,7 @@ fn memory<C: WeightCell>(
     Ok(Box::new(Memory(tables)))
 }
 
-/// Tables as if they were a file: of each tuple the weights, E and A, four bytes a number.
+/// Tables as if they were a file: for each tuple the weights, E and A, as four-byte floats.
 struct Memory<C: WeightCell>(WeightTables<C>);
 
 /// The numbers of a tuple, in the order of such a file.
