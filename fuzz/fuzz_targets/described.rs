@@ -13,6 +13,6 @@ fuzz_target!(|text: &str| {
         for tagged in [true, false] {
             let _ = foreign.lay_out(tagged);
         }
-        let _ = foreign.meaning(None);
+        let _ = foreign.table_patterns(None);
     }
 });

@@ -2,19 +2,19 @@
 
 #![no_main]
 
-use afterstate::format::episode::Episode;
+use afterstate::format::episode::EpisodeRecord;
 use afterstate::game::{Classic, FourThrees, Threes};
 use afterstate::judge::Judge;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|line: &[u8]| {
-    let mut episode = Episode::default();
+    let mut episode = EpisodeRecord::default();
     for hints in [false, true] {
         if episode.read(line, hints).is_ok() {
-            let mut again = Episode::default();
+            let mut again = EpisodeRecord::default();
             let written = episode.line(hints).to_string();
             again.read(written.as_bytes(), hints).expect("what was written");
-            let what = |episode: &Episode| {
+            let what = |episode: &EpisodeRecord| {
                 let moves = episode.moves.iter();
                 moves.map(|m| (m.action, m.reward, m.millis)).collect::<Vec<_>>()
             };

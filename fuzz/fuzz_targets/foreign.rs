@@ -10,7 +10,7 @@ pub fn check(program: Program, bytes: &[u8], by_name: bool) {
     let Ok(mut found) = Foreign::scan(program, &mut Cursor::new(bytes), size, by_name) else {
         return;
     };
-    let meaning = found.meaning(None).ok();
+    let meaning = found.table_patterns(None).ok();
     found.name_tables(meaning.as_ref());
     assert!(found.is_sound());
     let mut copy = found.clone();
@@ -20,7 +20,7 @@ pub fn check(program: Program, bytes: &[u8], by_name: bool) {
         assert_eq!(&bytes[*at as usize..][..piece.len()], &piece[..]);
     }
     assert_eq!(copy, found);
-    for run in found.entries().iter().flat_map(|entry| &entry.runs) {
-        assert!(run.at + run.bytes() <= size);
+    for span in found.entries().iter().flat_map(|entry| &entry.spans) {
+        assert!(span.at + span.bytes() <= size);
     }
 }

@@ -10,8 +10,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(header) = Header::read(&mut &bytes[..], bytes.len() as u64) else {
         return;
     };
-    if let Some(run) = header.run("0") {
-        assert!(run.at + run.bytes() <= bytes.len() as u64);
+    if let Some(span) = header.span("0") {
+        assert!(span.at + span.bytes() <= bytes.len() as u64);
     }
     let Ok(tuples) = TupleSet::parse("0 12", Shape::FOUR, true) else {
         return;

@@ -1,7 +1,7 @@
 #![no_main]
 
 use afterstate::format::native::Header;
-use afterstate::format::solution::Layout;
+use afterstate::format::solution::SolutionLayout;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -9,7 +9,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     for win in [false, true] {
-        if let Ok(layout) = Layout::of(&header, win) {
+        if let Ok(layout) = SolutionLayout::of(&header, win) {
             let places = [layout.sums, layout.starts, layout.codes, layout.score];
             for place in places.into_iter().chain(layout.win) {
                 assert!(place.end() <= bytes.len() as u64);

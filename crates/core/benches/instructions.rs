@@ -1,11 +1,11 @@
-//! How many instructions the parts of a game take, counted by valgrind: the same number on every run,
-//! so that a change of one in a thousand can be seen. It says nothing of the time that weights take to
-//! arrive; `speed.rs` does. `benchmarks/README.md` says how to run it.
+//! Instruction counts of the parts of a game, by valgrind: they are the same on every run, so that
+//! a change of one in a thousand is visible. They do not include waiting for memory; `speed.rs`
+//! measures that. `benchmarks/README.md` explains how to run it.
 //!
-//! Each function hands back what it was given, so that neither making nor freeing a network is
-//! counted, and its results are checked after the counting.
+//! Each function returns its input, so that neither creating nor freeing a network is counted, and
+//! its results are checked after the counting.
 
-// The macros below make public items that nobody reads.
+// The macros below generate public items that are never read.
 #![allow(missing_docs)]
 
 mod common;
@@ -19,7 +19,7 @@ use afterstate::tally::Outcome;
 use common::{After, Choice, EveryNewTile, State};
 use gungraun::{library_benchmark, library_benchmark_group, main};
 
-/// A trained network with positions from its games, and room for indices.
+/// A trained network with positions from its games, and a buffer for indices.
 struct Ready<N> {
     game: Fast2048,
     network: N,
@@ -60,7 +60,7 @@ fn every_new_tile() -> Ready<EveryNewTile<1>> {
     Ready::new(EveryNewTile::new(&network), |_| steps.clone())
 }
 
-/// What a function was given, and what it made of it.
+/// The input of a function, and its result.
 type Done<N, T> = (Ready<N>, T);
 
 #[library_benchmark]

@@ -1,8 +1,8 @@
-//! How long the parts of a game take, by the clock. `benchmarks/README.md` says how to run it.
+//! Wall-clock times of the parts of a game. `benchmarks/README.md` explains how to run it.
 //!
-//! Positions come in lists, so that an element of the report is one position or one move.
+//! Positions are in lists, so that an element of the report is one position or one move.
 
-// The macros below make public items that nobody reads.
+// The macros below generate public items that are never read.
 #![allow(missing_docs)]
 
 mod common;
@@ -17,7 +17,7 @@ use common::EveryNewTile;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 
-/// A group whose elements are counted.
+/// A group with its number of elements.
 fn group<'c>(c: &'c mut Criterion, name: &str, elements: u64) -> BenchmarkGroup<'c, WallTime> {
     let mut group = c.benchmark_group(name);
     group.throughput(Throughput::Elements(elements));
@@ -102,8 +102,8 @@ fn of_states(c: &mut Criterion) {
     learning_of_states(c, "every new tile, by fours", &by_fours);
 }
 
-/// Whole games with learning. Two ways to add up the same numbers may part at a tie, so that each has
-/// games of its own; an element is a move.
+/// Whole games with learning. Two ways to add up the same numbers may differ at a tie, so that each
+/// plays its own games; an element is a move.
 fn learning_of_states<N: Trainable<Fast2048>>(c: &mut Criterion, name: &str, network: &N) {
     let game = Fast2048::new();
     let outcome = common::playing(&game, network);

@@ -1,8 +1,9 @@
-//! Episodes: the one place where moves are made and counted.
+//! Episodes: the only code that makes and counts moves.
 //!
-//! An [`Episode`] is a game in progress. Everything that plays is a driver of it: [`play`] plays one game to its end,
-//! [`play_interleaved`] a few in turn, so that what one will read is fetched while the others move, and [`play_batched`] many
-//! side by side, for value functions that are fast in batches. The replay trainer ([`crate::replay`]) drives its own.
+//! An [`Episode`] is a game in progress. Everything that plays drives episodes: [`play`] plays one
+//! game to its end, [`play_interleaved`] a few in turn, so that memory for one is fetched while the
+//! others move, and [`play_batched`] many side by side, for value functions that are fast in
+//! batches. The replay trainer ([`crate::replay`]) drives its own.
 
 use crate::game::{Direction, Game, Slide, State};
 use crate::learn::TdErrorStats;
@@ -12,7 +13,7 @@ use crate::tally::{Outcome, Start};
 use crate::value::Decision;
 use crate::{Value, game::After};
 
-/// One move: the state, the slide, and what they earned.
+/// One move: the state, the slide, and their rewards.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<G: Game> {
     /// The state before the slide.
@@ -23,17 +24,17 @@ pub struct Step<G: Game> {
     pub after: After<G::Board>,
     /// The reward of the slide.
     pub reward: u32,
-    /// The reward of the spawn that made `state`: 0 in most games, and in the first step.
+    /// The reward of the spawn that led to `state`: 0 in most games, and in the first step.
     pub spawn_reward: u32,
 }
 
-/// Observes an episode and learns from it, or not. `E` is what it may reuse of the policy's choices: a learner that reads
-/// every value itself takes any `E`.
+/// Observes an episode and may learn from it. `E` is what it may reuse of the policy's choices: a
+/// learner that reads every value itself accepts any `E`.
 pub trait Learner<G: Game, E> {
-    /// A step was made; its spawn comes next.
+    /// Called after a slide and before its spawn.
     fn step(&mut self, step: &Step<G>, estimate: E);
 
-    /// The game is over in this state, whose spawn earned `spawn_reward`.
+    /// Called when the game is over in this state, with the reward of its last spawn.
     fn finish(&mut self, state: State<G::Board>, spawn_reward: u32);
 
     /// Changes the learning rate from now on.
@@ -77,7 +78,7 @@ impl<G: Game, E> Learner<G, E> for NoLearner {
 #[derive(Clone, Debug)]
 pub struct Episode<G: Game> {
     state: State<G::Board>,
-    /// None once the game is over.
+    /// `None` once the game is over.
     decision: Option<Decision<G>>,
     /// The reward of the last spawn.
     spawn_reward: u32,
@@ -85,13 +86,14 @@ pub struct Episode<G: Game> {
 }
 
 impl<G: Game> Episode<G> {
-    /// A new game.
+    /// Starts a new game.
     #[inline(always)]
     pub fn start(game: &G, rng: &mut Rng) -> Self {
         Self::from_state(game, game.start(rng), Start::Initial)
     }
 
-    /// A game that starts in a given state. Its outcome says so, because its score is not that of a whole game.
+    /// Starts a game in a given state. Its outcome is marked, because its score is not that of a
+    /// whole game.
     #[inline(always)]
     pub fn start_from(game: &G, state: State<G::Board>) -> Self {
         Self::from_state(game, state, Start::Given)
@@ -107,7 +109,7 @@ impl<G: Game> Episode<G> {
         Self::in_progress(game, state, outcome)
     }
 
-    /// A game that was interrupted in a state, with what it had come to.
+    /// Continues a game that was interrupted in a state, with its outcome so far.
     #[inline(always)]
     pub fn in_progress(game: &G, state: State<G::Board>, outcome: Outcome) -> Self {
         Self {
@@ -124,13 +126,13 @@ impl<G: Game> Episode<G> {
         self.state
     }
 
-    /// The decision to be made, or `None` if the game is over.
+    /// The decision to make, or `None` if the game is over.
     #[inline(always)]
     pub fn decision(&self) -> Option<&Decision<G>> {
         self.decision.as_ref()
     }
 
-    /// The score and the moves so far; the largest tile is known at the end.
+    /// The score and the moves so far; the largest tile is only set at the end.
     #[inline(always)]
     pub fn outcome(&self) -> Outcome {
         self.outcome
@@ -145,7 +147,8 @@ impl<G: Game> Episode<G> {
         })
     }
 
-    /// Makes a slide of the current decision, then a random spawn. Returns what both earned.
+    /// Makes a slide of the current decision, then a random spawn. Returns the sum of their
+    /// rewards.
     #[inline(always)]
     pub fn advance(&mut self, game: &G, slide: Slide<G::Board>, rng: &mut Rng) -> u32 {
         let (cell, spawn) = game.draw_spawn(slide.after(), rng);
@@ -158,7 +161,7 @@ impl<G: Game> Episode<G> {
         earned
     }
 
-    /// A move and a spawn. Returns the outcome if that was the end of the game.
+    /// Makes a move and a spawn. Returns the outcome if the game is over after them.
     #[inline(always)]
     fn turn<P: Policy<G>>(
         &mut self,
@@ -187,7 +190,7 @@ impl<G: Game> Episode<G> {
         }
     }
 
-    /// Tells the learner if the game is over, and returns its outcome.
+    /// Notifies the learner if the game is over, and returns its outcome.
     #[inline(always)]
     fn finish<E>(&self, game: &G, learner: &mut impl Learner<G, E>) -> Option<Outcome> {
         let outcome = self.finished(game)?;
@@ -207,7 +210,7 @@ pub fn play<G: Game, P: Policy<G>>(
     play_on(game, Episode::start(game, rng), policy, learner, rng)
 }
 
-/// Plays a game from where it is to its end.
+/// Plays a game from its current state to its end.
 #[inline(always)]
 pub fn play_on<G: Game, P: Policy<G>>(
     game: &G,
@@ -223,8 +226,9 @@ pub fn play_on<G: Game, P: Policy<G>>(
     }
 }
 
-/// Plays games in turn, one move in each, until `next` yields no further (number, RNG): the same games as one after another.
-/// What a policy will read in one game is fetched while the others move.
+/// Plays games in turn, one move in each, until `next` yields no further (number, RNG): the same
+/// games as one after another. Memory that a policy will read for one game is fetched while the
+/// others move.
 #[inline(always)]
 pub fn play_interleaved<G: Game, P: Policy<G>>(
     game: &G,
@@ -265,8 +269,9 @@ pub fn play_interleaved<G: Game, P: Policy<G>>(
     }
 }
 
-/// Plays up to `most` games side by side, one move in each, until `next` yields no further (number, RNG, learner). `choose` is asked
-/// for all decisions at once: the same games as one after another, if its answers do not depend on each other.
+/// Plays up to `most` games side by side, one move in each, until `next` yields no further (number,
+/// RNG, learner). `choose` gets all decisions at once. These are the same games as one after
+/// another, if its answers do not depend on each other.
 pub fn play_batched<G: Game, L: Learner<G, ()>>(
     game: &G,
     most: usize,
@@ -304,7 +309,7 @@ pub fn play_batched<G: Game, L: Learner<G, ()>>(
     }
 }
 
-/// Makes a slide that was chosen before.
+/// A policy that makes a slide chosen in advance.
 struct FixedMove<B>(Option<Slide<B>>);
 
 impl<G: Game> Policy<G> for FixedMove<G::Board> {

@@ -1,5 +1,5 @@
-//! Files over `Read`, `Write` and `Seek`: weights and exact solutions of our own, weights of others, and the records
-//! of games.
+//! File formats over `Read`, `Write` and `Seek`: our models and exact solutions, weights of other
+//! programs, and episode records.
 
 pub mod demo;
 pub mod episode;

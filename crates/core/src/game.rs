@@ -1,12 +1,13 @@
-//! What a game is: states, four slides to afterstates, and the tiles that chance may add.
+//! What a game is: states, four slides to afterstates, and random spawns of new tiles.
 //!
 //! A turn has two halves. The player slides a [`Game::State`] into a [`Game::After`]; then chance
-//! places a tile and makes it a state again. They are two types, so that a value function of afterstates cannot be asked for
-//! the value of a state.
+//! spawns a tile, which gives a state again. They are two types, so that the compiler rejects a
+//! state where a value function expects an afterstate.
 //!
-//! To add a game: implement [`Rules`] in a file of its own under `rules/`, which makes it a game on boards of any
-//! size by [`Grid`]; let it pass `conformance`, name it in the registry of the lab, and give it a page in `docs/games/`. A
-//! [`Game`] of its own is only for speed: [`Fast2048`] and its like are equal to the grid in every result.
+//! To add a game, implement [`Rules`] in a file under `rules/`; [`Grid`] then plays it on boards of
+//! any size. Add it to the `conformance` tests and to the registry of the lab, and write its page
+//! in `docs/games/`. A separate [`Game`] is only needed for speed: [`Fast2048`] and the other fast
+//! paths give the same results as the grid.
 
 mod board;
 mod chance;
@@ -36,7 +37,7 @@ pub use rules::{Fibonacci, POWERS_OF_TWO_SPAWNS, PowersOfTwo, Rules, Threes};
 
 use crate::random::{Rng, scale};
 
-/// The four slides, in the order of episode records: up, right, down, left.
+/// The four slides. Episode records use this order: up, right, down, left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Towards the first row.
@@ -50,10 +51,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// All of them, in order.
+    /// All four, in order.
     pub const ALL: [Self; 4] = [Self::Up, Self::Right, Self::Down, Self::Left];
 
-    /// The name in lower case, as printed and as in JSON.
+    /// The lower-case name, as in printed text and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -64,7 +65,7 @@ impl Direction {
     }
 }
 
-/// Rows and columns of a board: 2x2 to 5x5.
+/// Rows and columns of a board, from 2x2 to 5x5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     rows: u8,
@@ -76,10 +77,10 @@ impl Shape {
     pub const SIDES: std::ops::RangeInclusive<usize> = 2..=5;
     /// The most cells a board can have.
     pub const MAX_CELLS: usize = 25;
-    /// The board most people know.
+    /// The standard board.
     pub const FOUR: Self = Self { rows: 4, cols: 4 };
 
-    /// A shape, if both sides are within [`Shape::SIDES`].
+    /// Creates a shape if both sides are within [`Shape::SIDES`].
     pub fn new(rows: usize, cols: usize) -> Option<Self> {
         let fits = Self::SIDES.contains(&rows) && Self::SIDES.contains(&cols);
         fits.then_some(Self {
@@ -98,13 +99,14 @@ impl Shape {
         self.cols.into()
     }
 
-    /// Rows times columns.
+    /// The number of cells.
     pub fn cells(self) -> usize {
         self.rows() * self.cols()
     }
 
-    /// The symmetries as permutations: image `s` shows in its cell `i` what the board has in cell
-    /// `symmetries()[s][i]`. Eight of a square, four of a rectangle; the first changes nothing.
+    /// The symmetries as permutations: cell `i` of the board transformed by symmetry `s` holds what
+    /// cell `symmetries()[s][i]` of the original holds. A square has eight, a rectangle four; the
+    /// first is the identity.
     pub fn symmetries(self) -> Vec<Vec<usize>> {
         let (rows, cols) = (self.rows(), self.cols());
         let transposes: &[bool] = if rows == cols {
@@ -137,51 +139,52 @@ impl fmt::Display for Shape {
     }
 }
 
-/// A board: cells that hold tile indices (0 empty, 1 the first tile, ...), and whatever else the rest of a
-/// game depends on. [`State`] and [`After`] say whose turn it is.
+/// A board: cells that hold tile indices (0 is empty, 1 the first tile, ...), and whatever else the
+/// rest of the game depends on. [`State`] and [`After`] distinguish whose turn it is.
 pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
-    /// Whether [`Position::packed`] is to be used in place of [`Position::cell`].
+    /// Whether callers should use [`Position::packed`] in place of [`Position::cell`].
     const PACKED: bool = false;
 
-    /// A number that no other position of the same game has, not even a symmetric one.
+    /// A number that is unique among the positions of one game; symmetric positions have different
+    /// keys.
     type Key: Copy + Eq + Ord + Hash + fmt::Debug + Send + Sync;
 
-    /// The tile index in cell `i`, counted by rows.
+    /// The tile index in cell `i`, in row-major order.
     fn cell(self, i: usize) -> u8;
 
-    /// The 4x4 board in one number, four bits a cell, cell 0 lowest, every tile beyond 15 shown as 15; only
-    /// where [`Position::PACKED`] says so.
+    /// The 4x4 board in one number: four bits a cell, cell 0 in the lowest bits, every tile beyond
+    /// 15 as 15. Only implemented where [`Position::PACKED`] is true.
     #[inline(always)]
     fn packed(self) -> u64 {
         0
     }
 
-    /// The next tile as the game shows it: see [`ChanceState::hint`].
+    /// The hint about the next tile: see [`ChanceState::hint`].
     #[inline(always)]
     fn hint(self) -> u8 {
         0
     }
 
-    /// The key, for tables of positions.
+    /// The key, for hash tables of positions.
     fn key(self) -> Self::Key;
 
-    /// The one of all symmetric positions with the smallest key. A position and its symmetric ones have the same value. Of an afterstate, it
-    /// remembers only those cells open to a spawn that are empty.
+    /// The symmetric position with the smallest key. Symmetric positions have the same value. The
+    /// canonical form of an afterstate keeps only those spawn cells that are empty.
     fn canonical(self) -> Self;
 }
 
-/// A position before a slide: the player is to move.
+/// A position in which the player is to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State<B>(pub B);
 
-/// An afterstate: a position after a slide and before the new tile.
+/// An afterstate: a position after a slide and before the spawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct After<B>(pub B);
 
 macro_rules! position_of_turn {
     ($($turn:ident),*) => {$(
         impl<B: Position> $turn<B> {
-            /// The tile index in cell `i`, counted by rows.
+            /// The tile index in cell `i`, in row-major order.
             #[inline(always)]
             pub fn cell(self, i: usize) -> u8 {
                 self.0.cell(i)
@@ -193,7 +196,7 @@ macro_rules! position_of_turn {
                 self.0.key()
             }
 
-            /// The canonical one of all symmetric positions: see [`Position::canonical`].
+            /// The canonical position among all symmetric ones: see [`Position::canonical`].
             #[inline(always)]
             pub fn canonical(self) -> Self {
                 Self(self.0.canonical())
@@ -204,7 +207,7 @@ macro_rules! position_of_turn {
 
 position_of_turn!(State, After);
 
-/// A legal slide of a state. Only [`Slides`] makes one.
+/// A legal slide of a state. Only [`Slides`] creates it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slide<B> {
     direction: Direction,
@@ -225,7 +228,7 @@ impl<B: Copy> Slide<B> {
         self.after
     }
 
-    /// What it earns.
+    /// Its reward.
     #[inline(always)]
     pub fn reward(&self) -> u32 {
         self.reward
@@ -241,8 +244,8 @@ pub struct Slides<B> {
 }
 
 impl<B: Copy> Slides<B> {
-    /// From each direction's afterstate, its reward, and whether the slide is legal. The first two are ignored
-    /// for an illegal slide.
+    /// Creates the slides from each direction's afterstate, reward and legality. The afterstate and
+    /// reward of an illegal slide are ignored.
     #[inline(always)]
     pub fn of(slide: impl Fn(Direction) -> (After<B>, u32, bool)) -> Self {
         let [up, right, down, left] = [
@@ -258,8 +261,8 @@ impl<B: Copy> Slides<B> {
         }
     }
 
-    /// From each direction's afterstate and reward, or `None` where the slide changes nothing;
-    /// `unused` only fills the places of illegal slides.
+    /// Creates the slides from each direction's afterstate and reward, or `None` where the slide is
+    /// illegal; `unused` only fills the slots of illegal slides.
     pub fn new(unused: B, slide: impl Fn(Direction) -> Option<(After<B>, u32)>) -> Self {
         Self::of(|direction| match slide(direction) {
             Some((after, reward)) => (after, reward, true),
@@ -267,7 +270,7 @@ impl<B: Copy> Slides<B> {
         })
     }
 
-    /// All four afterstates by direction; that of an illegal slide may be any position.
+    /// All four afterstates by direction; the one of an illegal slide is unspecified.
     #[inline(always)]
     pub fn afterstates(&self) -> [After<B>; 4] {
         self.after
@@ -290,7 +293,7 @@ impl<B: Copy> Slides<B> {
         self.legal.contains(&true)
     }
 
-    /// The legal slides, in the order of directions.
+    /// The legal slides, in order of direction.
     #[inline(always)]
     pub fn legal(&self) -> impl Iterator<Item = Slide<B>> + Clone + '_ {
         let slides = Direction::ALL.into_iter();
@@ -298,7 +301,7 @@ impl<B: Copy> Slides<B> {
     }
 }
 
-/// The cells of a mask, from the lowest.
+/// The cells of a mask, in ascending order.
 #[inline(always)]
 pub fn each_cell(mask: u32) -> impl Iterator<Item = usize> + Clone {
     let mut left = mask;
@@ -311,11 +314,14 @@ pub fn each_cell(mask: u32) -> impl Iterator<Item = usize> + Clone {
     })
 }
 
-/// The place of a set bit, each with the same chance: `random` below 2^32 picks the one with so many set
-/// bits below it. Every move waits for this, so it takes one way through for every mask, without jumps:
-/// first the byte, then the bit from a table. A search in five steps, each waiting for the one before it, took
-/// a few percent of a game.
-/// At least one bit is set: after a legal slide some cell is free.
+/// The position of a uniformly chosen set bit: with n = `random` * count / 2^32, the bit that has n
+/// set bits below it.
+///
+/// Every move waits for this function, so it is branch-free: it first finds the byte, then looks up
+/// the bit in a table. A five-step binary search, each step waiting for the one before, took a few
+/// percent of a game.
+///
+/// At least one bit must be set: after a legal slide some cell is free.
 #[inline(always)]
 fn random_bit(mask: u32, random: u32) -> usize {
     debug_assert_ne!(mask, 0, "no cell is free for a new tile");
@@ -323,10 +329,11 @@ fn random_bit(mask: u32, random: u32) -> usize {
     let twos = mask - (mask >> 1 & 0x5555_5555);
     let fours = (twos & 0x3333_3333) + (twos >> 2 & 0x3333_3333);
     let counts = (fours + (fours >> 4)) & 0x0F0F_0F0F;
-    // In each byte, how many bits are set up to its end.
+    // For each byte, the number of bits set up to its end.
     let up_to = counts.wrapping_mul(EACH_BYTE);
     let n = scale(random, up_to >> 24);
-    // The highest bit of each byte whose bits are all among the first n, pushed together and counted.
+    // Marks the highest bit of each byte whose set bits are all among the first n, and counts the
+    // marks.
     let passed = ((n + 0x80) * EACH_BYTE - up_to) >> 7 & EACH_BYTE;
     let byte = passed.wrapping_mul(EACH_BYTE) >> 24 << 3;
     let below = (up_to << 8) >> byte & 0xFF;
@@ -334,7 +341,7 @@ fn random_bit(mask: u32, random: u32) -> usize {
     byte as usize + usize::from(places[(n - below) as usize & 7])
 }
 
-/// For each byte the places of its set bits, from the lowest.
+/// For each byte, the positions of its set bits in ascending order.
 static NTH_BIT: [[u8; 8]; 256] = {
     let mut places = [[0; 8]; 256];
     let mut byte = 0;
@@ -352,36 +359,38 @@ static NTH_BIT: [[u8; 8]; 256] = {
     places
 };
 
-/// A game on a board. A game is a small value that is copied freely; it holds no position.
+/// A game on a board. A game is a small value that is cheap to copy; it holds no position.
 pub trait Game: Copy + Send + Sync + 'static {
-    /// Its board. A [`State`] of it is for the player to move, an [`After`] for chance to place a tile.
+    /// Its board. In a [`State`] the player is to move; in an [`After`] chance is to spawn a tile.
     type Board: Position;
 
-    /// The rows and columns.
+    /// Rows and columns of the board.
     fn shape(&self) -> Shape;
 
-    /// What is the same on every board.
+    /// The rules, which are the same for every board size.
     fn rules(&self) -> &dyn Rules;
 
-    /// The board without tiles, to which setup adds the initial tiles.
+    /// The empty board, on which setup spawns the initial tiles.
     fn empty(&self) -> After<Self::Board>;
 
     /// Views a state as an afterstate, so that setup can spawn another initial tile.
     fn as_afterstate(&self, state: State<Self::Board>) -> After<Self::Board>;
 
-    /// What each of the four slides leads to.
+    /// The result of each of the four slides.
     fn slides(&self, state: State<Self::Board>) -> Slides<Self::Board>;
 
-    /// The cells that a new tile may enter, a bit each, all with the same chance. At least one after a legal slide.
+    /// The cells in which a tile may spawn, one bit each, all equally likely. At least one bit is
+    /// set after a legal slide.
     fn spawn_cells(&self, after: After<Self::Board>) -> u32;
 
-    /// Every tile that may spawn there, with its probability; these sum to 1.
+    /// Visits every tile that may spawn, with its probability; the probabilities sum to 1.
     fn for_each_new_tile(&self, after: After<Self::Board>, visit: impl FnMut(Spawn, f64));
 
-    /// The state that a spawn in a cell makes of an afterstate.
+    /// The state after a spawn in a cell of an afterstate.
     fn place(&self, after: After<Self::Board>, cell: usize, spawn: Spawn) -> State<Self::Board>;
 
-    /// The state with these tile indices, by rows, and this chance state; `None` if no game has it.
+    /// The state with these tile indices in row-major order and this chance state; `None` if no
+    /// game can reach it.
     fn state(&self, tiles: &[u8], chance_state: ChanceState) -> Option<State<Self::Board>>;
 
     /// The chance state of a state.
@@ -389,13 +398,13 @@ pub trait Game: Copy + Send + Sync + 'static {
         ChanceState::NONE
     }
 
-    /// What the spawn of a tile adds to the score.
+    /// The reward of the spawn of a tile.
     #[inline(always)]
     fn spawn_reward(&self, tile: u8) -> u32 {
         self.rules().spawn_reward(tile)
     }
 
-    /// The value of a tile index as players see it: 11 is 2048 in the game of that name.
+    /// The number that players see on a tile: index 11 is 2048 in the game of that name.
     fn tile_value(&self, tile: u8) -> u64 {
         self.rules().tile_value(tile)
     }
@@ -405,7 +414,7 @@ pub trait Game: Copy + Send + Sync + 'static {
         self.rules().largest_tile(self.shape())
     }
 
-    /// The first position.
+    /// Draws an initial state.
     #[inline(always)]
     fn start(&self, rng: &mut Rng) -> State<Self::Board> {
         let mut state = self.spawn(self.empty(), rng);
@@ -415,7 +424,7 @@ pub trait Game: Copy + Send + Sync + 'static {
         state
     }
 
-    /// A random new tile and its cell, from one number of 64 bits.
+    /// Draws the cell and the tile of a spawn from one 64-bit random number.
     #[inline(always)]
     fn draw_spawn(&self, after: After<Self::Board>, rng: &mut Rng) -> (usize, Spawn) {
         let bits = rng.bits();
@@ -431,15 +440,15 @@ pub trait Game: Copy + Send + Sync + 'static {
         (cell, drawn)
     }
 
-    /// The state that a random new tile makes.
+    /// Draws a spawn and returns the resulting state.
     #[inline(always)]
     fn spawn(&self, after: After<Self::Board>, rng: &mut Rng) -> State<Self::Board> {
         let (cell, spawn) = self.draw_spawn(after, rng);
         self.place(after, cell, spawn)
     }
 
-    /// Every state that a game may start with, with its chance; the same state may come several times. Only where the
-    /// first tiles are few are these so few that one would want to see them all.
+    /// Visits every initial state with its probability; the same state may be visited several
+    /// times. Only practical where a game starts with few tiles.
     fn for_each_start(&self, mut visit: impl FnMut(State<Self::Board>, f64)) {
         let mut starts = vec![];
         self.for_each_spawn(self.empty(), |state, _, p| starts.push((state, p)));
@@ -456,7 +465,7 @@ pub trait Game: Copy + Send + Sync + 'static {
         }
     }
 
-    /// Every state that a spawn can make of an afterstate, with the spawn's reward and its probability.
+    /// Visits every successor of an afterstate, with the spawn's reward and its probability.
     #[inline(always)]
     fn for_each_spawn(
         &self,
@@ -473,7 +482,7 @@ pub trait Game: Copy + Send + Sync + 'static {
         }
     }
 
-    /// The score that a game starts with.
+    /// The score of an initial state.
     #[inline(always)]
     fn initial_score(&self, state: State<Self::Board>) -> u64 {
         let tiles = (0..self.shape().cells()).map(|i| state.cell(i));
@@ -500,25 +509,25 @@ mod tests {
             let all = shape.symmetries();
             assert_eq!(all.len(), count);
             assert_eq!(all[0], (0..shape.cells()).collect::<Vec<_>>());
-            for (n, image) in all.iter().enumerate() {
-                let mut sorted = image.clone();
+            for (n, permutation) in all.iter().enumerate() {
+                let mut sorted = permutation.clone();
                 sorted.sort_unstable();
                 assert_eq!(sorted, all[0]);
-                assert!(!all[..n].contains(image));
+                assert!(!all[..n].contains(permutation));
             }
         }
     }
 
-    /// Every bit of every mask of 16 cells and of many masks of more, by the lowest and the highest number
-    /// that leads to it.
+    /// Checks every bit of every mask of 16 cells, and of many larger masks, with the lowest and
+    /// the highest random number that select it.
     #[test]
-    fn each_bit_has_its_share_of_the_numbers() {
+    fn each_set_bit_is_equally_likely() {
         let mut rng = crate::random::game_rng(1, 1);
         let larger = (0..1000).map(|n| rng.bits() as u32 & rng.bits() as u32 | 1 << (n % 32));
         for cells in (1..=0xFFFF).chain(larger).chain([u32::MAX]) {
             let count = u64::from(cells.count_ones());
             for (n, cell) in (0_u64..).zip(each_cell(cells)) {
-                // The numbers x with x count / 2^32 = n, rounded down.
+                // The numbers x for which x * count / 2^32, rounded down, is n.
                 let first = (n << 32).div_ceil(count);
                 let last = ((n + 1) << 32).div_ceil(count) - 1;
                 assert_eq!(random_bit(cells, first as u32), cell, "{cells:032b}");
@@ -528,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_beyond_the_sizes_are_refused() {
+    fn shapes_outside_the_limits_are_refused() {
         assert!(Shape::new(1, 4).is_none() && Shape::new(4, 6).is_none());
         assert_eq!(Shape::new(2, 5).unwrap().to_string(), "2x5");
     }

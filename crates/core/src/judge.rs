@@ -1,9 +1,10 @@
-//! The judge: replays records and says whether everything in them was by the rules.
+//! The judge: replays episode records and checks that they follow the rules.
 //!
-//! `line -> Episode -> every action against the game -> Outcome`, and over all episodes `new tiles -> p-value`.
+//! `line -> EpisodeRecord -> every action against the game -> Outcome`, and over all episodes
+//! `spawns -> p-value`.
 //!
-//! A record that passes could have been played; whether its tiles came by chance is a question of frequencies, which are
-//! in `frequency.rs`.
+//! A valid record could have been played; `frequency.rs` tests whether its spawns have the right
+//! frequencies.
 
 mod frequency;
 
@@ -11,23 +12,24 @@ use thiserror::Error;
 
 pub use frequency::{Frequency, Test};
 
-use crate::format::episode::{Action, Episode, Move};
+use crate::format::episode::{Action, EpisodeRecord, RecordedMove};
 use crate::game::{After, Direction, Game, Spawn, State, each_cell};
 use crate::tally::{Outcome, Tally};
 
-/// What an episode was caught at.
+/// The first rule that an episode violates.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("column {column}: {reason}")]
 pub struct Fault {
-    /// The number of the action in the episode, from 1; none if it is about all of them.
+    /// The number of the action in the episode, from 1; `None` if the fault concerns the whole
+    /// episode.
     pub action: Option<usize>,
-    /// Where it stands in the line, from 1.
+    /// Its column in the line, from 1.
     pub column: usize,
     /// What is wrong with it.
     pub reason: Reason,
 }
 
-/// What an action can be caught at.
+/// What can be wrong with an episode.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Reason {
     /// A slide where a new tile is due.
@@ -36,18 +38,18 @@ pub enum Reason {
     /// A new tile where a slide is due.
     #[error("a new tile where a slide is due")]
     SlideDue,
-    /// The record ends before the game has begun.
-    #[error("the record ends with {found} of {expected} first tiles")]
+    /// The record ends before the initial tiles are complete.
+    #[error("the record ends with {found} of {expected} initial tiles")]
     NoStart {
-        /// The tiles that are there.
+        /// The tiles in the record.
         found: usize,
-        /// The tiles that a game starts with.
+        /// The number of initial tiles.
         expected: usize,
     },
     /// A slide that changes nothing.
     #[error("a slide {} changes nothing", .0.name())]
     Illegal(Direction),
-    /// A reward that the action does not earn.
+    /// A reward that differs from that of the action.
     #[error("a reward of {found}, but the action earns {expected}")]
     Reward {
         /// As recorded.
@@ -56,14 +58,14 @@ pub enum Reason {
         expected: u64,
     },
     /// A cell that is not empty.
-    #[error("a new tile in cell {0}, which is taken")]
+    #[error("a new tile in cell {0}, which is not empty")]
     Taken(u8),
     /// A cell that the board does not have.
     #[error("a new tile in cell {0}, which is not on the board")]
     NoCell(u8),
-    /// An empty cell that a new tile may not enter after this slide.
+    /// An empty cell in which no tile may spawn after this slide.
     #[error(
-        "a new tile in cell {found}, but after this slide it enters one of {}",
+        "a new tile in cell {found}, but after this slide it spawns in one of {}",
         list(expected)
     )]
     Edge {
@@ -72,9 +74,9 @@ pub enum Reason {
         /// By the rules.
         expected: Vec<usize>,
     },
-    /// A tile that cannot come now.
+    /// A tile that cannot spawn now.
     #[error(
-        "a new tile of index {found}, but what can come now is {}",
+        "a new tile of index {found}, but the possible ones are {}",
         list(expected)
     )]
     Tile {
@@ -84,30 +86,27 @@ pub enum Reason {
         expected: Vec<usize>,
     },
     /// A hint that cannot be shown now.
-    #[error(
-        "the tile to come is shown as {found}, but what can come is {}",
-        list(expected)
-    )]
+    #[error("the hint is {found}, but the possible ones are {}", list(expected))]
     Hint {
         /// As recorded.
         found: u8,
         /// By the rules.
         expected: Vec<usize>,
     },
-    /// Times that run backwards.
+    /// An end time before the start time.
     #[error("closed at {closed} ms, before it was opened at {opened} ms")]
     Backwards {
-        /// When it began.
+        /// The start time.
         opened: u64,
-        /// When it was over.
+        /// The end time.
         closed: u64,
     },
     /// Actions that take longer than the game.
-    #[error("its actions take {actions} ms, but it was over after {whole} ms")]
+    #[error("its actions take {actions} ms, but the game took {whole} ms")]
     TooLong {
-        /// All of them together.
+        /// The sum of their times.
         actions: u64,
-        /// From opening to closing.
+        /// From start to end.
         whole: u64,
     },
 }
@@ -117,7 +116,7 @@ fn list(numbers: &[usize]) -> String {
     numbers.join(", ")
 }
 
-/// Everything that was seen so far.
+/// The statistics of all episodes so far.
 #[derive(Clone, Debug)]
 pub struct Judge<G: Game> {
     game: G,
@@ -135,13 +134,13 @@ struct Drawn {
     hints: Frequency,
 }
 
-/// The most tile indices that records can write.
+/// The number of tile indices that records can express.
 const TILES: usize = 36;
-/// Hints, and none.
+/// Hints, and no hint.
 const HINTS: usize = 5;
 
 impl<G: Game> Judge<G> {
-    /// A judge of this game who has seen nothing yet.
+    /// Creates a judge of this game.
     pub fn new(game: G) -> Self {
         Self {
             drawn: Drawn {
@@ -156,7 +155,7 @@ impl<G: Game> Judge<G> {
         }
     }
 
-    /// The statistics of all episodes that were by the rules. The seconds are those between opening and closing.
+    /// The statistics of all valid episodes. The seconds are those from start to end.
     pub fn tally(&self) -> Tally {
         Tally {
             seconds: self.millis as f64 / 1000.0,
@@ -169,7 +168,7 @@ impl<G: Game> Judge<G> {
         self.unfinished
     }
 
-    /// Whether new tiles came as often as they should: by cell, by tile, and by what was shown.
+    /// Tests whether spawns have the expected frequencies: by cell, by tile, and by hint.
     pub fn tests(&self) -> impl Iterator<Item = (&'static str, Test)> {
         let all = [
             ("cells of new tiles", &self.drawn.cells),
@@ -183,8 +182,8 @@ impl<G: Game> Judge<G> {
     /// Replays an episode and counts it.
     ///
     /// # Errors
-    /// When something in it is not by the rules; it is not counted then.
-    pub fn watch(&mut self, episode: &Episode) -> Result<Outcome, Fault> {
+    /// When it violates the rules; it is not counted then.
+    pub fn watch(&mut self, episode: &EpisodeRecord) -> Result<Outcome, Fault> {
         let (opened, closed) = (episode.opened.at, episode.closed.at);
         let of_times = |reason| Fault {
             action: None,
@@ -198,7 +197,7 @@ impl<G: Game> Judge<G> {
             .moves
             .iter()
             .fold(0, |sum: u64, one| sum.saturating_add(one.millis));
-        // Each end of an interval is cut to whole milliseconds.
+        // Each end of an interval is truncated to whole milliseconds.
         if actions.saturating_sub(1) > whole {
             return Err(of_times(Reason::TooLong { actions, whole }));
         }
@@ -224,7 +223,7 @@ impl<G: Game> Judge<G> {
     }
 }
 
-/// One episode on its way.
+/// The replay of one episode.
 struct Replay<G: Game> {
     game: G,
     drawn: Drawn,
@@ -232,8 +231,9 @@ struct Replay<G: Game> {
 }
 
 impl<G: Game> Replay<G> {
-    /// The outcome so far, whether the game is over, and the spawns until then; or the number of the action that is wrong.
-    fn run(mut self, moves: &[Move]) -> Result<(Outcome, bool, Drawn), (usize, Reason)> {
+    /// The outcome so far, whether the game is over, and the spawns until then; or the number of
+    /// the invalid action.
+    fn run(mut self, moves: &[RecordedMove]) -> Result<(Outcome, bool, Drawn), (usize, Reason)> {
         let game = self.game;
         let first = game.rules().initial_tiles(game.shape());
         let mut state = None;
@@ -257,7 +257,7 @@ impl<G: Game> Replay<G> {
         if found < expected {
             return Err((found, Reason::NoStart { found, expected }));
         }
-        // A record may end with a slide or with a new tile.
+        // A record may end with a slide or with a spawn.
         let tiles = |cell: &dyn Fn(usize) -> u8| (0..game.shape().cells()).map(cell).max();
         let (largest, over) = match (state, after) {
             (Some(state), _) => {
@@ -271,7 +271,11 @@ impl<G: Game> Replay<G> {
         Ok((self.outcome, over, self.drawn))
     }
 
-    fn slide(&mut self, state: State<G::Board>, one: &Move) -> Result<After<G::Board>, Reason> {
+    fn slide(
+        &mut self,
+        state: State<G::Board>,
+        one: &RecordedMove,
+    ) -> Result<After<G::Board>, Reason> {
         let Action::Slide(direction) = one.action else {
             return Err(Reason::SlideDue);
         };
@@ -287,7 +291,11 @@ impl<G: Game> Replay<G> {
         Ok(slide.after())
     }
 
-    fn place(&mut self, after: After<G::Board>, one: &Move) -> Result<State<G::Board>, Reason> {
+    fn place(
+        &mut self,
+        after: After<G::Board>,
+        one: &RecordedMove,
+    ) -> Result<State<G::Board>, Reason> {
         let Action::Place { cell, tile, hint } = one.action else {
             return Err(Reason::TileDue);
         };
@@ -307,7 +315,7 @@ impl<G: Game> Replay<G> {
             });
         }
         let spawn = self.spawn(after, tile, hint)?;
-        // Not every program counts what a new tile brings; who does must count right.
+        // Not every program records spawn rewards; those that do must be right.
         let expected = u64::from(game.spawn_reward(tile));
         if one.reward != 0 && one.reward != expected {
             let found = one.reward;
@@ -320,7 +328,7 @@ impl<G: Game> Replay<G> {
         Ok(game.place(after, at, spawn))
     }
 
-    /// The new tile as the rules know it.
+    /// The spawn, as the rules describe it.
     fn spawn(&mut self, after: After<G::Board>, tile: u8, hint: u8) -> Result<Spawn, Reason> {
         let (mut tiles, mut hints) = ([0.0; TILES], [0.0; HINTS]);
         let mut found = None;

@@ -1,8 +1,8 @@
-//! Learners: how a finished step, or a finished game, changes a network.
+//! Learners: how a step, or a finished game, updates a network.
 //!
-//! Each learner works on any [`Trainable`](crate::value::Trainable) network by any
-//! [`UpdateRule`](crate::ntuple::UpdateRule): it sees the positions x_0, x_1, ... that a game visits, and g_t, what the game
-//! earned between x_t and x_{t+1} (or its end).
+//! Each learner works on any [`Trainable`](crate::value::Trainable) network with any
+//! [`UpdateRule`](crate::ntuple::UpdateRule). It sees the positions x_0, x_1, ... of a game, and
+//! g_t, the reward between x_t and x_{t+1} (or the end).
 
 mod backward;
 mod forward;
@@ -14,12 +14,13 @@ pub use forward::{Forward, ReadAgain, Trusted};
 use crate::Value;
 use crate::value::Updated;
 
-/// The settings of temporal-difference learning. The discount belongs to the network, because choosing moves needs it, too.
+/// The settings of temporal-difference learning. The discount belongs to the network, because
+/// choosing moves also needs it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TdParams {
     /// The learning rate, divided by the number of lookups inside the network.
     pub learning_rate: Value,
-    /// How much of a target is the return that followed, and how much the value of the next position.
+    /// Lambda: the weight of the return against the value of the next position in a target.
     pub lambda: Value,
     /// The target as published in two reports of the DLP lab, 2021, which counts each reward twice.
     pub reward_twice: bool,
@@ -35,8 +36,8 @@ impl Default for TdParams {
     }
 }
 
-/// The sum of |delta| over all updates: the alarm for diverging weights. A NaN or an infinite weight
-/// makes the next delta that meets it, and so this sum, not finite.
+/// The sum of |delta| over all updates, which detects diverged weights: a NaN or infinite weight
+/// makes the next delta that reads it, and so this sum, not finite.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TdErrorStats(f64);
 
@@ -46,7 +47,7 @@ impl TdErrorStats {
         self.0 += f64::from(updated.delta.abs());
     }
 
-    /// Whether every error so far was a number.
+    /// Whether every error so far was finite.
     pub fn is_finite(&self) -> bool {
         self.0.is_finite()
     }

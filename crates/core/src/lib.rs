@@ -1,8 +1,9 @@
 //! Afterstate learns 2048-like games with n-tuple networks and temporal-difference learning.
 //!
-//! The whole system is one line of stations, each a module here:
+//! The whole system is one pipeline; each station is a module:
 //!
-//! `State -> slides -> Decision -> ValueFunction -> ActionValues -> Policy -> Step -> Learner -> spawn -> State`
+//! `State -> slides -> Decision -> ValueFunction -> ActionValues -> Policy -> Step -> Learner ->
+//! spawn -> State`
 //!
 //! This crate is pure: it opens no files, reads no clock, starts no threads and prints nothing.
 //!
@@ -23,7 +24,7 @@
 //! let mut score = |number| play(&game, &mut policy, &mut learner, &mut game_rng(1, number)).score;
 //! let first: u64 = (0..100).map(&mut score).sum();
 //! let later: u64 = (100..1000).map(&mut score).sum();
-//! assert!(later / 9 > first, "it learns: {first} points in the first hundred games");
+//! assert!(later / 9 > first, "no progress after {first} points in the first hundred games");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -41,5 +42,5 @@ pub mod solve;
 pub mod tally;
 pub mod value;
 
-/// Values of positions, and every step of learning towards them.
+/// The type of values, weights and TD errors.
 pub type Value = f32;

@@ -1,8 +1,9 @@
-//! What only this processor and this system can do: huge pages, prefetches, four boards in one register.
+//! What depends on the processor and the operating system: huge pages, prefetches, SIMD on four
+//! boards.
 //!
-//! All unsafe code is in this room, each block with its argument. Nothing in it changes a result: with
-//! [`Cpu::PLAIN`] everything works on any processor, and every other choice is tested to give the
-//! same bits.
+//! All unsafe code is in this module; each block states its invariant. Nothing here changes a
+//! result: with [`Cpu::PLAIN`] everything works on any processor, and tests check that every other
+//! choice gives the same bits.
 #![allow(unsafe_code)]
 
 mod allocator;
@@ -23,7 +24,7 @@ pub(crate) use indices::{Gather, Gathers, Member, Shift};
 pub use indices::{Indices, WeightRef, WeightView};
 pub(crate) use memory::{WeightMemory, Zeroed};
 
-/// Which instructions to use. A value of this type is proof that the processor has them.
+/// The instruction set to use. A value of this type proves that the processor supports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu(Instructions);
 
@@ -35,20 +36,21 @@ enum Instructions {
 }
 
 impl Cpu {
-    /// What every processor has.
+    /// Instructions that every processor has.
     pub const PLAIN: Self = Self(Instructions::Plain);
 
-    /// The fastest that this processor has, unless the environment says `AFTERSTATE_CPU=plain`.
+    /// The fastest instruction set of this processor, unless the environment sets
+    /// `AFTERSTATE_CPU=plain`.
     pub fn best() -> Self {
         static BEST: LazyLock<Cpu> =
             LazyLock::new(|| Cpu::asked().ok().flatten().unwrap_or_else(Cpu::detect));
         *BEST
     }
 
-    /// What the environment asks for by `AFTERSTATE_CPU`, if it does.
+    /// The instruction set that `AFTERSTATE_CPU` asks for, if it is set.
     ///
     /// # Errors
-    /// With a sentence, when this processor has nothing of that name.
+    /// A sentence, when this processor does not support it.
     pub fn asked() -> Result<Option<Self>, String> {
         let Some(name) = std::env::var_os("AFTERSTATE_CPU") else {
             return Ok(None);
@@ -85,7 +87,7 @@ impl Cpu {
         Self::PLAIN
     }
 
-    /// All that this processor can do: what a test of equal results goes through.
+    /// Every instruction set of this processor, for tests that compare their results.
     pub fn all() -> Vec<Self> {
         let mut all = vec![Self::PLAIN, Self::detect()];
         all.dedup();

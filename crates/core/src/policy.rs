@@ -1,6 +1,6 @@
 //! Policies: which slide to make.
 //!
-//! [`Greedy`] takes the largest value of any [`ValueFunction`]; [`Random`] is the baseline of every table.
+//! [`Greedy`] maximises the values of any [`ValueFunction`]; [`Random`] is the usual baseline.
 
 use crate::Value;
 use crate::game::{Direction, Game, Slide, State};
@@ -12,11 +12,11 @@ pub trait Policy<G: Game> {
     /// What a learner may reuse of the choice: see [`ValueFunction::Estimate`].
     type Estimate: Copy;
 
-    /// Announces a decision some time before it has to be made, so that memory can be fetched meanwhile.
+    /// Announces a decision before it has to be made, so that memory can be prefetched.
     #[inline(always)]
     fn look(&mut self, _game: &G, _decision: &Decision<G>) {}
 
-    /// The slide to make.
+    /// Chooses a slide.
     fn choose(
         &mut self,
         game: &G,
@@ -42,18 +42,18 @@ impl<G: Game, P: Policy<G> + ?Sized> Policy<G> for Box<P> {
     }
 }
 
-/// Which of equally good moves is made.
+/// How to break ties between equally good moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
     /// The first direction.
     #[default]
     Order,
-    /// Each of them with the same probability.
+    /// Any of them, with equal probability.
     Random,
 }
 
-/// Picks the move with the largest reward plus value.
+/// Chooses the move with the largest reward plus value.
 pub struct Greedy<'v, G: Game, V: ValueFunction<G>> {
     values: &'v V,
     ties: Ties,
@@ -66,7 +66,7 @@ impl<'v, G: Game, V: ValueFunction<G>> Greedy<'v, G, V> {
     /// The greedy policy of a value function.
     ///
     /// # Panics
-    /// When the value function is made for another board.
+    /// When the value function belongs to another board.
     pub fn new(game: &G, values: &'v V, ties: Ties) -> Self {
         assert!(
             values.fits(game),
@@ -113,7 +113,8 @@ impl<G: Game, V: ValueFunction<G>> Policy<G> for Greedy<'_, G, V> {
         decision: &Decision<G>,
         rng: &mut Rng,
     ) -> (Slide<G::Board>, V::Estimate) {
-        // Slides are a function of the state, so what was found for an equal state is found for this one.
+        // Slides are a function of the state, so the lookup of an equal state is valid for this
+        // one.
         let pending = match self.looked.take() {
             Some(looked) if looked == decision.state() => Pending::resume(decision, &self.lookup),
             _ => Pending::begin(self.values, game, decision, &mut self.lookup),
@@ -129,7 +130,7 @@ impl<G: Game, V: ValueFunction<G>> Policy<G> for Greedy<'_, G, V> {
                 equals += 1;
                 rng.below(equals) == 0
             } else {
-                // A NaN beats nothing, and nothing beats it: the learner stops the run.
+                // Comparisons with NaN are false; the learner detects it and stops the run.
                 value.total > best_total
             };
             if value.total > best_total {
@@ -145,7 +146,7 @@ impl<G: Game, V: ValueFunction<G>> Policy<G> for Greedy<'_, G, V> {
     }
 }
 
-/// Moves at random: the baseline of every table.
+/// Random moves: the usual baseline.
 #[derive(Clone, Copy, Debug)]
 pub struct Random;
 
@@ -166,7 +167,7 @@ impl<G: Game> Policy<G> for Random {
     }
 }
 
-/// Takes the largest reward and looks no further; equal rewards have the same probability.
+/// Maximises the immediate reward; ties are broken at random.
 #[derive(Clone, Copy, Debug)]
 pub struct GreedyReward;
 

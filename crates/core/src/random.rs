@@ -1,21 +1,21 @@
-//! Randomness is passed in, never kept in a position, and each game has a stream of its own.
+//! Random numbers are passed in, never stored in a position, and each game has its own stream.
 //!
-//! The stream of game n depends on the seed and on n alone, not on the thread that plays it. So an
-//! evaluation gives the same numbers with any number of threads, two players can be compared on
-//! games paired by number, and a resumed training needs no saved generator: the number of finished
-//! games is enough.
+//! The stream of game n depends only on the seed and n, not on the thread that plays it. So an
+//! evaluation gives the same results with any number of threads, two players can be compared on
+//! games paired by number, and a resumed run needs no saved generator: the number of finished games
+//! is enough.
 
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The generator of one game.
+/// The random number generator of one game.
 #[derive(Clone, Debug)]
 pub struct Rng(Xoshiro256PlusPlus);
 
 /// The stream of game `number` under `seed`.
 pub fn game_rng(seed: u64, number: u64) -> Rng {
-    // `seed_from_u64` scrambles with SplitMix64; the odd constants keep (seed, number) pairs from
-    // falling on one another's streams for all practical numbers of games.
+    // `seed_from_u64` scrambles with SplitMix64; the odd constants keep the streams of different
+    // (seed, number) pairs apart for all practical numbers of games.
     let mixed = (seed ^ 0x6A09_E667_F3BC_C909)
         .wrapping_mul(0xD134_2543_DE82_EF95)
         .rotate_left(32)
@@ -24,12 +24,12 @@ pub fn game_rng(seed: u64, number: u64) -> Rng {
 }
 
 impl Rng {
-    /// A uniform number of 64 bits.
+    /// A uniform 64-bit number.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A uniform number from 0 to 1, without 1.
+    /// A uniform number in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }

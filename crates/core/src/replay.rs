@@ -1,9 +1,12 @@
-//! Learning from a replay buffer: many environments side by side, one move in each, then some batches drawn from what was seen.
+//! Learning from a replay buffer: one move in each of many environments, then some batches drawn
+//! from the transitions seen.
 //!
-//! `decisions -> a ReplayAgent chooses -> Transitions -> ReplayBuffer -> batches -> the ReplayAgent learns`
+//! `decisions -> a ReplayAgent chooses -> Transitions -> ReplayBuffer -> batches -> the ReplayAgent
+//! learns`
 //!
-//! Every iteration has a random stream of its own, given by the seed and the iteration's number. A [`ReplayTrainer`] can
-//! therefore be resumed from its games, its buffer and that number: see [`ReplaySnapshot`].
+//! Every iteration has its own random stream, derived from the seed and the iteration's number. A
+//! [`ReplayTrainer`] can therefore be resumed from its games, its buffer and that number: see
+//! [`ReplaySnapshot`].
 
 mod buffer;
 mod format1;
@@ -26,7 +29,7 @@ use crate::random::{Rng, game_rng};
 use crate::tally::Outcome;
 use crate::value::Decision;
 
-/// One move and its consequences, as the buffer keeps them.
+/// One move and its consequences, as stored in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transition<B> {
     /// The state before it.
@@ -35,19 +38,19 @@ pub struct Transition<B> {
     pub direction: Direction,
     /// The reward of the slide and of the spawn after it.
     pub reward: u32,
-    /// The rewards of the following moves that belong to it, discounted by how much later each was.
+    /// The discounted rewards of the following moves of an n-step transition.
     pub later_rewards: f32,
-    /// How many moves it spans, this one included.
+    /// The number of moves it spans, including this one.
     pub steps: u32,
-    /// The state after them.
+    /// The state after these moves.
     pub next: State<B>,
-    /// Whether the game is over there.
+    /// Whether the game is over in that state.
     pub done: bool,
 }
 
 /// Chooses moves and learns from transitions.
 pub trait ReplayAgent<G: Game> {
-    /// Writes a slide for each of these decisions, in place of what `chosen` held.
+    /// Replaces `chosen` by a slide for each decision.
     fn choose(
         &mut self,
         game: &G,
@@ -63,7 +66,7 @@ pub trait ReplayAgent<G: Game> {
     fn set_learning_rate(&mut self, _: Value) {}
 }
 
-/// The results of a batch, as means over its transitions.
+/// The statistics of a batch, as means over its transitions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BatchStats {
     /// The squared error.
@@ -83,15 +86,15 @@ pub struct ReplayConfig {
     pub overwrite: Overwrite,
     /// Moves that a transition spans, at least 1; fewer at the end of a game.
     pub n_step: u32,
-    /// What the reward of one move later is multiplied by inside a transition.
+    /// The discount per move inside an n-step transition.
     pub discount: f32,
-    /// Batches learned in an iteration.
+    /// Batches per iteration.
     pub updates_per_step: usize,
     /// Transitions in a batch.
     pub batch_size: usize,
-    /// The probability of a random move at first.
+    /// The initial probability of a random move.
     pub epsilon: f64,
-    /// The iterations in which it falls to 0 linearly; with 0 it stays.
+    /// The iterations over which it falls linearly to 0; with 0 it is constant.
     pub epsilon_iterations: u64,
 }
 
@@ -123,7 +126,7 @@ impl ReplayConfig {
     }
 }
 
-/// The results of some iterations, as sums.
+/// The statistics of some iterations, as sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrainingStats {
     /// Iterations: a move in every environment.
@@ -141,7 +144,7 @@ pub struct TrainingStats {
 }
 
 impl TrainingStats {
-    /// Adds another one.
+    /// Adds other statistics.
     pub fn merge(&mut self, other: &Self) {
         self.iterations += other.iterations;
         self.updates += other.updates;
@@ -156,23 +159,24 @@ impl TrainingStats {
         self.loss.is_finite() && self.value.is_finite()
     }
 
-    /// The mean loss of a batch; 0 without any.
+    /// The mean loss of a batch; 0 without batches.
     pub fn mean_loss(&self) -> f64 {
         self.loss / self.updates.max(1) as f64
     }
 
-    /// The mean value of a state in a batch; 0 without any.
+    /// The mean value of a state in a batch; 0 without batches.
     pub fn mean_value(&self) -> f64 {
         self.value / self.updates.max(1) as f64
     }
 
-    /// The mean reward of a move; 0 without any.
+    /// The mean reward of a move; 0 without moves.
     pub fn mean_reward(&self) -> f64 {
         self.reward as f64 / self.moves.max(1) as f64
     }
 }
 
-/// A game in progress, with its last moves that do not span enough yet to be stored, oldest first.
+/// A game in progress, with its last moves that do not form a complete transition yet, oldest
+/// first.
 #[derive(Clone, Debug)]
 struct Env<G: Game> {
     episode: Episode<G>,
@@ -187,7 +191,7 @@ impl<G: Game> Env<G> {
         }
     }
 
-    /// Adds a move, and hands over the transitions that it completes.
+    /// Adds a move, and passes on the transitions that it completes.
     fn push(
         &mut self,
         made: Transition<G::Board>,
@@ -210,7 +214,7 @@ impl<G: Game> Env<G> {
     }
 }
 
-/// Environments side by side and a buffer of their transitions.
+/// Environments side by side, and a buffer of their transitions.
 pub struct ReplayTrainer<G: Game> {
     game: G,
     config: ReplayConfig,
@@ -224,7 +228,7 @@ pub struct ReplayTrainer<G: Game> {
     batch: Vec<Transition<G::Board>>,
 }
 
-/// Keeps the streams of iterations apart from those of games with the same seed.
+/// Separates the streams of iterations from those of games with the same seed.
 const STREAMS: u64 = 0x5245_504C_4159_0000;
 
 impl<G: Game> ReplayTrainer<G> {
@@ -246,7 +250,7 @@ impl<G: Game> ReplayTrainer<G> {
         }
     }
 
-    /// A move in every environment, and some batches. Reports games that end.
+    /// Makes a move in every environment and learns some batches. Reports games that end.
     pub fn iterate(
         &mut self,
         agent: &mut (impl ReplayAgent<G> + ?Sized),
@@ -273,7 +277,7 @@ impl<G: Game> ReplayTrainer<G> {
         stats
     }
 
-    /// Returns the rewards of all moves.
+    /// Returns the sum of the rewards.
     fn play(
         &mut self,
         agent: &mut (impl ReplayAgent<G> + ?Sized),
@@ -314,7 +318,7 @@ impl<G: Game> ReplayTrainer<G> {
     }
 }
 
-/// Any legal slide.
+/// A random legal slide.
 fn any<G: Game>(decision: &Decision<G>, rng: &mut Rng) -> Slide<G::Board> {
     let legal = || decision.slides().legal();
     let pick = rng.below(legal().count() as u32) as usize;

@@ -1,15 +1,17 @@
 //! Exact values of small boards, by layers of the tile sum.
 //!
-//! A slide keeps the sum of the tiles, a new tile raises it. So the states of one sum depend only on
-//! states of larger sums: all of them can be listed upwards, and then valued downwards.
+//! A slide preserves the sum of the tiles, and a spawn increases it. So the states of one sum
+//! depend only on states of larger sums: list all states upwards, then compute their values
+//! downwards.
 //!
-//! `starts -> layer -> afterstates -> layers above it -> ...     V(layer) <- afterstates <- V(layers above)`
+//! `starts -> layer -> afterstates -> layers above it -> ...     V(layer) <- afterstates <-
+//! V(layers above)`
 //!
-//! V(s) = max over slides of r + A(s'),   A(s') = the mean of c + d V over new tiles, which bring c
+//! V(s) = max over slides of r + A(s'),   A(s') = the mean of c + d V over spawns with reward c
 //!
-//! A board and its images are worth the same, so only one of them is kept, packed into a number
-//! (`code.rs`). `recursive.rs` is the same by its definition, position by position, for boards that are
-//! small enough; the two agree on every position.
+//! Symmetric boards have the same value, so only one of them is stored, packed into a number
+//! (`code.rs`). `recursive.rs` is the definition, position by position, for boards that are small
+//! enough; tests check that the two agree on every position.
 
 mod code;
 mod recursive;
@@ -19,20 +21,20 @@ pub use recursive::Recursive;
 
 use crate::game::{After, Direction, Game, State};
 
-/// What is made as large as possible.
+/// The objective to maximise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// The expected score, in which what a move earns t moves from now counts `discount`^t.
+    /// The expected score, in which a reward t moves from now is multiplied by `discount`^t.
     Score {
         /// From 0 to 1.
         discount: f64,
     },
-    /// The probability of a tile with this index, or a larger one.
+    /// The probability of reaching a tile with this index, or a larger one.
     Reach(u8),
 }
 
 impl Goal {
-    /// What a state is worth whatever follows, if that is known.
+    /// The value of a state if it is already decided, whatever follows.
     pub fn settled<G: Game>(self, game: &G, state: State<G::Board>) -> Option<f64> {
         match self {
             Self::Reach(tile) if game.max_tile(state) >= tile => Some(1.0),
@@ -40,7 +42,7 @@ impl Goal {
         }
     }
 
-    /// What a slide is worth that earns `reward` and leads to an afterstate of this value.
+    /// The value of a slide with this reward and an afterstate of this value.
     #[inline(always)]
     pub fn total(self, reward: u32, after: f64) -> f64 {
         match self {
@@ -49,7 +51,7 @@ impl Goal {
         }
     }
 
-    /// What a new tile is worth that brings so much and leads to a state of this value.
+    /// The value of a spawn with this reward and a successor of this value.
     #[inline(always)]
     pub fn spawned(self, spawn_reward: u32, state: f64) -> f64 {
         match self {
@@ -58,7 +60,7 @@ impl Goal {
         }
     }
 
-    /// What a game is worth that starts with a score and a state of this value.
+    /// The value of a game with this initial score and an initial state of this value.
     pub fn started(self, score: u64, state: f64) -> f64 {
         match self {
             Self::Score { .. } => score as f64 + state,
@@ -66,7 +68,7 @@ impl Goal {
         }
     }
 
-    /// A mean of values without what rounding may have added: no probability is above 1.
+    /// Removes rounding errors from a mean of values: a probability is at most 1.
     pub fn bounded(self, mean: f64) -> f64 {
         match self {
             Self::Score { .. } => mean,
@@ -75,19 +77,19 @@ impl Goal {
     }
 }
 
-/// Who chooses the new tiles.
+/// How spawns are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chance {
-    /// Nobody: the mean over all of them.
+    /// At random: the mean over all spawns.
     Mean,
-    /// An enemy: the worst of them.
+    /// By an adversary: the minimum.
     Worst,
-    /// A friend: the best of them.
+    /// By an ally: the maximum.
     Best,
 }
 
 impl Chance {
-    /// The value of no new tile, to which the others are added.
+    /// The neutral value to which [`Chance::and`] adds spawns.
     pub fn nothing(self) -> f64 {
         match self {
             Self::Mean => 0.0,
@@ -96,7 +98,7 @@ impl Chance {
         }
     }
 
-    /// The value so far, and one more new tile that comes with this chance and is worth this much.
+    /// Adds a spawn with this value and this probability.
     #[inline(always)]
     pub fn and(self, so_far: f64, value: f64, chance: f64) -> f64 {
         match self {
@@ -107,26 +109,26 @@ impl Chance {
     }
 }
 
-/// What values are of.
+/// What values describe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aim {
-    /// What the player wants.
+    /// The player's objective.
     pub goal: Goal,
-    /// What it has to expect.
+    /// How spawns are chosen.
     pub chance: Chance,
 }
 
-/// When a game is over, beside the end that every game has: no legal slide.
+/// When a game is over, apart from the end of every game: no legal slide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// No sooner.
+    /// Only when no slide is legal.
     Stuck,
-    /// With the first tile of this index, or a larger one.
+    /// At the first tile with this index, or a larger one.
     Tile(u8),
 }
 
 impl Ending {
-    /// Whether it is over though slides may be legal.
+    /// Whether the game is over although slides may be legal.
     pub fn is_over<G: Game>(self, game: &G, state: State<G::Board>) -> bool {
         match self {
             Self::Stuck => false,
@@ -135,17 +137,16 @@ impl Ending {
     }
 }
 
-/// States with the same sum of tiles, in the order of their codes.
+/// States with the same tile sum, in the order of their codes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer {
     /// The sum.
     pub sum: u64,
-    /// One code for each state and its images.
+    /// One code for each class of symmetric states.
     pub states: Vec<u64>,
 }
 
-/// The rules of a solution, for one layer or a part of it at a time: who has several threads gives each a
-/// part.
+/// The steps of a solution for one layer or a part of it, so that threads can work on parts.
 #[derive(Clone, Debug)]
 pub struct Solver<G> {
     game: G,
@@ -154,13 +155,13 @@ pub struct Solver<G> {
 }
 
 impl<G: Game<Board: Packed>> Solver<G> {
-    /// A solver of a game, if a number has room for its positions.
+    /// Creates a solver of a game, if its positions fit into a number.
     pub fn new(game: G, ending: Ending) -> Option<Self> {
         let code = Code::new(&game)?;
         Some(Self::with_code(game, code, ending))
     }
 
-    /// The same with the code of the game's positions, which is known already.
+    /// The same with an existing code of the game's positions.
     pub fn with_code(game: G, code: Code, ending: Ending) -> Self {
         Self { game, code, ending }
     }
@@ -170,17 +171,17 @@ impl<G: Game<Board: Packed>> Solver<G> {
         &self.game
     }
 
-    /// When it is over.
+    /// When a game is over.
     pub fn ending(&self) -> Ending {
         self.ending
     }
 
-    /// The codes of states.
+    /// The code of its positions.
     pub fn code(&self) -> &Code {
         &self.code
     }
 
-    /// The states a game may start with, with their scores and their chances.
+    /// The initial states, with their scores and probabilities.
     pub fn starts(&self) -> Vec<(u64, u64, f64)> {
         let mut starts = Vec::new();
         self.game.for_each_start(|state, chance| {
@@ -190,13 +191,13 @@ impl<G: Game<Board: Packed>> Solver<G> {
         starts
     }
 
-    /// How many different states have this code.
+    /// The number of different states with this code.
     pub fn count_symmetric(&self, state: u64) -> usize {
         let State(board) = self.code.state::<G::Board>(state);
         self.code.count_symmetric(board)
     }
 
-    /// The legal slides of a state: the codes of their afterstates, and what they earn.
+    /// The legal slides of a state: the codes of their afterstates, and their rewards.
     #[inline]
     pub fn slides(&self, state: State<G::Board>) -> impl Iterator<Item = (u64, u32)> {
         let over = self.ending.is_over(&self.game, state);
@@ -208,7 +209,7 @@ impl<G: Game<Board: Packed>> Solver<G> {
         found.map(|slide| (self.code.of(slide.after().0), slide.reward()))
     }
 
-    /// The states that new tiles make of an afterstate, with what these bring and their chances.
+    /// Visits the successors of an afterstate, with spawn rewards and probabilities.
     #[inline]
     pub fn for_each_spawn(&self, after: u64, mut visit: impl FnMut(u64, u32, f64)) {
         let after: After<G::Board> = self.code.afterstate(after);
@@ -218,7 +219,7 @@ impl<G: Game<Board: Packed>> Solver<G> {
             });
     }
 
-    /// The afterstates of some states, in order, each once.
+    /// The distinct afterstates of some states, sorted.
     pub fn afters(&self, states: &[u64]) -> Vec<u64> {
         let mut afters = Vec::with_capacity(3 * states.len());
         for &state in states {
@@ -228,7 +229,7 @@ impl<G: Game<Board: Packed>> Solver<G> {
         sorted(afters)
     }
 
-    /// The states that new tiles make of some afterstates of one sum: a layer for each new tile.
+    /// The successors of some afterstates of one sum: a layer for each spawned tile.
     pub fn above(&self, afters: &[u64]) -> Vec<Layer> {
         let mut above: Vec<Layer> = Vec::new();
         for &after in afters {
@@ -249,7 +250,7 @@ impl<G: Game<Board: Packed>> Solver<G> {
         above
     }
 
-    /// The value of an afterstate, given those of the states that new tiles make of it.
+    /// The value of an afterstate, given those of its successors.
     #[inline]
     pub fn after_value(&self, aim: Aim, after: u64, value: impl Fn(u64) -> f64) -> f64 {
         let Aim { goal, chance } = aim;
@@ -272,7 +273,7 @@ impl<G: Game<Board: Packed>> Solver<G> {
     }
 }
 
-/// Each code once, in order.
+/// The distinct codes, sorted.
 fn sorted(mut codes: Vec<u64>) -> Vec<u64> {
     codes.sort_unstable();
     codes.dedup();

@@ -1,5 +1,5 @@
-//! Statistics as people of this field know them: mean, maximum, speed, and for each largest tile
-//! how many games reached it and how many ended there.
+//! The statistics that are usual in this field: mean, maximum, speed, and for each largest tile how
+//! many games reached it and how many ended there.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,8 @@ pub enum Start {
     /// With the initial tiles of its rules.
     #[default]
     Initial,
-    /// In a given state, as restarts and the carousel do: its score is not that of a whole game.
+    /// In a given state, as in restarts and carousel shaping: its score is not that of a whole
+    /// game.
     Given,
 }
 
@@ -38,13 +39,13 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether it can be the result of a game; an outcome read from a file may hold any numbers.
+    /// Whether a game can have this outcome; an outcome read from a file may hold any numbers.
     pub fn in_range(&self) -> bool {
         self.score.max(self.moves).max(self.largest) <= u64::from(u32::MAX)
     }
 }
 
-/// The sum of any number of outcomes. Tallies can be merged, saved and printed.
+/// The sum of any number of outcomes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// Games counted: those that started with the initial tiles.
@@ -55,11 +56,12 @@ pub struct Tally {
     pub max: u64,
     /// The moves of all games.
     pub moves: u64,
-    /// The time they took, in seconds of the wall clock.
+    /// Their wall-clock time in seconds.
     pub seconds: f64,
     /// How many games ended with this largest tile, by its value.
     pub ended: BTreeMap<u64, u64>,
-    /// Games that started in a given state. Of these only the moves are counted: their scores are not those of whole games.
+    /// Games that started in a given state. Only their moves are counted, because their scores are
+    /// not those of whole games.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub given_starts: u64,
 }
@@ -100,7 +102,7 @@ impl Tally {
         ratio(self.score as f64, self.games as f64)
     }
 
-    /// Moves a second; 0 when no time was counted.
+    /// Moves a second; 0 if no time is recorded.
     pub fn speed(&self) -> f64 {
         ratio(self.moves as f64, self.seconds)
     }
@@ -123,9 +125,9 @@ impl Tally {
         )
     }
 
-    /// The block printed during training, headed by the number of games so far.
+    /// The block printed during training; its first line has the number of games so far.
     pub fn block(&self, games_so_far: u64) -> impl fmt::Display + '_ {
-        Block {
+        BlockText {
             tally: self,
             games_so_far,
         }
@@ -136,12 +138,12 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-struct Block<'a> {
+struct BlockText<'a> {
     tally: &'a Tally,
     games_so_far: u64,
 }
 
-impl fmt::Display for Block<'_> {
+impl fmt::Display for BlockText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let t = self.tally;
         writeln!(
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_reads_as_people_know_it() {
+    fn a_block_has_the_usual_text() {
         let mut t = tally(&[(256, 3000), (512, 6000), (512, 7000), (1024, 12000)]);
         t.seconds = 0.001;
         assert_eq!(

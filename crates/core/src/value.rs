@@ -1,13 +1,14 @@
-//! Value functions: what the rest of the game is worth after each legal slide of a state.
+//! Value functions: the value of the rest of the game after each legal slide of a state.
 //!
 //! `State -> Decision -> ValueFunction -> ActionValues -> Policy`
 //!
-//! Everything that judges moves is a [`ValueFunction`]: n-tuple networks of afterstates and of states, deep networks, exact
-//! solutions. Everything that uses judgements, such as a policy, a search or an analysis, is written once for all of them.
+//! Everything that evaluates moves is a [`ValueFunction`]: n-tuple networks of afterstates and of
+//! states, deep networks, exact solutions. Everything that uses these values, such as a policy, a
+//! search or an analysis, is written once for all of them.
 //!
-//! Asking is in two steps, so that cache misses of several positions are waited for together: [`Pending::begin`] finds what
-//! will be read and asks the processor for it, [`ValueFunction::evaluate`] reads it. A [`Pending`] ties the two to one
-//! decision, so that values cannot be asked for other slides than those that were looked up.
+//! Evaluation has two steps, so that cache misses of several positions overlap: [`Pending::begin`]
+//! locates what will be read and prefetches it, [`ValueFunction::evaluate`] reads it. A [`Pending`]
+//! ties both to one decision, so that only the slides that were looked up can be evaluated.
 
 mod trainable;
 
@@ -24,7 +25,7 @@ pub struct Decision<G: Game> {
 }
 
 impl<G: Game> Decision<G> {
-    /// The decision in a state, or `None` where the game is over.
+    /// The decision in a state, or `None` if the game is over.
     #[inline(always)]
     pub fn new(game: &G, state: State<G::Board>) -> Option<Self> {
         let slides = game.slides(state);
@@ -49,7 +50,7 @@ impl<G: Game> Decision<G> {
 pub struct ActionValue {
     /// The value of the rest of the game after the slide, discounted.
     pub value: Value,
-    /// The slide's reward plus that value: Q(s, a). What a greedy policy maximises.
+    /// Q(s, a), the slide's reward plus that value: what a greedy policy maximises.
     pub total: Value,
 }
 
@@ -68,14 +69,13 @@ impl ActionValues {
         self.0[direction as usize] = Some(value);
     }
 
-    /// The values of the legal slides, in the order of directions.
+    /// The values of the legal slides, in order of direction.
     pub fn legal(&self) -> impl Iterator<Item = (Direction, ActionValue)> + '_ {
         let each = Direction::ALL.into_iter().zip(self.0);
         each.filter_map(|(direction, value)| Some((direction, value?)))
     }
 
-    /// The direction of the largest total, the first of several; a NaN is larger than nothing, and nothing is
-    /// larger than it.
+    /// The direction of the largest total, the first of equal ones. A NaN never compares as larger.
     pub fn best(&self) -> Option<Direction> {
         let larger = |a: (Direction, ActionValue), b: (Direction, ActionValue)| {
             if b.1.total > a.1.total { b } else { a }
@@ -84,7 +84,7 @@ impl ActionValues {
     }
 }
 
-/// A decision whose values were looked up, and may be read.
+/// A decision whose values are located and may be read.
 #[derive(Debug)]
 pub struct Pending<'p, G: Game, L> {
     decision: &'p Decision<G>,
@@ -92,7 +92,7 @@ pub struct Pending<'p, G: Game, L> {
 }
 
 impl<'p, G: Game, L> Pending<'p, G, L> {
-    /// Finds what `values` will read for a decision, and asks the processor for it.
+    /// Locates what `values` will read for a decision, and prefetches it.
     #[inline(always)]
     pub fn begin<V: ValueFunction<G, Lookup = L>>(
         values: &V,
@@ -104,7 +104,7 @@ impl<'p, G: Game, L> Pending<'p, G, L> {
         Self { decision, lookup }
     }
 
-    /// A decision that was begun before, by a copy of it.
+    /// Resumes a decision that began with an equal copy of it.
     #[inline(always)]
     pub(crate) fn resume(decision: &'p Decision<G>, lookup: &'p L) -> Self {
         Self { decision, lookup }
@@ -116,7 +116,7 @@ impl<'p, G: Game, L> Pending<'p, G, L> {
         self.decision
     }
 
-    /// What was found for it.
+    /// What was located for it.
     #[inline(always)]
     pub fn lookup(&self) -> &'p L {
         self.lookup
@@ -125,16 +125,18 @@ impl<'p, G: Game, L> Pending<'p, G, L> {
 
 /// The value of the rest of the game after each slide.
 pub trait ValueFunction<G: Game>: Send + Sync + Sized {
-    /// Where the values of one decision are found: indices, buffers. Reused from decision to decision.
+    /// Where the values of one decision are: indices, buffers. Reused for every decision.
     type Lookup: Default + Send;
 
-    /// What a learner may reuse of the value that chose a move: [`AfterstateValue`], or `()` for nothing.
+    /// What a learner may reuse of the value that chose a move: [`AfterstateValue`], or `()` for
+    /// nothing.
     type Estimate: Copy;
 
-    /// Finds what [`ValueFunction::evaluate`] will read, and asks the processor for it. Called by [`Pending::begin`].
+    /// Locates what [`ValueFunction::evaluate`] will read, and prefetches it. [`Pending::begin`]
+    /// calls it.
     fn locate(&self, game: &G, decision: &Decision<G>, lookup: &mut Self::Lookup);
 
-    /// Visits every legal slide with its value, in the order of directions.
+    /// Visits every legal slide with its value, in order of direction.
     fn evaluate(
         &self,
         game: &G,
@@ -142,10 +144,10 @@ pub trait ValueFunction<G: Game>: Send + Sync + Sized {
         visit: impl FnMut(Slide<G::Board>, ActionValue),
     );
 
-    /// The estimate that goes with the value of the chosen slide.
+    /// The estimate that corresponds to the value of the chosen slide.
     fn estimate(value: ActionValue) -> Self::Estimate;
 
-    /// Whether its tables are made for the board of this game.
+    /// Whether it belongs to the board of this game.
     fn fits(&self, game: &G) -> bool;
 
     /// The values of one decision.
@@ -163,8 +165,8 @@ pub trait ValueFunction<G: Game>: Send + Sync + Sized {
         values
     }
 
-    /// The values of many decisions, in their order, in place of what `values` held. The next decision is looked up before the
-    /// values of one are read.
+    /// Replaces `values` by the values of many decisions, in order. The next decision is looked up
+    /// before the values of the current one are read.
     fn batch(&self, game: &G, decisions: &[Decision<G>], values: &mut Vec<ActionValues>) {
         values.clear();
         let mut lookups = <[Self::Lookup; 2]>::default();
@@ -187,7 +189,7 @@ pub trait ValueFunction<G: Game>: Send + Sync + Sized {
     }
 }
 
-/// The value of the chosen afterstate, discounted, as the policy read it: what a learner that adjusts the same network need not
-/// read again.
+/// The discounted value of the chosen afterstate as the policy read it; a learner that updates the
+/// same network can reuse it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AfterstateValue(pub Value);

@@ -1,4 +1,4 @@
-//! The discount of a network: in the values of moves, and in the values that are learned.
+//! The discount of a network: in the values of moves, and in the learned values.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,8 @@ fn randomise<C: WeightCell>(tables: &WeightTables<C>) {
     }
 }
 
-/// Checks the values of all slides in some random games. `value` is the undiscounted value after a slide, nearly.
+/// Checks the values of all slides in some random games. `value` is the undiscounted value after a
+/// slide, up to rounding.
 fn totals_are_discounted<V: ValueFunction<Fast2048>>(
     network: &V,
     value: impl Fn(After<<Fast2048 as Game>::Board>) -> Value,
@@ -80,7 +81,7 @@ fn the_total_of_a_move_is_its_reward_and_the_discounted_value() {
     });
 }
 
-/// Counts how often the positions of games were visited.
+/// Counts the visits of positions.
 #[derive(Default)]
 struct Visits {
     states: HashMap<State<GridBoard>, u32>,
@@ -96,8 +97,8 @@ impl<E> Learner<Grid, E> for Visits {
     fn finish(&mut self, _: State<GridBoard>, _: u32) {}
 }
 
-/// Trains a network on 2x2, at last with a small learning rate, so that its values settle; then counts the positions of games by
-/// its greedy policy.
+/// Trains a network on 2x2, finally with a small learning rate, so that its values converge; then
+/// counts the positions in games of its greedy policy.
 fn train<N: Trainable<Grid>>(
     game: &Grid,
     network: &N,
@@ -160,8 +161,8 @@ impl Exact {
     }
 }
 
-/// Compares the learned value of each position with the exact ones. With other seeds the mean
-/// error is 0.2% to 1.1%, and the largest 1% to 14%. The solution without a discount is 30% away.
+/// Compares the learned value of each position with the exact ones. With other seeds the mean error
+/// is 0.2% to 1.1%, and the largest 1% to 14%. The undiscounted solution is 30% off.
 fn check(values: impl Iterator<Item = (f64, [f64; 2])>) {
     let (mut count, mut mean, mut mean_without) = (0, 0.0, 0.0);
     for (learned, [exact, undiscounted]) in values {

@@ -1,5 +1,5 @@
-//! Episodes and their drivers: however games are played side by side, they are the same games; and values in batches are the
-//! same values.
+//! Episodes and their drivers: all ways to play games side by side give the same games, and batches
+//! give the same values.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ fn tuples(shape: Shape) -> TupleSet {
     TupleSet::parse(&square.concat(), shape, true).unwrap()
 }
 
-/// Whole numbers below `kinds`: with few of them, many moves have the same value.
+/// Integers below `kinds`: with few of them, many moves have the same value.
 fn randomise<C: WeightCell>(tables: &WeightTables<C>, kinds: u32) {
     let mut rng = game_rng(3, 3);
     for (table, (_, weights)) in tables.tuples().tables().enumerate() {
@@ -56,7 +56,7 @@ fn packed(rows: usize, cols: usize) -> PackedGrid {
     PackedGrid::new(Shape::new(rows, cols).unwrap(), &PowersOfTwo).unwrap()
 }
 
-/// The numbers and the RNGs of so many games.
+/// The numbers and the RNGs of `games` games.
 fn rngs(games: u64) -> impl FnMut() -> Option<(u64, Rng)> {
     let mut numbers = 0..games;
     move || {
@@ -119,17 +119,17 @@ fn interleaved_games_are_the_same_as_one_after_another() {
     interleaved_games_are_the_same(&game, &afterstates(game.shape(), 2));
 }
 
-/// A step in numbers that can be compared.
+/// A step as comparable numbers.
 type Made<B> = (State<B>, Direction, After<B>, u32, u32);
 
-/// All that a learner is told about a game.
+/// Everything that a learner sees of a game.
 #[derive(Debug, PartialEq)]
 struct Record<B> {
     steps: Vec<Made<B>>,
     end: Option<(State<B>, u32)>,
 }
 
-/// Records games by their numbers.
+/// Records games by number.
 struct Recorder<'r, G: Game> {
     number: u64,
     records: &'r RefCell<BTreeMap<u64, Record<G::Board>>>,
@@ -168,7 +168,7 @@ impl<G: Game, E> Learner<G, E> for Recorder<'_, G> {
     }
 }
 
-/// The best slides by the values of a batch, the first of several.
+/// The best slides by the values of a batch, the first of equal ones.
 fn best_slides<G: Game, V: ValueFunction<G>>(
     game: &G,
     values: &V,
@@ -233,7 +233,7 @@ fn batched_games_are_the_same_as_one_after_another() {
     batched_games_are_the_same(&game, &afterstates(game.shape(), 2));
 }
 
-/// Interrupts games after some moves; what is played from there is the rest of the game.
+/// Interrupts games after some moves and continues from there: the result is the rest of the game.
 fn given_states_are_played_on<G: Game>(game: &G) {
     for number in 0..20 {
         let mut rng = game_rng(SEED, number);

@@ -1,5 +1,5 @@
 //! Learners against hand-computed updates, against the exact optimum of a small board, and against
-//! their own frozen results.
+//! frozen results.
 
 use afterstate::Value;
 use afterstate::episode::{Learner, NoLearner, Step, play};
@@ -48,8 +48,8 @@ fn state_network(discount: Value) -> StateNetwork {
     network
 }
 
-/// Two moves: the first earns 4 and shows tile 1, the second earns 8 and shows tile 2, both before
-/// and after the slide.
+/// Two moves: the first earns 4 and has tile 1 in cell 0, the second earns 8 and has tile 2 there,
+/// both before and after the slide.
 fn two_moves(learner: &mut impl Learner<Fast2048, AfterstateValue>) {
     two_moves_with(learner, AfterstateValue);
 }
@@ -128,7 +128,7 @@ fn td0_forward_on_afterstates() {
     assert_eq!(values(network.tables()), (14.0, 10.0));
 }
 
-/// A learner that was made with its policy takes the policy's word; any other reads again.
+/// A learner created with its policy reuses the policy's values; any other reads them again.
 #[test]
 fn only_a_learner_of_the_same_network_trusts_the_policy() {
     let lie = |_| AfterstateValue(100.0);
@@ -159,7 +159,7 @@ fn td_lambda_backward_on_states() {
 }
 
 #[test]
-fn the_reward_counted_twice() {
+fn reward_twice_adds_the_reward_a_second_time() {
     // 20 -> 14 as before, but z = 8 + 14 = 22. Then 4 + 22 = 26: 10 -> 18.
     let twice = TdParams {
         reward_twice: true,
@@ -177,14 +177,14 @@ fn td0_forward_on_states() {
 }
 
 #[test]
-fn tc_keeps_its_sums() {
+fn tc_stores_its_sums() {
     let network = afterstate_network(1.0);
     let params = TdParams {
         learning_rate: 1.0,
         ..HALF
     };
     let mut learner = Backward::<Fast2048, _, Tc>::new(&network, params);
-    // Both weights untouched: full steps. 20 -> 0, then 8 + 0: 10 -> 8.
+    // First update of both weights: full steps. 20 -> 0, then 8 + 0: 10 -> 8.
     two_moves(&mut learner);
     assert_eq!(values(network.tables()), (8.0, 0.0));
     // Again: errors 0 and 0. The sums stay, and they are E = -20, A = 20 and E = -2, A = 2.
@@ -198,8 +198,8 @@ fn tc_keeps_its_sums() {
     assert_eq!(sums(WeightPart::AbsoluteSum), [2.0, 20.0]);
 }
 
-/// The best expected score of 2x2 2048 is 66.964. With one tuple over the whole board a learner can
-/// represent the optimum, so a trained one must play at it.
+/// The optimal expected score of 2x2 2048 is 66.964. A full-board tuple can represent the optimum,
+/// so a trained network must reach it.
 #[test]
 fn a_full_tuple_learns_to_play_2x2_at_the_optimum() {
     const OPTIMUM: f64 = 66.964_149_457_10;
@@ -221,7 +221,7 @@ fn a_full_tuple_learns_to_play_2x2_at_the_optimum() {
     );
 }
 
-/// The mean of 100,000 games after 50,000 of training; its standard error is about 0.09.
+/// The mean of 100,000 games after training on 50,000; its standard error is about 0.09.
 fn trained_mean<N: Trainable<Grid>>(game: &Grid, network: &N) -> f64 {
     let params = TdParams {
         learning_rate: 1.0,
@@ -294,7 +294,7 @@ fn tuples_8x4() -> TupleSet {
     TupleSet::parse("8x4", Shape::FOUR, true).unwrap()
 }
 
-/// Seed 1, 100 games: one hash of all numbers for each way to learn. A change of one is a change of
+/// Seed 1, 100 games: one hash of all numbers for each learner. A changed hash is a change of
 /// results, and its commit says why.
 #[test]
 fn results_are_frozen() {
@@ -364,7 +364,7 @@ fn results_are_frozen() {
     );
 }
 
-/// The same with tables by hint, and with tiles of five bits.
+/// The same with tables by hint, and with five bits a tile.
 #[test]
 fn results_of_other_games_are_frozen() {
     let game = FastThrees::new(Threes::Hint);
@@ -383,7 +383,7 @@ fn results_of_other_games_are_frozen() {
     assert_eq!(found, FROZEN_FIBONACCI, "2584 is now {found:#018x}");
 }
 
-/// Several threads lose an update now and then; what they learn together is as good as what one learns.
+/// Several threads lose some updates, but learn as well as one thread.
 #[test]
 fn threads_learn_as_well_as_one() {
     let game = Fast2048::new();

@@ -1,5 +1,5 @@
-//! The fast paths against their slow twins, over whole games: the 4x4 board in a u64 against the grid
-//! that slides a cell at a time, down to the last bit of every weight.
+//! The fast paths against the slow ones over whole games: the packed 4x4 board and the grid that
+//! slides cell by cell agree to the last bit of every weight.
 
 use afterstate::episode::{Learner, NoLearner, play};
 use afterstate::game::{
@@ -58,8 +58,8 @@ fn games<G: Game, V: ValueFunction<G>>(
         .collect()
 }
 
-/// Trains on the fast board with every set of instructions there is, and on the slow board: the same
-/// games and the same weights.
+/// Trains on the fast board with every instruction set, and on the slow board: the games and the
+/// weights are the same.
 macro_rules! same_training {
     ($learner:ident, $rule:ty, $params:expr, $ties:expr, $network:expr, $parts:expr) => {{
         let slow = $network(Cpu::PLAIN);
@@ -84,7 +84,7 @@ macro_rules! same_training {
 }
 
 #[test]
-fn the_same_training_on_afterstates() {
+fn training_on_afterstates_is_the_same_on_both_boards() {
     let params = TdParams {
         lambda: 0.5,
         learning_rate: 1.0,
@@ -96,9 +96,9 @@ fn the_same_training_on_afterstates() {
     same_training!(Forward, Td, 0.1, Ties::Random, optimistic, WEIGHTS);
 }
 
-/// A forward learner that takes the values of its policy learns the same as one that reads them again.
+/// A forward learner that reuses its policy's values learns the same as one that reads them again.
 #[test]
-fn the_same_training_with_the_values_of_the_policy() {
+fn training_with_reused_values_is_the_same() {
     let game = Fast2048::new();
     for ties in [Ties::Order, Ties::Random] {
         let again = afterstate_network(Cpu::best(), &tuples(), true, 100.0);
@@ -131,7 +131,7 @@ fn afterstate_network(
 }
 
 #[test]
-fn the_same_training_on_states() {
+fn training_on_states_is_the_same_on_both_boards() {
     let params = TdParams {
         reward_twice: true,
         ..TdParams::default()
@@ -147,9 +147,10 @@ fn the_same_training_on_states() {
     same_training!(Forward, Td, 0.1, Ties::Order, zeros, WITH_CHANGES);
 }
 
-/// A policy chooses one of its choices, the only one where order decides, and in the end each of them.
+/// A policy chooses one of its choices, the only one if ties are broken by order, and eventually
+/// each of them.
 #[test]
-fn a_choice_is_one_of_the_choices() {
+fn a_policy_chooses_each_of_its_choices() {
     let game = Grid::new(Shape::new(3, 3).unwrap(), &PowersOfTwo);
     let tuples = TupleSet::parse("012 345", game.shape(), true).unwrap();
     let network = afterstate_network(Cpu::best(), &tuples, false, 0.0);
@@ -180,7 +181,7 @@ fn a_choice_is_one_of_the_choices() {
 }
 
 #[test]
-fn the_same_random_games() {
+fn random_games_are_the_same_on_both_boards() {
     let outcomes = |n| {
         let fast = play(
             &Fast2048::new(),
@@ -197,7 +198,8 @@ fn the_same_random_games() {
     assert!((1000..1200).contains(&mean), "{mean}");
 }
 
-/// Every move of some games at random, with all that may come of it, on the fast board and on the slow one.
+/// Every move of some random games, with all possible successors, on the fast board and on the slow
+/// one.
 fn the_same_positions<G: Game>(fast: G, rules: &'static dyn Rules) {
     let slow = Grid::new(Shape::FOUR, rules);
     for n in 0..40 {
@@ -233,7 +235,7 @@ fn the_same_positions<G: Game>(fast: G, rules: &'static dyn Rules) {
 }
 
 #[test]
-fn the_same_games_of_threes_and_2584() {
+fn games_of_threes_and_2584_are_the_same_on_both_boards() {
     the_same_positions(FastThrees::new(Threes::Course), &Threes::Course);
     the_same_positions(FastThrees::new(Threes::Hint), &Threes::Hint);
     the_same_positions(FastThrees::new(Threes::Original), &Threes::Original);
@@ -246,7 +248,7 @@ fn the_same_games_of_threes_and_2584() {
 
 /// A run with tables by hint, on the packed board and on the grid.
 #[test]
-fn the_same_training_by_hint() {
+fn training_by_hint_is_the_same_on_both_boards() {
     let tuples = tuples().with_hints(true);
     let network = |cpu| afterstate_network(cpu, &tuples, true, 0.0);
     let slow = network(Cpu::PLAIN);
@@ -266,15 +268,15 @@ fn the_same_training_by_hint() {
         assert_eq!(played, slowly, "{cpu}");
         assert_eq!(bits(fast.tables(), WITH_SUMS), slow, "{cpu}");
     }
-    // Every hint has learned something of its own.
+    // Every hint has its own learned weights.
     for bank in slow.chunks(slow.len() / 4) {
         assert!(bank.iter().any(|&bits| bits != 0));
     }
 }
 
-/// 2584 with tables of five bits a cell, by the fast board and by the slow one.
+/// 2584 with tables of five bits a cell, on the fast board and on the slow one.
 #[test]
-fn the_same_training_with_five_bits() {
+fn training_with_five_bits_is_the_same_on_both_boards() {
     let tuples = TupleSet::parse("012 1256 45", Shape::FOUR, true).unwrap();
     let tuples = tuples.with_tile_bits(5);
     let network = || afterstate_network(Cpu::best(), &tuples, false, 0.0);
@@ -287,7 +289,7 @@ fn the_same_training_with_five_bits() {
     let played = games(&four, &fast, &mut learner, Ties::Order);
     assert_eq!(played, slowly);
     assert_eq!(bits(fast.tables(), WEIGHTS), bits(slow.tables(), WEIGHTS));
-    // Tiles beyond 15 have weights of their own.
+    // Tiles beyond 15 have their own weights.
     let board = |tile| {
         let mut tiles = [0; 16];
         tiles[0] = tile;
@@ -312,10 +314,10 @@ fn shown<B: Position>(slides: &Slides<B>) -> Vec<(String, Vec<u8>, u32)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
-    /// Any board, with tiles beyond 32768 among the rest as long as a game could hold them.
+    /// Any possible board, including tiles beyond 32768.
     #[test]
     fn slides_agree_on_any_board(mut tiles in proptest::collection::vec(0u8..=17, 16), keep in 0usize..=16) {
-        // Large tiles at random are rarely possible: most are made small.
+        // Random large tiles are rarely possible: most are made small.
         for tile in tiles.iter_mut().skip(keep.min(3)) {
             *tile = tile.saturating_sub(3).min(14);
         }
@@ -341,7 +343,7 @@ fn two_32768_tiles_make_65536_and_two_of_those_131072() {
     assert_eq!(merged(tiles), (16, 65_536));
     (tiles[0], tiles[3]) = (16, 16);
     assert_eq!(merged(tiles), (17, 131_072));
-    // Both at once, and the networks see each as the largest tile they know.
+    // Both at once; the networks treat each as the largest tile they distinguish.
     (tiles[0], tiles[1], tiles[2], tiles[3]) = (16, 16, 15, 15);
     let slides = game.slides(game.state(&tiles, ChanceState::NONE).unwrap());
     let slide = slides.legal().last().unwrap();

@@ -1,29 +1,30 @@
-//! Adam and AdamW, on plain numbers: one pass over each, where tensors would take ten.
+//! Adam and AdamW on plain slices: one pass over each parameter, where tensor operations would take
+//! ten.
 
 use crate::network::Gradients;
 use crate::parameters::Parameters;
 
-/// What pulls weights towards 0.
+/// Weight decay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Decay {
-    /// Nothing: Adam.
+    /// No decay: Adam.
     None,
-    /// This share of a weight in each step, times the learning rate: AdamW.
+    /// Each step subtracts this share of a weight times the learning rate: AdamW.
     Weights(f32),
 }
 
-/// Keeps the mean of each gradient and of its square.
+/// The optimiser: keeps the running mean of each gradient and of its square.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adam {
-    /// The step size.
+    /// The learning rate.
     pub learning_rate: f32,
-    /// What pulls weights towards 0.
+    /// The weight decay.
     pub decay: Decay,
     /// Steps so far.
     pub steps: u64,
-    /// The mean of the gradients, by parameter.
+    /// The running mean of the gradients, by parameter.
     pub first: Vec<Vec<f32>>,
-    /// The mean of their squares.
+    /// The running mean of their squares.
     pub second: Vec<Vec<f32>>,
 }
 
@@ -32,7 +33,7 @@ const BETA_2: f32 = 0.999;
 const EPSILON: f32 = 1e-8;
 
 impl Adam {
-    /// Before the first step.
+    /// An optimiser before its first step.
     pub fn new(parameters: &Parameters, learning_rate: f32, decay: Decay) -> Self {
         let zeros = || parameters.0.iter().map(|one| vec![0.0; one.values.len()]);
         Self {
@@ -81,9 +82,10 @@ mod tests {
         }])
     }
 
-    /// Two steps by hand: the first goes as far as the rate, whatever the gradient.
+    /// Two steps computed by hand: the first has the size of the learning rate, whatever the
+    /// gradient.
     #[test]
-    fn steps_are_those_of_the_paper() {
+    fn steps_agree_with_the_paper() {
         let mut x = one(1.0);
         let mut adam = Adam::new(&x, 0.1, Decay::None);
         adam.step(&mut x, &Gradients(vec![vec![4.0]]));
@@ -95,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn decay_pulls_towards_zero() {
+    fn decay_shrinks_weights() {
         let mut x = one(10.0);
         let mut adam = Adam::new(&x, 0.1, Decay::Weights(0.5));
         adam.step(&mut x, &Gradients(vec![vec![0.0]]));

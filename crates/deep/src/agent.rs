@@ -1,8 +1,10 @@
-//! Deep Q-learning from a replay buffer, with every trick of the "2048 experiment report" a setting, and values of afterstates.
+//! Deep Q-learning from a replay buffer, with every technique of the "2048 experiment report" as a
+//! setting, and with values of afterstates.
 //!
-//! Q(s, a) moves towards r + discount max Q'(s', a'), where Q' is that of the target network, a lagged copy of the online network.
-//! The network may leave out r, which the rules know; V of an afterstate always does: r' + V' in place of Q'. What is stored and
-//! learned is the slide that was made, never an illegal one that was preferred.
+//! Q(s, a) moves towards r + discount max Q'(s', a'), where Q' is that of the target network, a
+//! lagged copy of the online network. Q may exclude r, which the rules know; V of an afterstate
+//! always does: r' + V' takes the place of Q'. The buffer stores the slide that was made, never an
+//! illegal one that had a larger value.
 
 use afterstate::game::{Direction, Game, Position, Shape, Slide, Slides, State};
 use afterstate::random::{Rng, game_rng};
@@ -17,32 +19,33 @@ use crate::value::{ACTIONS, DeepValueFunction, OutputKind, OutputSpec};
 /// How the target network follows the online network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TargetUpdate {
-    /// It is copied after this number of iterations.
+    /// Copies the online network every this many iterations.
     Copy(u64),
-    /// It moves by this share of the difference after each update.
+    /// Moves by this share of the difference after each update.
     Soft(f32),
 }
 
-/// Which of the two networks acts, and becomes the model.
+/// Which of the two networks acts, and is saved as the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ActingNetwork {
-    /// The online network: it changes with each update, and not always for the better.
+    /// The online network. It changes with each update, and not always for the better.
     #[default]
     Online,
     /// The target network: with soft updates, an average of the last online networks.
     Target,
 }
 
-/// All settings.
+/// The settings of a [`DqnAgent`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// The initial weights.
     pub initial: InitialWeights,
-    /// What the outputs are.
+    /// The meaning of the outputs.
     pub output: OutputSpec,
-    /// What the reward of one move later is multiplied by.
+    /// The discount per move.
     pub discount: f32,
-    /// Whether the best slide of s' is chosen among the legal ones alone. Afterstates are always of legal ones.
+    /// Whether the maximum over the slides of s' only includes legal ones. With afterstates it
+    /// always does.
     pub mask: bool,
     /// The learning rate of Adam.
     pub learning_rate: f32,
@@ -52,11 +55,12 @@ pub struct Settings {
     pub target_update: TargetUpdate,
     /// Which network acts.
     pub acting_network: ActingNetwork,
-    /// Double Q-learning: the online network chooses the best slide of s', the target network values it.
+    /// Double Q-learning: the online network chooses the best slide of s', the target network
+    /// evaluates it.
     pub double: bool,
-    /// The dropout rate, and where.
+    /// The dropout rate, and where it applies.
     pub dropout: (f32, DropoutPlace),
-    /// Whether a random symmetry is applied to each board and slide of a batch.
+    /// Whether to apply a random symmetry to each board and slide of a batch.
     pub augment: bool,
 }
 
@@ -88,7 +92,7 @@ impl Default for Settings {
 pub struct TrainState {
     /// The parameters of the online network.
     pub online: Parameters,
-    /// Those of the target network.
+    /// The parameters of the target network.
     pub target: Parameters,
     /// The optimiser.
     pub adam: Adam,
@@ -113,12 +117,12 @@ pub struct DqnAgent {
     train_state: TrainState,
     online: DeepValueFunction,
     target: DeepValueFunction,
-    /// The symmetries that it learns by; the identity is the first.
+    /// The symmetries used for augmentation; the identity is the first.
     symmetries: Vec<Symmetry>,
 }
 
 impl DqnAgent {
-    /// An agent with new networks, which `threads` threads work on.
+    /// Creates an agent with new networks, computed on `threads` threads.
     ///
     /// # Errors
     /// When the architecture cannot be built.
@@ -146,7 +150,7 @@ impl DqnAgent {
         })
     }
 
-    /// The network that acts.
+    /// The acting network.
     pub fn acting(&self) -> &DeepValueFunction {
         match self.settings.acting_network {
             ActingNetwork::Online => &self.online,
@@ -154,17 +158,17 @@ impl DqnAgent {
         }
     }
 
-    /// Which of the two that is.
+    /// Which of the two networks acts.
     pub fn acting_network(&self) -> ActingNetwork {
         self.settings.acting_network
     }
 
-    /// Everything that training has changed.
+    /// Everything that training changes.
     pub fn train_state(&self) -> &TrainState {
         &self.train_state
     }
 
-    /// Goes on from a saved state.
+    /// Restores a saved state.
     pub fn restore(&mut self, train_state: TrainState) {
         self.train_state = train_state;
         self.online.network.load(&self.train_state.online);
@@ -192,14 +196,14 @@ impl DqnAgent {
                     slide.map_or(0, |slide| slide.reward())
                 }
             };
-            // Without the slide's own reward the reward of the spawn is left.
+            // Without the slide's own reward, the reward of the spawn remains.
             let earned = (t.reward - own) as f32 + t.later_rewards;
             earned / scale + self.settings.discount.powi(t.steps as i32) * rest
         };
         batch.iter().zip(rest).map(target).collect()
     }
 
-    /// The value of the best slide of each state, by Q.
+    /// The maximal Q of each state.
     fn rest_by_actions<G: Game>(&self, game: &G, states: &[State<G::Board>]) -> Vec<f32> {
         let slides: Vec<Slides<G::Board>> = states.iter().map(|&s| game.slides(s)).collect();
         let with_slides = || states.iter().copied().zip(&slides);
@@ -214,15 +218,15 @@ impl DqnAgent {
             let counts = |n: &usize| !self.settings.mask || slides.get(ACTIONS[*n]).is_some();
             let larger = |a: usize, b: usize| if judged[b] > judged[a] { b } else { a };
             let best = (0..outputs).filter(counts).reduce(larger);
-            // Where only a slide without an output is legal, the other outputs estimate the state. That slide earns nothing: a merge
-            // in one direction is legal in the opposite one, too.
+            // Where only a slide without an output is legal, the other outputs estimate the state.
+            // That slide earns nothing: if it merged tiles, the opposite slide would be legal, too.
             let best = best.or_else(|| (0..outputs).reduce(larger));
             best.map_or(0.0, |n| later[n])
         };
         slides.iter().zip(rows).map(rest).collect()
     }
 
-    /// The same by V of afterstates.
+    /// The same with V of afterstates.
     fn rest_by_afterstates<G: Game>(&self, game: &G, states: &[State<G::Board>]) -> Vec<f32> {
         let slides: Vec<Slides<G::Board>> = states.iter().map(|&s| game.slides(s)).collect();
         let later = self.target.by_afterstates(game, slides.iter());
@@ -253,7 +257,7 @@ impl DqnAgent {
         for t in batch {
             let symmetry = &self.symmetries[rng.below(self.symmetries.len() as u32) as usize];
             match self.settings.output.kind {
-                // A slide without an output, which was forced, teaches nothing.
+                // A forced slide without an output has nothing to learn.
                 OutputKind::Actions(_) => {
                     let output = symmetry.slide(t.direction);
                     if output < outputs {
@@ -270,7 +274,7 @@ impl DqnAgent {
         inputs
     }
 
-    /// The dropout of a batch of `count` boards, if there is any.
+    /// The dropout mask of a batch of `count` boards, if dropout is enabled.
     fn dropout(&self, count: usize, rng: &mut Rng) -> Option<Dropout> {
         let (rate, place) = self.settings.dropout;
         let factor = |_| match rng.unit() < f64::from(rate) {
@@ -285,7 +289,8 @@ impl DqnAgent {
     }
 }
 
-/// A batch as the network takes it: boards, the chosen output of each, and the transitions that the targets follow from.
+/// A batch as network input: boards, the chosen output of each, and the transitions that give the
+/// targets.
 struct BatchInputs<'t, B> {
     boards: Vec<u8>,
     chosen: Vec<usize>,
@@ -303,14 +308,14 @@ impl<'t, B: Position> BatchInputs<'t, B> {
 
 /// A symmetry of the board.
 struct Symmetry {
-    /// The cell that each cell shows.
+    /// The source of each cell.
     cells: Vec<usize>,
-    /// For each of [`ACTIONS`], the number of the slide that it becomes.
+    /// For each of [`ACTIONS`], the number of the transformed slide.
     slides: [usize; 4],
 }
 
 impl Symmetry {
-    /// The output of the slide that a slide becomes.
+    /// The output of the transformed slide.
     fn slide(&self, direction: Direction) -> usize {
         let number = ACTIONS.iter().position(|&action| action == direction);
         number.map_or(usize::MAX, |number| self.slides[number])
@@ -340,7 +345,7 @@ fn symmetries((rows, cols): (usize, usize), all: bool) -> Vec<Symmetry> {
     cells.into_iter().map(symmetry).collect()
 }
 
-/// Keeps the streams of a network apart from those of games.
+/// Separates the random streams of a network from those of games.
 const STREAMS: u64 = 0x4445_4550_0000_0000;
 
 impl<G: Game> ReplayAgent<G> for DqnAgent {

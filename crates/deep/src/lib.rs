@@ -1,10 +1,12 @@
-//! Deep learning: a convolutional network that learns from the replay buffer of `afterstate::replay`.
+//! Deep learning: a convolutional network that learns from the replay buffer of
+//! `afterstate::replay`.
 //!
 //! `boards -> one-hot -> convolutions -> linear layers -> Q of every slide, or V of an afterstate`
 //!
-//! This is the only crate that knows a deep-learning library, and [`Network`] the only type in it that does: everything else sees
-//! plain numbers. [`Parameters`] are those of a network, [`Adam`] moves them, a [`DeepValueFunction`] gives the values of slides by
-//! them, and a [`DqnAgent`] puts them together.
+//! This is the only crate that depends on a deep-learning library, and [`Network`] is the only type
+//! that uses it: everything else sees plain numbers. [`Parameters`] are those of a network,
+//! [`Adam`] updates them, a [`DeepValueFunction`] computes values of slides from them, and a
+//! [`DqnAgent`] combines these.
 
 mod adam;
 mod agent;

@@ -1,7 +1,8 @@
-//! The network itself: Q of every slide of many boards, and which way the parameters have to move.
+//! The network: Q of every slide for many boards, and gradients.
 //!
-//! A convolution of such small kernels is a few shifted copies of its input side by side, and one product of matrices: on two cores that
-//! is faster than the library's own convolution. Numbers are by board, row, column, channel.
+//! A convolution with such small kernels is a few shifted copies of its input side by side, and one
+//! matrix product: on two cores that is faster than the library's own convolution. Tensors are in
+//! the order board, row, column, channel.
 
 use std::io;
 use std::ops::Range;
@@ -13,50 +14,50 @@ use burn_tensor::{Device, Tensor, TensorData};
 
 use crate::parameters::{Architecture, ArchitectureError, Parameters};
 
-/// A network, its parameters at hand for computing.
+/// A network, with its parameters as tensors.
 #[derive(Clone)]
 pub struct Network {
     architecture: Architecture,
     device: Device,
     tensors: Vec<Tensor<2>>,
     threads: usize,
-    /// Outputs are computed for so many boards at a time, if it matters.
+    /// Outputs are computed for exactly this many boards at a time, if set.
     together: Option<usize>,
 }
 
-/// What to learn: boards, and for each the output that was chosen and what it should have been.
+/// A training batch: boards, and for each the chosen output and its target.
 #[derive(Clone, Copy, Debug)]
 pub struct TrainingBatch<'a> {
     /// Tile indices, board by board.
     pub boards: &'a [u8],
-    /// The number of an output for each.
+    /// The number of the chosen output for each board.
     pub chosen: &'a [usize],
-    /// What it should be.
+    /// The target of that output.
     pub targets: &'a [f32],
-    /// What is left out, if anything is.
+    /// The dropout mask, if any.
     pub dropout: Option<&'a Dropout>,
 }
 
-/// Which numbers of a layer are left out.
+/// A dropout mask of a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dropout {
-    /// Where.
+    /// Where it applies.
     pub place: DropoutPlace,
-    /// For each board, what the numbers there are multiplied by: 0, or 1 / (1 - rate).
+    /// For each board, the factors of the activations: 0, or 1 / (1 - rate).
     pub factors: Vec<f32>,
 }
 
-/// Where numbers are left out.
+/// Where dropout applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropoutPlace {
-    /// Behind the convolutions.
+    /// After the convolutions.
     Convolutions,
-    /// Before the outputs: behind the last hidden layer, or behind the convolutions if there is none.
+    /// Before the outputs: after the last hidden layer, or after the convolutions if there is none.
     Hidden,
 }
 
 impl DropoutPlace {
-    /// How many numbers there are for a board.
+    /// The number of activations for a board.
     pub fn width(self, architecture: &Architecture) -> usize {
         match (self, architecture.hidden.last()) {
             (Self::Hidden, Some(&width)) => width,
@@ -66,7 +67,8 @@ impl DropoutPlace {
 }
 
 impl<'a> TrainingBatch<'a> {
-    /// The batch in parts of so many boards, with their numbers; what is left out stays whole.
+    /// Splits the batch into parts of at most `share` boards, with their numbers; the dropout mask
+    /// is not split.
     fn parts(&self, share: usize) -> impl Iterator<Item = (Range<usize>, TrainingBatch<'a>)> {
         let count = self.targets.len().max(1);
         let cells = self.boards.len() / count;
@@ -84,7 +86,7 @@ impl<'a> TrainingBatch<'a> {
     }
 }
 
-/// What a batch came to.
+/// The loss and the gradients of a batch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchGradients {
     /// The mean squared error.
@@ -108,7 +110,8 @@ impl BatchGradients {
     }
 }
 
-/// Works on all parts at once, the last of them on this thread, and those for which the system gives no thread, too.
+/// Works on all parts at once, the last of them on this thread; so are those for which the system
+/// refuses a thread.
 fn on_threads<P: Clone + Send, T: Send>(
     parts: impl Iterator<Item = P>,
     work: impl Fn(P) -> T + Sync,
@@ -137,12 +140,12 @@ fn on_threads<P: Clone + Send, T: Send>(
     })
 }
 
-/// For each parameter, how much the loss grows with each of its numbers.
+/// For each parameter, the derivative of the loss by each of its numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gradients(pub Vec<Vec<f32>>);
 
 impl Network {
-    /// With these parameters.
+    /// Creates a network with these parameters.
     ///
     /// # Errors
     /// When the architecture cannot be built.
@@ -163,25 +166,27 @@ impl Network {
         Ok(network)
     }
 
-    /// Shares every computation out among so many threads, at least one. Sums differ in their last digits with their number.
+    /// Divides every computation among `threads` threads, at least one. Sums differ in their last
+    /// digits with the number of threads.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
-    /// Computes outputs for exactly so many boards at a time, some of them nobody's: products of matrices of other sizes may differ in their last digits, and
-    /// a board's outputs should not depend on those beside it.
+    /// Computes outputs for exactly `of` boards at a time, padded if necessary: matrix products of
+    /// other sizes may differ in their last digits, and a board's outputs must not depend on the
+    /// other boards of a batch.
     pub fn in_groups(mut self, of: usize) -> Self {
         self.together = Some(of.max(1));
         self
     }
 
-    /// How it is built.
+    /// Its architecture.
     pub fn architecture(&self) -> &Architecture {
         &self.architecture
     }
 
-    /// Takes other parameters of the same shapes.
+    /// Replaces the parameters by others of the same shapes.
     pub fn load(&mut self, parameters: &Parameters) {
         let tensor = |one: &crate::Parameter| matrix(one.values.clone(), one.shape, &self.device);
         self.tensors = parameters.0.iter().map(tensor).collect();
@@ -206,7 +211,8 @@ impl Network {
         on_threads(boards.chunks(share * cells), compute).concat()
     }
 
-    /// The mean squared error of a batch, the mean of the chosen outputs, and the gradients of the error.
+    /// The mean squared error of a batch, the mean of the chosen outputs, and the gradients of the
+    /// error.
     pub fn gradients(&self, batch: &TrainingBatch<'_>) -> BatchGradients {
         let count = batch.targets.len();
         let parts = batch.parts(self.share(count));
@@ -219,12 +225,12 @@ impl Network {
             .unwrap_or_default()
     }
 
-    /// So many boards for each thread.
+    /// The number of boards for each thread.
     fn share(&self, boards: usize) -> usize {
         boards.div_ceil(self.threads).max(1)
     }
 
-    /// What a part of a batch adds: these boards of so many.
+    /// The contribution of one part: these boards of a batch of `of`.
     fn part_of_gradients(
         &self,
         batch: &TrainingBatch<'_>,
@@ -265,7 +271,7 @@ impl Network {
         }
     }
 
-    /// A one for the tile of each cell.
+    /// One-hot encoding of the tile in each cell.
     fn input(&self, boards: &[u8]) -> Tensor<4> {
         let Architecture { tiles, board, .. } = self.architecture;
         let count = boards.len() / self.architecture.cells();
@@ -321,7 +327,7 @@ impl Network {
     }
 }
 
-/// Where everything is computed: the graphics card with the feature `gpu`, the processor without.
+/// The device that computes: the GPU with the feature `gpu`, else the CPU.
 fn device() -> Device {
     #[cfg(feature = "gpu")]
     return Device::wgpu(burn_tensor::DeviceKind::DefaultDevice);
@@ -366,7 +372,7 @@ mod tests {
 
     const BOARDS: [u8; 18] = [0, 1, 2, 3, 1, 0, 2, 2, 0, 1, 3, 3, 1, 0, 0, 2, 3, 9];
 
-    /// Every gradient beside the difference that a small change makes.
+    /// Every gradient against the finite difference of the loss.
     #[test]
     fn gradients_are_those_of_the_loss() {
         let (architecture, parameters) = tiny();
@@ -390,7 +396,7 @@ mod tests {
                 gradients,
             } = network.gradients(&batch);
             assert!(loss > 0.1);
-            // Several threads come to the same, but for the last digits.
+            // Several threads give the same result, up to the last digits.
             for threads in [2, 3, 4] {
                 let shared = network.clone().with_threads(threads);
                 let other = shared.gradients(&batch);
@@ -429,9 +435,10 @@ mod tests {
         }
     }
 
-    /// In groups, a board's outputs do not depend on those beside it, to the last bit: evaluations count on it.
+    /// In groups, a board's outputs do not depend on the other boards, to the last bit: evaluations
+    /// rely on it.
     #[test]
-    fn boards_beside_each_other_change_nothing() {
+    fn outputs_do_not_depend_on_the_other_boards() {
         let architecture = Architecture {
             board: (4, 4),
             tiles: 16,
@@ -452,14 +459,14 @@ mod tests {
             let some = network.outputs(&boards[..16 * count]);
             assert_eq!(some, all[..4 * count], "{count}");
         }
-        // And wherever it stands.
+        // Nor do they depend on its position in the batch.
         let last = network.outputs(&boards[129 * 16..]);
         assert_eq!(last, all[129 * 4..]);
     }
 
-    /// The same by loops, as the words say it.
+    /// The same with plain loops, by the definition.
     #[test]
-    fn outputs_are_those_of_the_definition() {
+    fn outputs_agree_with_the_definition() {
         let (architecture, parameters) = tiny();
         let network = Network::new(&architecture, &parameters).unwrap();
         let outputs = network.outputs(&BOARDS);

@@ -1,56 +1,57 @@
-//! The numbers of a network, and how it is built.
+//! The parameters of a network, and its architecture.
 
 use afterstate::format::native::Array;
 use afterstate::random::Rng;
 use thiserror::Error;
 
-/// What a network consists of.
+/// The architecture of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Architecture {
     /// Rows and columns of the board.
     pub board: (usize, usize),
-    /// How many tiles are told apart, the empty cell among them; larger ones look like the last.
+    /// The number of distinguished tiles, including the empty cell; larger tiles count as the last
+    /// one.
     pub tiles: usize,
-    /// The kernels of the convolutions, rows and columns of each; no padding, ReLU behind each.
+    /// The kernels of the convolutions, rows and columns of each; no padding, a ReLU after each.
     pub convolutions: Vec<(usize, usize)>,
     /// The filters of each convolution.
     pub filters: usize,
     /// The widths of the linear layers between the convolutions and the outputs.
     pub hidden: Vec<usize>,
-    /// Whether there is a ReLU behind each of those, as there is behind every convolution.
+    /// Whether a ReLU follows each hidden layer, as it does every convolution.
     pub hidden_relu: bool,
-    /// The outputs: a slide each.
+    /// The number of outputs: one for each slide.
     pub outputs: usize,
 }
 
-/// An architecture that cannot be built.
+/// Why an architecture cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ArchitectureError {
-    /// A kernel larger than what is left of the board.
+    /// A kernel larger than the feature map.
     #[error("convolution {number} has a kernel of {}x{}, and {}x{} are left of the board", kernel.0, kernel.1, left.0, left.1)]
     Kernel {
         /// Its number, from 1.
         number: usize,
         /// Its kernel.
         kernel: (usize, usize),
-        /// What it would look at.
+        /// The size of the feature map.
         left: (usize, usize),
     },
-    /// A layer of nothing.
+    /// A layer of size 0.
     #[error("{0} must not be 0")]
     Nothing(&'static str),
 }
 
 impl Architecture {
-    /// Cells of the board.
+    /// The number of cells of the board.
     pub fn cells(&self) -> usize {
         self.board.0 * self.board.1
     }
 
-    /// What is left of the board after each convolution.
+    /// The size of the feature map after each convolution.
     ///
     /// # Errors
-    /// When a kernel does not fit, or there is nothing to build.
+    /// When a kernel does not fit, or a layer is empty.
     pub fn maps(&self) -> Result<Vec<(usize, usize)>, ArchitectureError> {
         let counts = [
             ("the number of tiles", self.tiles),
@@ -82,7 +83,7 @@ impl Architecture {
         Ok(maps)
     }
 
-    /// How many numbers come out of the convolutions.
+    /// The number of outputs of the last convolution.
     pub fn flat(&self) -> usize {
         let maps = self.maps().ok();
         let last = maps.and_then(|maps| maps.last().copied());
@@ -91,7 +92,7 @@ impl Architecture {
         rows * cols * channels
     }
 
-    /// How many numbers a network has.
+    /// The number of parameters.
     ///
     /// # Errors
     /// When it cannot be built.
@@ -102,7 +103,8 @@ impl Architecture {
             .sum())
     }
 
-    /// How many numbers are computed for a board: the input, what each layer takes side by side, and what it makes of it.
+    /// The number of activations for a board: the input, and the unfolded input and the output of
+    /// each layer.
     pub fn numbers_of_a_board(&self) -> usize {
         let maps = self.maps().unwrap_or_default();
         let mut numbers = self.cells() * self.tiles;
@@ -114,7 +116,7 @@ impl Architecture {
         numbers + self.flat() + self.hidden.iter().sum::<usize>() + self.outputs
     }
 
-    /// Name, inputs and outputs of every layer: a matrix each, and a row of biases.
+    /// Name, inputs and outputs of every layer: each has a matrix and a row of biases.
     pub(crate) fn layers(&self) -> Result<Vec<(String, usize, usize)>, ArchitectureError> {
         self.maps()?;
         let mut layers = Vec::new();
@@ -133,10 +135,10 @@ impl Architecture {
     }
 }
 
-/// Where PyTorch has the numbers of our matrices.
+/// Conversion to PyTorch's order of parameters.
 impl Architecture {
-    /// The kernel of a convolution and the channels it looks at; of a linear layer behind convolutions, what is left of the board and
-    /// their filters: inputs that are by row, column and channel with us.
+    /// The kernel of a convolution and its input channels; for a linear layer after convolutions,
+    /// the feature map and its channels. We order these inputs by row, column and channel.
     fn window(&self, one: &Parameter) -> Option<((usize, usize), usize)> {
         let layer = one.name.strip_suffix(".weight")?;
         if let Some(number) = layer.strip_prefix("conv") {
@@ -181,7 +183,7 @@ impl Architecture {
         }
     }
 
-    /// For each of our numbers, its place there.
+    /// For each of our numbers, its index in PyTorch's array.
     fn places(&self, one: &Parameter) -> impl Iterator<Item = usize> + use<> {
         let [inputs, outputs] = one.shape;
         let window = self.window(one);
@@ -199,34 +201,36 @@ impl Architecture {
     }
 }
 
-/// A matrix by rows.
+/// A matrix in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// `conv1.weight`, `conv1.bias`, `linear1.weight`, ...
     pub name: String,
-    /// Rows (inputs; 1 of a bias) and columns (outputs).
+    /// Rows (inputs; 1 for a bias) and columns (outputs).
     pub shape: [usize; 2],
     /// The numbers.
     pub values: Vec<f32>,
 }
 
-/// All numbers of a network: the weight and the bias of each layer in turn.
+/// All parameters of a network: the weight and the bias of each layer in turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters(pub Vec<Parameter>);
 
-/// What a network begins with.
+/// How to initialise the weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InitialWeights {
-    /// Weights and biases uniform within 1 / sqrt(inputs), as PyTorch has it for both kinds of layers. What passes a layer and its ReLU becomes smaller, until
-    /// the bias alone decides, and units whose bias is negative are dead from the beginning.
+    /// Weights and biases uniform within 1 / sqrt(inputs), the default of PyTorch for both kinds of
+    /// layers. Activations shrink with every layer and ReLU until the bias alone decides, and units
+    /// with a negative bias are dead from the start.
     #[default]
     Torch,
-    /// Weights uniform within sqrt(6 / inputs), which keeps the size of what passes (He and others, 2015), and biases of 0.
+    /// Weights uniform within sqrt(6 / inputs), which preserves the size of activations (He and
+    /// others, 2015), and biases of 0.
     He,
 }
 
 impl InitialWeights {
-    /// The largest number of a weight, or of a bias, with so many inputs.
+    /// The bound of a weight, or of a bias, with this number of inputs.
     fn bound(self, is_bias: bool, inputs: usize) -> f64 {
         match self {
             Self::Torch => 1.0 / (inputs as f64).sqrt(),
@@ -237,7 +241,7 @@ impl InitialWeights {
 }
 
 impl Parameters {
-    /// New ones.
+    /// Draws initial parameters.
     ///
     /// # Errors
     /// When the architecture cannot be built.
@@ -249,7 +253,7 @@ impl Parameters {
         let mut all = Self::zeros(architecture)?;
         let mut inputs = 1;
         for one in &mut all.0 {
-            // A bias stands behind its weights.
+            // A bias follows its weights.
             inputs = inputs.max(one.shape[0]);
             let is_bias = one.name.ends_with(".bias");
             let bound = initial.bound(is_bias, inputs);
@@ -262,8 +266,8 @@ impl Parameters {
         Ok(all)
     }
 
-    /// As PyTorch has them: convolutions of outputs, inputs, rows and columns, and linear layers of outputs and inputs, where those
-    /// behind the convolutions are by channel, row and column.
+    /// Converts to PyTorch's order: convolutions by output, input, row and column, and linear
+    /// layers by output and input, where inputs from convolutions are by channel, row and column.
     pub fn to_torch(&self, architecture: &Architecture) -> Vec<Array> {
         let array = |one: &Parameter| {
             let places = architecture.places(one);
@@ -280,7 +284,8 @@ impl Parameters {
         self.0.iter().map(array).collect()
     }
 
-    /// From what [`Parameters::to_torch`] makes, array by array: `read` is told the name and the count of each, and gives as many.
+    /// The inverse of [`Parameters::to_torch`], array by array: `read` gets the name and the count
+    /// of each, and returns its values.
     ///
     /// # Errors
     /// When the architecture cannot be built, or `read` fails.
@@ -299,7 +304,7 @@ impl Parameters {
         Ok(all)
     }
 
-    /// All of them 0.
+    /// All parameters 0.
     ///
     /// # Errors
     /// When the architecture cannot be built.
@@ -319,12 +324,12 @@ impl Parameters {
         Ok(Self(both.collect()))
     }
 
-    /// How many numbers there are.
+    /// The number of values.
     pub fn count(&self) -> usize {
         self.0.iter().map(|one| one.values.len()).sum()
     }
 
-    /// Moves towards others by a share of the way; 1 makes them equal.
+    /// Moves by a share of the difference towards others; 1 makes them equal.
     pub fn approach(&mut self, others: &Self, share: f32) {
         for (own, other) in self.0.iter_mut().zip(&others.0) {
             for (own, other) in own.values.iter_mut().zip(&other.values) {
@@ -369,7 +374,7 @@ mod tests {
         assert_eq!(shape("conv1.weight"), [7, 5, 2, 1]);
         assert_eq!(shape("conv1.bias"), [7]);
         assert_eq!(shape("conv2.weight"), [7, 7, 1, 3]);
-        // Two rows and two columns are left.
+        // The feature map has two rows and two columns.
         assert_eq!(shape("linear1.weight"), [6, 7 * 2 * 2]);
         assert_eq!(shape("linear3.weight"), [4, 3]);
         assert_eq!(shape("linear3.bias"), [4]);
@@ -379,7 +384,7 @@ mod tests {
             theirs.values[3 * 10 + 2 * 2 + 1],
             ours.values[(5 + 2) * 7 + 3]
         );
-        // And of output 5 for channel 4 at row 1, column 0 of what is left.
+        // The weight of output 5 for channel 4 at row 1, column 0 of the feature map.
         let (ours, theirs) = (&parameters.0[4], &arrays[4]);
         assert_eq!(theirs.name, "linear1.weight");
         assert_eq!(
@@ -404,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn new_numbers_are_within_their_bounds() {
+    fn initial_parameters_are_within_their_bounds() {
         for (initial, weights, biases) in [
             (InitialWeights::Torch, 1.0, 1.0),
             (InitialWeights::He, 6.0, 0.0),
@@ -425,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_built_is_refused() {
+    fn impossible_architectures_are_refused() {
         let build = |change: fn(&mut Architecture)| {
             let mut architecture = architecture();
             change(&mut architecture);

@@ -1,4 +1,4 @@
-//! A deep network as a value function, and the slides that it chooses.
+//! A deep network as a value function, and the slides it chooses.
 
 use afterstate::game::{Direction, Game, Position, Slide, Slides, State};
 use afterstate::value::{ActionValue, ActionValues, Decision, Pending, ValueFunction};
@@ -6,7 +6,8 @@ use afterstate::value::{ActionValue, ActionValues, Decision, Pending, ValueFunct
 use crate::network::Network;
 use crate::parameters::{Architecture, ArchitectureError, Parameters};
 
-/// The slides by the numbers of outputs: a network of three never prefers the last.
+/// The slides in the order of the outputs: a network with three outputs never prefers the last
+/// slide.
 pub(crate) const ACTIONS: [Direction; 4] = [
     Direction::Left,
     Direction::Up,
@@ -14,37 +15,39 @@ pub(crate) const ACTIONS: [Direction; 4] = [
     Direction::Down,
 ];
 
-/// What the outputs of a network are.
+/// The meaning of a network's outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
-    /// Q of a state: an output for each slide. Where the best slide is illegal, another one is made by the fallback.
+    /// Q of a state: one output for each slide. If the best slide is illegal, the fallback chooses
+    /// another one.
     Actions(Fallback),
-    /// V of an afterstate, one output: Q of the slide that leads there without its reward.
+    /// V of an afterstate, one output: Q of the slide that leads there, without its reward.
     Afterstates,
 }
 
-/// Which slide is made when the best one is illegal.
+/// Which slide to make when the best one is illegal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fallback {
-    /// The best legal one.
+    /// The best legal slide.
     #[default]
     Value,
-    /// The next legal one by its number, after the last the first.
+    /// The next legal slide by number, cyclically.
     Number,
 }
 
-/// How a network's outputs are to be understood.
+/// How to interpret a network's outputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutputSpec {
-    /// What they are.
+    /// Their meaning.
     pub kind: OutputKind,
-    /// Whether the reward of a slide is left out of its Q and added by the rules. It is never part of the value of an afterstate.
+    /// Whether Q excludes the reward of the slide, which the rules add. The value of an afterstate
+    /// always excludes it.
     pub known_rewards: bool,
     /// The points of an output of 1.
     pub scale: f32,
 }
 
-/// A network and what its outputs mean.
+/// A network and the meaning of its outputs.
 #[derive(Clone)]
 pub struct DeepValueFunction {
     pub(crate) output: OutputSpec,
@@ -52,7 +55,7 @@ pub struct DeepValueFunction {
 }
 
 impl DeepValueFunction {
-    /// With these parameters, on so many threads.
+    /// Creates a value function with these parameters, computed on `threads` threads.
     ///
     /// # Errors
     /// When the architecture cannot be built.
@@ -66,26 +69,27 @@ impl DeepValueFunction {
         Ok(Self { output, network })
     }
 
-    /// On so many threads from now on.
+    /// Sets the number of threads.
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.network = self.network.with_threads(threads);
         self
     }
 
-    /// Computes exactly `size` boards at a time, so that no value depends on the other boards of a batch: see
-    /// [`Network::in_groups`].
+    /// Computes exactly `size` boards at a time, so that no value depends on the other boards of a
+    /// batch: see [`Network::in_groups`].
     pub fn in_groups(mut self, size: usize) -> Self {
         self.network = self.network.in_groups(size);
         self
     }
 
-    /// How its network is built.
+    /// The architecture of its network.
     pub fn architecture(&self) -> &Architecture {
         self.network.architecture()
     }
 
-    /// Q of every slide that has an output, for each state by this network, in units of the scale. States of finished games may be
-    /// among them: a batch is computed whole, because its size can change the last digits.
+    /// Q of every slide that has an output, for each state, in units of the scale. States of
+    /// finished games may be included: a batch is computed whole, because its size can change the
+    /// last digits.
     pub(crate) fn actions<'s, G: Game>(
         &self,
         game: &G,
@@ -149,7 +153,7 @@ impl DeepValueFunction {
         }
     }
 
-    /// The slide that it chooses for each decision.
+    /// The chosen slide for each decision.
     pub fn choose<G: Game>(&self, game: &G, decisions: &[Decision<G>]) -> Vec<Slide<G::Board>> {
         let directions: Vec<Option<Direction>> = match self.output.kind {
             OutputKind::Actions(Fallback::Number) => {
@@ -179,7 +183,7 @@ impl DeepValueFunction {
 }
 
 impl<G: Game> ValueFunction<G> for DeepValueFunction {
-    /// A network has nothing to prefetch: the values themselves.
+    /// A network has nothing to prefetch: the lookup holds the values themselves.
     type Lookup = ActionValues;
     type Estimate = ();
 
@@ -233,7 +237,8 @@ fn action_values<B: Copy>(
     values
 }
 
-/// The slide of the largest value, or the next legal one by its number; one without an output comes last.
+/// The slide of the largest value, or the next legal one by number; a slide without an output comes
+/// last.
 fn next_legal(values: &[f32], legal: impl Fn(Direction) -> bool) -> Option<Direction> {
     let outputs = values.len();
     let larger = |a: usize, b: usize| if values[b] > values[a] { b } else { a };
@@ -257,7 +262,7 @@ mod tests {
     use Direction::{Down, Left, Right, Up};
 
     #[test]
-    fn an_illegal_best_slide_gives_way_to_the_next_by_number() {
+    fn an_illegal_best_slide_falls_back_to_the_next_by_number() {
         // Left, up, right, down.
         let values = [0.1, 0.4, 0.2, 0.3];
         let pick = |values: &[f32], legal: &[Direction]| {
@@ -266,7 +271,7 @@ mod tests {
         assert_eq!(pick(&values, &[Left, Up]), Some(Up));
         assert_eq!(pick(&values, &[Left, Right, Down]), Some(Right));
         assert_eq!(pick(&values, &[Left]), Some(Left));
-        // Of three outputs, down is only for when there is nothing else.
+        // With three outputs, down is chosen only if nothing else is legal.
         assert_eq!(pick(&values[..3], &[Left, Down]), Some(Left));
         assert_eq!(pick(&values[..3], &[Down]), Some(Down));
         assert_eq!(pick(&values[..3], &[]), None);

@@ -1,8 +1,9 @@
-//! Agents: a value function with its game and its policy, the types forgotten.
+//! Agents: a value function with its game and its policy, type-erased.
 //!
-//! An [`Agent`] plays, records and analyses; a [`TrainableAgent`] also learns, and is written to and read from files. Behind them
-//! everything is generic over game and network, so that no string and no dynamic call is left inside values, updates or slides.
-//! Agents are shared between threads: evaluation and analysis may go on while an agent trains.
+//! An [`Agent`] plays, records and analyses; a [`TrainableAgent`] also learns, and is written to
+//! and read from files. The implementations are generic over game and network, so that no string
+//! and no dynamic call remains inside values, updates or slides. Threads share agents: evaluation
+//! and analysis may run while an agent trains.
 
 mod baseline;
 #[cfg(feature = "deep")]
@@ -25,13 +26,13 @@ pub use baseline::Baseline;
 pub(crate) use ntuple::ntuple_agent;
 pub(crate) use replay::replay_agent;
 
-use crate::disk::Part;
+use crate::disk::AtomicFile;
 use crate::recorder::{Recorder, Sink};
 use crate::share::{share, share_out};
 use crate::spec::TdSpec;
 use crate::tables::Saved;
 
-/// Games to play, or to learn from.
+/// The games of a round of play or training.
 pub struct RoundSpec<'a> {
     /// Their numbers.
     pub numbers: Range<u64>,
@@ -39,18 +40,18 @@ pub struct RoundSpec<'a> {
     pub seed: u64,
     /// How many threads play.
     pub threads: usize,
-    /// Asked before each game: whether to stop.
+    /// Polled before each game: whether to stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Called after each game.
     pub on_game: &'a (dyn Fn(&Outcome) + Sync),
-    /// A round of replay training also ends after so many updates.
+    /// A round of replay training also ends after this many updates.
     pub max_updates: u64,
-    /// Called with the updates of this round so far, in replay training.
+    /// Called with the number of updates of this round so far, in replay training.
     pub on_update: &'a (dyn Fn(u64) + Sync),
 }
 
 impl<'a> RoundSpec<'a> {
-    /// Games that report nothing and do not stop.
+    /// A round that reports nothing and does not stop.
     pub fn new(numbers: Range<u64>, seed: u64, threads: usize) -> RoundSpec<'a> {
         RoundSpec {
             numbers,
@@ -76,14 +77,14 @@ pub struct RoundResult {
 
 /// A state of any game, as numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Board {
-    /// The tile indices by rows.
+pub struct BoardState {
+    /// The tile indices in row-major order.
     pub tiles: Vec<u8>,
     /// The chance state.
     pub chance_state: ChanceState,
 }
 
-/// What an agent makes of a state.
+/// An agent's evaluation of a state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     /// The reward of each slide; `None` if it is illegal.
@@ -94,24 +95,24 @@ pub struct Judgement {
     pub chosen: Option<Direction>,
 }
 
-/// From tile indices, by rows, and a chance state to the moves that may be chosen, each with the same probability; `None` if they make no
-/// state of the game.
+/// Maps tile indices in row-major order and a chance state to the moves that may be chosen, each
+/// with the same probability; `None` if they are not a state of the game.
 pub type Chooser<'a> = Box<dyn FnMut(&[u8], ChanceState) -> Option<Vec<Direction>> + Send + 'a>;
 
-/// A value function with its game, its types forgotten.
+/// A type-erased value function with its game.
 pub trait Agent: Send + Sync {
-    /// How it chooses its moves, in a word: `1ply`, `random`.
+    /// How it chooses its moves, in one word: `1ply`, `random`.
     fn search(&self) -> &str {
         "1ply"
     }
 
-    /// Plays without learning, and hands over a record of each game where there is a sink.
+    /// Plays without learning, and passes a record of each game to the sink, if there is one.
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome>;
 
-    /// The values of many states; `None` for what is no state of the game.
-    fn judge(&self, boards: &[Board]) -> Vec<Option<Judgement>>;
+    /// The values of many states; `None` for a board that is not a state of the game.
+    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>>;
 
-    /// Which moves it may choose, for one thread.
+    /// The moves it may choose; for use on one thread.
     fn chooser(&self) -> Chooser<'_>;
 
     /// The memory it takes, in bytes.
@@ -123,15 +124,15 @@ pub trait TrainableAgent: Agent {
     /// Plays and learns.
     fn learn(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult;
 
-    /// Repairs what concurrent updates may have lost; between rounds.
+    /// Repairs what concurrent updates may have lost; called between rounds.
     fn refresh(&self, _threads: usize) {}
 
-    /// Whether a checkpoint is drafted while a round goes on: see [`crate::run`].
+    /// Whether a checkpoint is drafted during a round: see [`crate::run`].
     fn drafts(&self) -> bool {
         true
     }
 
-    /// Writes it on so many threads to a temporary file, which is still to be committed.
+    /// Writes it on `threads` threads to a temporary file, which the caller commits.
     ///
     /// # Errors
     /// When writing fails or a weight is not finite.
@@ -139,7 +140,7 @@ pub trait TrainableAgent: Agent {
         &self,
         metadata: &Metadata,
         keep: Keep,
-        part: &Part,
+        output: &AtomicFile,
         threads: usize,
     ) -> Result<(), NativeError>;
 
@@ -150,12 +151,12 @@ pub trait TrainableAgent: Agent {
     fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError>;
 }
 
-/// Keeps the games of an evaluation apart from those of a training with the same seed.
+/// Separates the games of an evaluation from those of a run with the same seed.
 const EVALUATION: u64 = 0x4556_414C_5541_5445;
-/// And their spawns apart from the order in which records name the initial tiles.
+/// Separates their spawns from the order in which records list the initial tiles.
 const ORDER: u64 = 0x4F52_4445_5200_0000;
 
-/// Plays the games of an evaluation, each thread with policies of its own.
+/// Plays the games of an evaluation; each thread has its own policies.
 pub(crate) fn play_games<G: Game, P: Policy<G>>(
     game: &G,
     round: &RoundSpec<'_>,
@@ -179,7 +180,8 @@ pub(crate) fn play_games<G: Game, P: Policy<G>>(
         });
     };
     share(round.threads, round.numbers.clone(), round.stop, || {
-        // Compiled once for each game, and not for each network: writing takes longer than choosing.
+        // Compiled once for each game, and not for each network: writing takes longer than
+        // choosing.
         let mut policy: Box<dyn Policy<G, Estimate = P::Estimate> + '_> = Box::new(policy());
         move |number| {
             let mut recorder = recorder(game, sink, round.seed, number);
@@ -195,7 +197,7 @@ fn recorder<'s, G: Game>(game: &G, sink: Sink<'s>, seed: u64, number: u64) -> Re
     Recorder::new(*game, sink, game_rng(seed ^ ORDER, number))
 }
 
-/// Plays the games of a training round on threads, each with a policy and a learner of its own.
+/// Plays the games of a training round on threads; each has its own policy and learner.
 pub(crate) fn learn_games<G: Game, P: Policy<G>, L: Learner<G, P::Estimate>>(
     game: &G,
     round: &RoundSpec<'_>,

@@ -1,40 +1,40 @@
-//! "Here is my board: what is each move worth?"
+//! Analysis of a board: the value of each move.
 
 use afterstate::game::{ChanceState, Direction, Rules, Shape};
 use serde::Serialize;
 
 use crate::LabError;
-use crate::agent::Board;
+use crate::agent::BoardState;
 use crate::games;
 use crate::model::{Model, ModelInfo};
 
-/// Every move of a board, worth numbers of type `V`; the JSON of `analyze --json`.
+/// The analysis of a board with values of type `V`; the JSON of `analyze --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis<V> {
-    /// The model that was asked; none for a solution.
+    /// The model; `None` for a solution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelInfo>,
     /// The game.
     pub game: String,
     /// Its board, as in `3x3`.
     pub board: String,
-    /// What only a solution knows.
+    /// Fields that only a solution has.
     #[serde(flatten)]
     pub exact: Option<Exact>,
-    /// The best direction for the score; none when the game is over.
+    /// The best direction for the score; `None` if the game is over.
     pub best: Option<&'static str>,
     /// Up, right, down and left.
     pub moves: Vec<Move<V>>,
 }
 
-/// The part of an answer that only a solution gives.
+/// The part of an analysis that only a solution has.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Exact {
-    /// What later rewards count.
+    /// The discount per move.
     pub discount: f64,
-    /// The tile to reach, if it was solved for one.
+    /// The target tile, if the solution has one.
     pub target: Option<u64>,
-    /// The best direction for the target; none when the game is over, or the target out of reach.
+    /// The best direction for the target; `None` if the game is over, or the target is unreachable.
     pub best_for_target: Option<&'static str>,
 }
 
@@ -45,26 +45,26 @@ impl<V> Analysis<V> {
     }
 }
 
-/// One direction.
+/// The analysis of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Move<V> {
     /// Its name.
     pub direction: &'static str,
     /// Whether it changes the board.
     pub legal: bool,
-    /// What it earns at once.
+    /// Its immediate reward.
     pub reward: Option<u32>,
-    /// What the rest of the game is worth after it; none where the player has no opinion.
+    /// The value of the rest of the game after it; `None` where the agent has no estimate.
     pub value: Option<V>,
-    /// Reward and value together: what the player maximises.
+    /// Reward plus value: what the agent maximises.
     pub total: Option<V>,
-    /// The probability of the target, where there is one and the move is legal.
+    /// The probability of reaching the target, where there is one and the move is legal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub win_probability: Option<Option<f64>>,
 }
 
 impl<V> Move<V> {
-    /// A direction that changes nothing.
+    /// An illegal direction.
     pub(crate) fn illegal(direction: Direction) -> Self {
         Self {
             direction: direction.name(),
@@ -77,7 +77,7 @@ impl<V> Move<V> {
     }
 }
 
-/// The first of the moves that are worth most.
+/// The first of the moves with the largest value.
 pub(crate) fn best<V>(
     moves: &[Move<V>],
     worth: impl Fn(&Move<V>) -> Option<f64>,
@@ -91,7 +91,7 @@ pub(crate) fn best<V>(
     best.map(|(direction, _)| direction)
 }
 
-/// Asks a model about a board written as `2,0,0,4/0,0,8,0/...`: tile values by rows.
+/// Analyses a board written as `2,0,0,4/0,0,8,0/...`: tile values in row-major order.
 ///
 /// # Errors
 /// When the text is not a board of the model's game.
@@ -110,7 +110,7 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
             model.spec.game_on()
         ))
     };
-    let position = Board {
+    let position = BoardState {
         tiles,
         chance_state,
     };
@@ -121,7 +121,7 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
         let Some(reward) = reward else {
             return Move::illegal(direction);
         };
-        // A network of three outputs has no value for the fourth slide.
+        // A network with three outputs has no value for the fourth slide.
         let value = judgement.values.get(direction);
         let value = value.filter(|value| value.value.is_finite());
         Move {
@@ -145,7 +145,7 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
 /// The rows and columns of a board text.
 ///
 /// # Errors
-/// When its rows are not of one length, or too short or too long for a board.
+/// When its rows differ in length, or are too short or too long for a board.
 pub fn shape_of(board: &str) -> Result<Shape, LabError> {
     let (cells, _) = split(split(board, '@').0, '+');
     let widths: Vec<usize> = rows(cells).map(|row| row.split(',').count()).collect();
@@ -160,17 +160,18 @@ fn rows(board: &str) -> impl Iterator<Item = &str> {
     board.trim().split('/')
 }
 
-/// The tile indices and the chance state of a board text. The chance state follows the tiles where there is one: `+2` or `+bonus` for the
-/// tile that is shown, then `@` and what is left in the bag, such as `@1133`, where it matters and cannot be told.
+/// The tile indices and the chance state of a board text. A chance state follows the tiles: `+2` or
+/// `+bonus` for the hint, then `@` and what is left in the bag, such as `@1133`, where it matters
+/// and the tiles do not determine it.
 pub(crate) fn parse(
     board: &str,
     shape: Shape,
     rules: &dyn Rules,
-    faces: &[u64],
+    tile_values: &[u64],
 ) -> Result<(Vec<u8>, ChanceState), LabError> {
     let (board, bag) = split(board, '@');
     let (board, hint) = split(board, '+');
-    let tiles = parse_tiles(board, shape.rows(), shape.cols(), faces)?;
+    let tiles = parse_tiles(board, shape.rows(), shape.cols(), tile_values)?;
     let wrong = |found: String, expected: &str| {
         let board = board.trim();
         LabError::Board(format!(
@@ -222,7 +223,7 @@ fn split(text: &str, at: char) -> (&str, Option<&str>) {
     }
 }
 
-/// How many tiles of each kind a bag holds.
+/// The number of tiles of each kind in a bag.
 fn parse_bag(text: &str) -> Result<[u8; 3], LabError> {
     let mut bag = [0; 3];
     for letter in text.chars() {
@@ -237,7 +238,12 @@ fn parse_bag(text: &str) -> Result<[u8; 3], LabError> {
     Ok(bag)
 }
 
-fn parse_tiles(board: &str, count: usize, cols: usize, faces: &[u64]) -> Result<Vec<u8>, LabError> {
+fn parse_tiles(
+    board: &str,
+    count: usize,
+    cols: usize,
+    tile_values: &[u64],
+) -> Result<Vec<u8>, LabError> {
     let wrong = |found: String| {
         let example = vec![vec!["0"; cols].join(","); count].join("/");
         Err(LabError::Board(format!(
@@ -262,22 +268,25 @@ fn parse_tiles(board: &str, count: usize, cols: usize, faces: &[u64]) -> Result<
             ));
         }
         for cell in cells {
-            let Ok(face) = cell.parse::<u64>() else {
+            let Ok(tile_value) = cell.parse::<u64>() else {
                 return wrong(format!("`{cell}` in row {number} is not a tile"));
             };
-            let index = if face == 0 {
+            let index = if tile_value == 0 {
                 Some(0)
             } else {
-                faces.iter().position(|&f| f == face).map(|i| i + 1)
+                tile_values
+                    .iter()
+                    .position(|&f| f == tile_value)
+                    .map(|i| i + 1)
             };
             let Some(index) = index else {
-                let known = faces
+                let known = tile_values
                     .iter()
                     .map(u64::to_string)
                     .collect::<Vec<_>>()
                     .join(", ");
                 return wrong(format!(
-                    "{face} in row {number} is not a tile of this game, whose tiles are {known}"
+                    "{tile_value} in row {number} is not a tile of this game, whose tiles are {known}"
                 ));
             };
             tiles.push(index as u8);
@@ -292,21 +301,21 @@ mod tests {
 
     use super::*;
 
-    const FACES: [u64; 5] = [2, 4, 8, 16, 32];
+    const TILE_VALUES: [u64; 5] = [2, 4, 8, 16, 32];
 
     #[test]
     fn boards_are_read_by_rows() {
         assert_eq!(
-            parse_tiles("2,0/ 32, 4", 2, 2, &FACES).unwrap(),
+            parse_tiles("2,0/ 32, 4", 2, 2, &TILE_VALUES).unwrap(),
             [1, 0, 5, 2]
         );
     }
 
     #[test]
-    fn the_tile_to_come_and_the_bag_follow_the_tiles() {
+    fn the_hint_and_the_bag_follow_the_tiles() {
         let shape = Shape::new(2, 3).unwrap();
-        let faces = [1, 2, 3, 6, 12, 24, 48];
-        let course = |text| parse(text, shape, &Threes::Course, &faces);
+        let tile_values = [1, 2, 3, 6, 12, 24, 48];
+        let course = |text| parse(text, shape, &Threes::Course, &tile_values);
         let (tiles, chance_state) = course("0,0,0/0,1,0 +2").unwrap();
         assert_eq!(
             (tiles, chance_state.hint, chance_state.memory),
@@ -318,7 +327,7 @@ mod tests {
         assert!(error("0,0,0/0,1,0+1").contains("no game comes to the board `0,0,0/0,1,0+1`"));
         assert!(error("0,0,0/0,1,0+2@x").contains("`@x` is no bag"));
         assert!(error("0,0,0/0,1,0+2@11").contains("no bag that holds `11`"));
-        let hint = |text| parse(text, shape, &Threes::Hint, &faces).unwrap().1;
+        let hint = |text| parse(text, shape, &Threes::Hint, &tile_values).unwrap().1;
         assert_eq!(hint("48,0,0/0,1,0+bonus@1133").memory, [2, 0, 2]);
         let (four, twos) = (Shape::new(2, 2).unwrap(), [2, 4]);
         let error = parse("2,2/0,0+1", four, &PowersOfTwo, &twos).unwrap_err();
@@ -327,8 +336,12 @@ mod tests {
     }
 
     #[test]
-    fn wrong_boards_say_what_is_wrong() {
-        let error = |board| parse_tiles(board, 2, 2, &FACES).unwrap_err().to_string();
+    fn invalid_boards_are_refused_with_the_reason() {
+        let error = |board| {
+            parse_tiles(board, 2, 2, &TILE_VALUES)
+                .unwrap_err()
+                .to_string()
+        };
         assert!(error("2,0").starts_with("the board has 1 row;"));
         assert!(error("2,0/4").contains("row 2 of the board, `4`, has 1 cells"));
         assert!(error("2,0/4,x").contains("`x` in row 2 is not a tile"));

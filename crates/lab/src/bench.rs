@@ -1,14 +1,15 @@
-//! How fast this machine is: moves a second of the main networks, with one thread and with all.
+//! Measures the speed of this machine: moves per second of the main networks, with one thread and
+//! with all.
 //!
 //! A network may slow down as it learns: its games get longer and touch more weights. So every
-//! figure says after how many games of training it was measured:
+//! result states the number of training games before the measurement:
 //!
 //! `train with all threads -> slices, one thread and all in turn -> median slice, slowest, fastest`
 //!
-//! Machines are noisy, and may be slow for seconds: slices in turn let that fall on both kinds.
-//! Training goes on while it is measured; play, which leaves the network as it is, comes first where
-//! a network is measured both ways. The recipes are the built-in ones, and the games are played by the
-//! same [`TrainableAgent`] as everywhere.
+//! Machines are noisy, and may be slow for seconds: alternating slices distribute this over both
+//! kinds. Training continues while it is measured; play, which does not change the network, comes
+//! first where a network is measured both ways. The recipes are the built-in ones, and the games
+//! are played by the same [`TrainableAgent`] as everywhere.
 
 #[cfg(test)]
 mod tests;
@@ -34,11 +35,12 @@ use crate::share::threads;
 use crate::spec::{NTupleSpec, TdSpec};
 use crate::statistics::median;
 
-/// The fewest slices of each kind: fewer have no middle worth the name.
+/// The smallest number of slices of each kind; fewer have no meaningful median.
 const MIN_SLICES: u32 = 3;
-/// The most, so that long measurements have longer slices.
+/// The largest number, so that long measurements have longer slices.
 const MAX_SLICES: u32 = 25;
-/// What a slice lasts where the time allows: long beside a game, which takes milliseconds.
+/// The length of a slice if there is enough time: long compared to a game, which takes
+/// milliseconds.
 const SLICE: Duration = Duration::from_secs(1);
 
 /// What is measured.
@@ -47,7 +49,7 @@ const SLICE: Duration = Duration::from_secs(1);
 pub enum Mode {
     /// Playing and learning.
     Train,
-    /// Playing by the values as they are, one move ahead.
+    /// Playing with fixed values, one move ahead.
     Play,
 }
 
@@ -57,7 +59,7 @@ struct Subject {
     recipe: &'static str,
     /// Its tuples, where they are not the recipe's own.
     tuples: Option<&'static str>,
-    /// Whether it is measured unless others are asked for.
+    /// Whether it is measured by default.
     main: bool,
     rows: &'static [(&'static str, Mode)],
 }
@@ -97,98 +99,98 @@ const fn td(tuples: &'static str, rows: &'static [(&'static str, Mode)], main: b
     }
 }
 
-/// What to measure, and for how long.
-pub struct Plan<'a> {
-    /// The time for all rows together. Half of it warms up, half is measured.
+/// The options of a benchmark.
+pub struct BenchOptions<'a> {
+    /// The total time for all rows. Half of it warms up, half is measured.
     pub time: Duration,
-    /// Games to warm up with, in place of that first half.
+    /// Training games for the warm-up, instead of the first half of the time.
     pub games: Option<u64>,
-    /// Rows by name, or by their first word; none means the main ones.
+    /// Rows by name, or by their first word; empty means the main ones.
     pub networks: &'a [String],
-    /// What "all threads" are; 0 means one for each core.
+    /// The number of "all threads"; 0 means one for each core.
     pub threads: usize,
-    /// Events and cancellation: a measurement that is cancelled reports the rows that are finished.
+    /// Events and cancellation: a cancelled benchmark reports the finished rows.
     pub control: &'a Control,
 }
 
-/// A machine's figures; these fields are the JSON of `bench --json`.
+/// The results of a benchmark; these fields are the JSON of `bench --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
-    /// Of this program.
+pub struct BenchReport {
+    /// The version of this program.
     pub version: &'static str,
     /// The processor's name.
     pub cpu: String,
-    /// How many threads it runs at once for us.
+    /// The number of threads that can run at once.
     pub cores: usize,
-    /// Which code finds and sums weights.
+    /// The code path that looks up and sums weights.
     pub path: String,
-    /// The time that was asked for.
+    /// The requested time.
     pub seconds: f64,
     /// Two for each name, or one if all threads are one.
-    pub rows: Vec<Row>,
+    pub rows: Vec<BenchRow>,
 }
 
 /// One network in one mode with one number of threads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct BenchRow {
     /// Its name in the table.
     pub network: &'static str,
     /// Its tuples.
     pub tuples: String,
     /// What was measured.
     pub mode: Mode,
-    /// By which rule it was trained.
+    /// The update rule of its training.
     pub rule: Rule,
-    /// And with which lambda.
+    /// The lambda of its training.
     pub lambda: f64,
-    /// Games it had been trained for before the first slice.
+    /// Training games before the first slice.
     pub games_before: u64,
-    /// Threads that played.
+    /// The number of threads.
     pub threads: usize,
     /// The median of the slices, all threads together.
     pub moves_per_second: f64,
-    /// Every slice, in the order of time.
+    /// Every slice, in chronological order.
     pub slices: Vec<u64>,
     /// The memory of the weights.
     pub memory_mib: f64,
 }
 
-/// Measures.
+/// Runs the benchmark.
 ///
 /// # Errors
-/// When a name is unknown, or memory is short: both before anything is played.
-pub fn bench(plan: &Plan<'_>) -> Result<Report, LabError> {
-    let chosen = chosen(plan.networks)?;
-    // Memory that nobody touches costs nothing, so each network can be tried beforehand.
+/// When a name is unknown, or there is too little memory: both before anything is played.
+pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, LabError> {
+    let chosen = chosen(options.networks)?;
+    // Untouched memory costs nothing, so each network can be created once as a check.
     for (subject, _) in &chosen {
         Trained::new(subject)?;
     }
     let halves: u32 = chosen.iter().map(|(_, rows)| 2 * rows.len() as u32).sum();
     let mut bench = Bench {
-        plan,
-        threads: threads(plan.threads),
-        half: plan.time / halves,
+        options,
+        threads: threads(options.threads),
+        half: options.time / halves,
         halves,
         done: 0,
         rows: Vec::new(),
     };
     for (subject, rows) in &chosen {
         bench.measure(subject, rows)?;
-        if plan.control.is_cancelled() {
+        if options.control.is_cancelled() {
             break;
         }
     }
-    Ok(Report {
+    Ok(BenchReport {
         version: env!("CARGO_PKG_VERSION"),
         cpu: cpu(),
         cores: threads(0),
         path: Cpu::best().to_string(),
-        seconds: plan.time.as_secs_f64(),
+        seconds: options.time.as_secs_f64(),
         rows: bench.rows,
     })
 }
 
-/// The processor's name, if the system tells.
+/// The processor's name, if the system provides it.
 fn cpu() -> String {
     let named = || {
         let mut system = System::new().ok()?;
@@ -201,7 +203,7 @@ fn cpu() -> String {
 
 type Rows = Vec<(&'static str, Mode)>;
 
-/// The networks to measure, each with those of its rows that are asked for.
+/// The networks to measure, each with its selected rows.
 fn chosen(names: &[String]) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
     let all = || SUBJECTS.iter().flat_map(|subject| subject.rows);
     let fits = |name: &str, asked: &str| name == asked || name.split(' ').next() == Some(asked);
@@ -224,7 +226,7 @@ fn chosen(names: &[String]) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
     Ok(chosen.filter(|(_, rows)| !rows.is_empty()).collect())
 }
 
-/// A network under measurement.
+/// A network being measured.
 struct Trained {
     recipe: Recipe,
     agent: Box<dyn TrainableAgent>,
@@ -281,32 +283,32 @@ impl Trained {
     }
 }
 
-/// A measurement under way.
+/// A running benchmark.
 struct Bench<'a> {
-    plan: &'a Plan<'a>,
+    options: &'a BenchOptions<'a>,
     threads: usize,
-    /// Each row has two of these: one to warm up, one to be measured.
+    /// Each row has two of these: one for the warm-up, one for the measurement.
     half: Duration,
     halves: u32,
     done: u32,
-    rows: Vec<Row>,
+    rows: Vec<BenchRow>,
 }
 
 impl Bench<'_> {
-    /// Measures all rows of a network, whose memory is free again afterwards.
+    /// Measures all rows of a network, and frees its memory.
     fn measure(&mut self, subject: &Subject, rows: &Rows) -> Result<(), LabError> {
         let mut network = Trained::new(subject)?;
         self.warm_up(&mut network, rows)?;
         for &(name, mode) in rows {
             let (before, threads) = (network.games, self.kinds());
             let slices = self.slices(&mut network, name, mode)?;
-            if self.plan.control.is_cancelled() {
+            if self.options.control.is_cancelled() {
                 break;
             }
             for (threads, slices) in threads.into_iter().zip(slices) {
                 let mut sorted = slices.clone();
                 sorted.sort_unstable();
-                self.rows.push(Row {
+                self.rows.push(BenchRow {
                     network: name,
                     tuples: network.recipe.network.tuples().to_owned(),
                     mode,
@@ -323,18 +325,18 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The numbers of threads that are measured.
+    /// The numbers of threads to measure.
     fn kinds(&self) -> Vec<usize> {
         let mut kinds = vec![1, self.threads];
         kinds.dedup();
         kinds
     }
 
-    /// Trains a network with all threads: for the games that were asked for, or for the warm-up time
-    /// of all its rows.
+    /// Trains a network with all threads: for the requested games, or for the warm-up time of all
+    /// its rows.
     fn warm_up(&mut self, network: &mut Trained, rows: &Rows) -> Result<(), LabError> {
         let time = self.half * rows.len() as u32;
-        let games = self.plan.games;
+        let games = self.options.games;
         let (begun, played) = (Instant::now(), AtomicU64::new(0));
         let share = || match games {
             Some(games) => played.load(Ordering::Relaxed) as f64 / games.max(1) as f64,
@@ -349,7 +351,7 @@ impl Bench<'_> {
             Mode::Train,
             games.unwrap_or(u64::MAX),
             self.threads,
-            &|| self.plan.control.is_cancelled() || due(),
+            &|| self.options.control.is_cancelled() || due(),
             &tell,
         )?;
         if self.threads > 1 {
@@ -381,12 +383,12 @@ impl Bench<'_> {
         Ok(speeds)
     }
 
-    /// Plays for a while; the moves a second of all threads together.
+    /// Plays for a while; returns the moves per second of all threads together.
     ///
-    /// A slice ends with whole games, so threads end at different times. Each is charged for its own
-    /// time alone: the wait for the last one is no part of a longer training, and would make short
-    /// slices with many threads look slow. What [`TrainableAgent::refresh`] takes
-    /// between the rounds of a training on states is not counted either.
+    /// A slice ends with whole games, so threads end at different times. Each is charged only for
+    /// its own time: the wait for the last thread is not part of longer training, and would make
+    /// short slices with many threads look slow. The time of [`TrainableAgent::refresh`] between
+    /// training rounds on states is not counted either.
     fn slice(
         &self,
         network: &mut Trained,
@@ -407,7 +409,7 @@ impl Bench<'_> {
         };
         // A slice has at least one game, however short it is.
         let over = || played.load(Ordering::Relaxed) && begun.elapsed() >= time;
-        let stop = || self.plan.control.is_cancelled() || over();
+        let stop = || self.options.control.is_cancelled() || over();
         network.games(mode, u64::MAX, threads, &stop, &note)?;
         let shares = shares.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(shares.values().map(Share::speed).sum::<f64>().round() as u64)
@@ -416,7 +418,7 @@ impl Bench<'_> {
     fn tell(&self, network: &'static str, measured: bool, halves: f64) {
         let doing = if measured { "measuring" } else { "warming up" };
         let share = (f64::from(self.done) + halves) / f64::from(self.halves);
-        self.plan.control.emit(Event::Progress(Progress {
+        self.options.control.emit(Event::Progress(Progress {
             unit: Unit::Parts,
             total: Some(self.halves.into()),
             ..Progress::stage(
@@ -429,7 +431,7 @@ impl Bench<'_> {
     }
 }
 
-/// What one thread did in a slice.
+/// The work of one thread in a slice.
 #[derive(Default)]
 struct Share {
     moves: u64,

@@ -1,7 +1,7 @@
-//! Which of two players is better, and how sure that is.
+//! Compares two players: which one is better, and with what confidence.
 //!
-//! Game n of both has the same random stream. The games soon go different ways, so pairing gains
-//! little, but the interval of the paired differences is right whether it does or not.
+//! Game n of both has the same random stream. The games soon diverge, so pairing gains little, but
+//! the interval of the paired differences is valid in any case.
 
 use std::time::Instant;
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::control::{Meter, Task, Unit};
-use crate::evaluate::{Contender, Evaluation, Plan, outcomes, summary};
+use crate::evaluate::{Contender, EvalOptions, Evaluation, outcomes, summary};
 use crate::statistics::{Interval, mean_interval};
 
-/// Two players' figures and their difference; the JSON of `compare --json`.
+/// The results of two players and their difference; the JSON of `compare --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The first player.
@@ -22,13 +22,13 @@ pub struct Comparison {
     pub b: Evaluation,
     /// The mean of A's scores minus the mean of B's.
     pub difference: f64,
-    /// Its 95% interval; one game has none.
+    /// Its 95% interval; `None` for a single game.
     pub difference_ci95: Option<Interval>,
-    /// Which is better, if that is shown.
+    /// The better one, if the difference is significant.
     pub better: Option<Side>,
 }
 
-/// One of two.
+/// One of the two players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -38,16 +38,20 @@ pub enum Side {
     B,
 }
 
-/// How many games one player plays at most before it is the other's turn, and how many at first: whoever stops a slow comparison early wants to know
-/// something, too.
+/// The largest number of games one player plays before the other's turn, and the initial number: a
+/// slow comparison that is cancelled early has results of both.
 const TURN: u64 = 1000;
 const FIRST_TURN: u64 = 64;
 
-/// Plays the plan's games with both, in turns. An interval that leaves out 0 shows a difference.
+/// Plays the games with both players in turns. An interval without 0 shows a difference.
 ///
 /// # Errors
 /// When the two play different games.
-pub fn compare(a: &Contender, b: &Contender, plan: &Plan<'_>) -> Result<Comparison, LabError> {
+pub fn compare(
+    a: &Contender,
+    b: &Contender,
+    options: &EvalOptions<'_>,
+) -> Result<Comparison, LabError> {
     if (&a.game, a.shape) != (&b.game, b.shape) {
         return Err(LabError::DifferentGames {
             a: a.label.clone(),
@@ -58,24 +62,30 @@ pub fn compare(a: &Contender, b: &Contender, plan: &Plan<'_>) -> Result<Comparis
     }
     let (mut games_a, mut games_b) = (Vec::new(), Vec::new());
     let (mut seconds_a, mut seconds_b) = (0.0, 0.0);
-    let meter = Meter::new(plan.control, Task::Compare, Unit::Games, 0, 2 * plan.games);
+    let meter = Meter::new(
+        options.control,
+        Task::Compare,
+        Unit::Games,
+        0,
+        2 * options.games,
+    );
     let mut first = 0;
-    while first < plan.games {
+    while first < options.games {
         let turn = first.clamp(FIRST_TURN, TURN);
-        let numbers = first..(first + turn).min(plan.games);
+        let numbers = first..(first + turn).min(options.games);
         first = numbers.end;
         let play = |contender, games: &mut Vec<Outcome>, seconds: &mut f64| {
             let begun = Instant::now();
-            games.extend(outcomes(contender, plan, numbers.clone(), &meter));
+            games.extend(outcomes(contender, options, numbers.clone(), &meter));
             *seconds += begun.elapsed().as_secs_f64();
         };
         play(a, &mut games_a, &mut seconds_a);
         play(b, &mut games_b, &mut seconds_b);
-        if plan.control.is_cancelled() {
+        if options.control.is_cancelled() {
             break;
         }
     }
-    // A stopped comparison counts the games that both have played.
+    // A cancelled comparison counts the games that both have played.
     games_a.truncate(games_b.len());
     let pairs = games_a.iter().zip(&games_b);
     let differences: Vec<f64> = pairs
@@ -88,8 +98,8 @@ pub fn compare(a: &Contender, b: &Contender, plan: &Plan<'_>) -> Result<Comparis
         _ => None,
     };
     Ok(Comparison {
-        a: summary(a, plan.seed, &games_a, seconds_a),
-        b: summary(b, plan.seed, &games_b, seconds_b),
+        a: summary(a, options.seed, &games_a, seconds_a),
+        b: summary(b, options.seed, &games_b, seconds_b),
         difference,
         difference_ci95,
         better,

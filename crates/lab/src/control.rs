@@ -1,7 +1,9 @@
-//! Control of long work: events out, cancellation in, and a memory budget that all work of a process shares.
+//! Control of long work: events out, cancellation in, and a memory budget that all work of a
+//! process shares.
 //!
-//! Training, evaluation, solving and everything else that takes time takes a [`Control`]. A command line draws a bar from its
-//! events, a server streams them, a notebook calls back: all of them see the same.
+//! Training, evaluation, solving and all other long work accept a [`Control`]. A command line draws
+//! a progress bar from its events, a server streams them, a notebook gets callbacks: all of them
+//! see the same events.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +17,7 @@ use crate::block::Block;
 use crate::evaluate::Evaluation;
 use crate::memory::MemoryBudget;
 
-/// Asks long work to stop. Clones ask the same work.
+/// Cancels long work. Clones cancel the same work.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken {
     cancelled: Arc<AtomicBool>,
@@ -23,12 +25,12 @@ pub struct CancelToken {
 }
 
 impl CancelToken {
-    /// Asks it to stop, and to save what it has.
+    /// Requests that the work stops and saves its state.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it, or what it is a part of, was asked to.
+    /// Whether this token, or the token of the enclosing work, is cancelled.
     pub fn is_cancelled(&self) -> bool {
         let parent = || {
             self.parent
@@ -38,7 +40,7 @@ impl CancelToken {
         self.cancelled.load(Ordering::Relaxed) || parent()
     }
 
-    /// A token for a part of the work, which can be cancelled alone.
+    /// A token for a part of the work, which can be cancelled separately.
     pub fn child(&self) -> Self {
         Self {
             cancelled: Arc::default(),
@@ -47,7 +49,7 @@ impl CancelToken {
     }
 }
 
-/// What long work does.
+/// A kind of long work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -66,13 +68,13 @@ pub enum Task {
     Judge,
     /// Converting weights.
     Convert,
-    /// Training a table of variants.
+    /// Training the variants of a sweep.
     Sweep,
     /// Measuring speed.
     Bench,
 }
 
-/// What is counted.
+/// What progress counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -87,37 +89,37 @@ pub enum Unit {
     Bytes,
     /// Runs of a sweep.
     Runs,
-    /// Parts of the whole, without a unit of their own.
+    /// Parts of the whole, without a specific unit.
     Parts,
 }
 
-/// How far long work is.
+/// The progress of long work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Progress {
-    /// What is done.
+    /// The kind of work.
     pub task: Task,
-    /// The part of it that is done now, where there are several.
+    /// The current stage, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage: Option<String>,
-    /// The share of it that is done, from 0 to 1.
+    /// The finished share, from 0 to 1.
     pub share: f64,
-    /// How much is done, in units.
+    /// The finished units.
     pub done: u64,
-    /// How much there is, where that is known.
+    /// The total number of units, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// What is counted.
+    /// The unit.
     pub unit: Unit,
     /// The mean score of the last games.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
-    /// The speed of the last moment.
+    /// The current speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves_per_second: Option<f64>,
 }
 
 impl Progress {
-    /// A stage of some work.
+    /// The progress of a stage.
     pub(crate) fn stage(task: Task, stage: impl Into<String>, share: f64, done: u64) -> Self {
         Self {
             task,
@@ -138,37 +140,37 @@ impl Progress {
 pub enum Status {
     /// All of it is done.
     Finished,
-    /// It was cancelled; what it has is saved.
+    /// It was cancelled; its state is saved.
     Stopped,
 }
 
-/// What happens in long work. As JSON it is an object with the field `event`.
+/// An event of long work. As JSON it is an object with the field `event`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Event {
     /// Work starts.
     Started {
-        /// What is done.
+        /// The kind of work.
         task: Task,
-        /// What it is about: a run, a model, a game.
+        /// Its subject: a run, a model, a game.
         subject: String,
-        /// How much of it was done before.
+        /// Units finished before.
         done: u64,
-        /// How much there is.
+        /// The total number of units.
         total: u64,
-        /// What is counted.
+        /// The unit.
         unit: Unit,
     },
-    /// Some of it is done.
+    /// Progress.
     Progress(Progress),
-    /// A run of a sweep starts, goes on or ends.
+    /// A run of a sweep starts, progresses or ends.
     Run {
         /// Its number.
         run: usize,
         /// Its variant and seed.
         label: String,
-        /// The share of it that is done, from 0 to 1.
+        /// Its finished share, from 0 to 1.
         share: f64,
         /// Whether it has ended.
         done: bool,
@@ -179,27 +181,27 @@ pub enum Event {
     Checkpoint {
         /// Games so far.
         games: u64,
-        /// The file; none if the run has no folder.
+        /// The file; `None` if the run has no folder.
         path: Option<String>,
     },
     /// An evaluation is done.
     Evaluation(Box<Evaluation>),
     /// Work ends.
     Finished {
-        /// What was done.
+        /// The kind of work.
         task: Task,
         /// How it ended.
         status: Status,
-        /// How much is done.
+        /// Units finished.
         done: u64,
-        /// What is counted.
+        /// The unit.
         unit: Unit,
     },
 }
 
 type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// Events out, cancellation in, memory budget. Clones control the same work.
+/// Events out, cancellation in, and a memory budget. Clones control the same work.
 #[derive(Clone)]
 pub struct Control {
     listener: Option<Listener>,
@@ -224,7 +226,7 @@ impl fmt::Debug for Control {
 }
 
 impl Control {
-    /// Work that tells nothing, is never cancelled, and shares the memory of the process.
+    /// A control that emits no events, is never cancelled, and shares the memory of the process.
     pub fn new() -> Self {
         Self {
             listener: None,
@@ -234,7 +236,7 @@ impl Control {
         }
     }
 
-    /// With a listener for its events, which several threads may call.
+    /// Adds a listener for its events, which several threads may call.
     pub fn on_event(self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         Self {
             listener: Some(Arc::new(listener)),
@@ -242,22 +244,23 @@ impl Control {
         }
     }
 
-    /// With a token that cancels it.
+    /// Sets the token that cancels it.
     pub fn with_cancel(self, cancel: CancelToken) -> Self {
         Self { cancel, ..self }
     }
 
-    /// With progress told at most this often; with zero, after every game. It is 0.2 seconds otherwise.
+    /// Sets the minimum interval between progress events; with zero, one after every game. The
+    /// default is 0.2 seconds.
     pub fn with_interval(self, interval: Duration) -> Self {
         Self { interval, ..self }
     }
 
-    /// With a memory budget of its own.
+    /// Sets a separate memory budget.
     pub fn with_memory(self, memory: MemoryBudget) -> Self {
         Self { memory, ..self }
     }
 
-    /// Whether it was asked to stop.
+    /// Whether it is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
@@ -272,14 +275,15 @@ impl Control {
         &self.memory
     }
 
-    /// Tells what happens.
+    /// Emits an event.
     pub(crate) fn emit(&self, event: Event) {
         if let Some(listener) = &self.listener {
             listener(&event);
         }
     }
 
-    /// The same work, cancelled by the same token, without events: for parts of it that report as one.
+    /// A control without events but with the same cancellation, for parts of the work that report
+    /// as one.
     pub(crate) fn silent(&self) -> Self {
         Self {
             listener: None,
@@ -288,12 +292,12 @@ impl Control {
     }
 }
 
-/// How often progress is told at most, unless it is told otherwise.
+/// The default minimum interval between progress events.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// Games in the mean that progress tells.
+/// The number of games in the mean of a progress event.
 const RECENT_GAMES: usize = 1000;
 
-/// Counts games as they are played, and tells their progress now and then.
+/// Counts games as they are played, and emits progress events.
 pub(crate) struct Meter<'c> {
     control: &'c Control,
     task: Task,
@@ -312,7 +316,7 @@ struct Recent {
 }
 
 impl<'c> Meter<'c> {
-    /// For work of which `done` of `total` units are done already.
+    /// For work of which `done` of `total` units are already finished.
     pub(crate) fn new(control: &'c Control, task: Task, unit: Unit, done: u64, total: u64) -> Self {
         Self {
             control,
@@ -343,7 +347,7 @@ impl<'c> Meter<'c> {
         self.tell(&mut recent);
     }
 
-    /// So many updates are done.
+    /// Sets the number of finished updates.
     pub(crate) fn updates(&self, updates: u64) {
         if self.unit == Unit::Updates && self.control.listener.is_some() {
             let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -352,7 +356,7 @@ impl<'c> Meter<'c> {
         }
     }
 
-    /// The last game is told at once, everything else now and then.
+    /// Emits progress for the last game immediately, otherwise at intervals.
     fn tell(&self, recent: &mut Recent) {
         let elapsed = recent.since.elapsed();
         if elapsed < self.control.interval && recent.done != self.total {
@@ -388,14 +392,14 @@ impl Recent {
     }
 }
 
-/// A control for tests that tells nothing.
+/// A control for tests without events.
 #[cfg(test)]
 pub(crate) fn quiet() -> &'static Control {
     static QUIET: std::sync::LazyLock<Control> = std::sync::LazyLock::new(Control::new);
     &QUIET
 }
 
-/// A control for tests that was cancelled before.
+/// A cancelled control for tests.
 #[cfg(test)]
 pub(crate) fn cancelled() -> Control {
     let control = Control::new();

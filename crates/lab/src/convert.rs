@@ -1,9 +1,9 @@
-//! Weights from one program's file into another's.
+//! Converts weight files between programs.
 //!
-//! A file is a frame, which is small, and runs of numbers, which are not. So a conversion lays out the new
-//! frame and then carries the numbers from their old places to their new ones, a piece at a time on every
-//! core. A file that goes back to the program it came from keeps its frame, and is the same byte for byte:
-//! ours keep a description of it in their metadata.
+//! A file is a small frame and large spans of numbers. So a conversion lays out the new frame and
+//! then copies the numbers from their old offsets to their new ones, in pieces on every core. Our
+//! files keep a description of the original frame in their metadata, so that converting back gives
+//! the same bytes.
 
 mod carry;
 mod error;
@@ -17,7 +17,7 @@ use std::path::Path;
 use afterstate::format::demo::{self, Demo};
 use afterstate::format::floats::Float;
 pub use afterstate::format::foreign::Program;
-use afterstate::format::foreign::{Foreign, Run};
+use afterstate::format::foreign::{Foreign, TensorSpan};
 use afterstate::format::framework::{self, Framework};
 use afterstate::format::native::{self, Metadata};
 use afterstate::format::scan::Frame;
@@ -26,19 +26,19 @@ use afterstate::game::Shape;
 
 use crate::LabError;
 use crate::control::Control;
-use crate::disk::{Part, can_be_written};
+use crate::disk::{AtomicFile, can_be_written};
 use crate::foreign::{Unplayable, Weights, begins_with_w, extension};
 use crate::recipe::ValueOf;
 use carry::Copy;
 pub use error::ConvertError;
 use input::{Input, Tuple};
 
-/// What a file may be.
+/// The kind of a weight file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Our own model.
+    /// One of our models.
     Native,
-    /// Of another program.
+    /// A file of another program.
     Of(Program),
 }
 
@@ -51,75 +51,76 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What to convert, and how.
-pub struct Plan<'a> {
+/// The options of a conversion.
+pub struct ConvertOptions<'a> {
     /// The file to read, or a run folder.
     pub from: &'a Path,
     /// The file to write.
     pub to: &'a Path,
-    /// What to write, if its name does not say so.
+    /// The kind to write, if the file name does not determine it.
     pub kind: Option<Kind>,
-    /// The patterns of the tables, for files that name none.
+    /// The patterns of the tables, for files that do not declare them.
     pub patterns: Option<&'a str>,
-    /// The game they were trained for, which files of others do not say.
+    /// The game they were trained for, which files of other programs do not declare.
     pub game: Option<&'a str>,
-    /// Whether all images of a board use the same tables, which they do not say either.
+    /// Whether all symmetries of the board share the tables, which they do not declare either.
     pub symmetry: bool,
     /// Whether to leave out what only learning needs.
     pub weights_only: bool,
-    /// Whether to write over any file.
+    /// Whether to overwrite any file.
     pub force: bool,
     /// Cancellation.
     pub control: &'a Control,
 }
 
-/// What was done.
+/// The result of a conversion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct ConvertReport {
     /// What was read.
     pub from: Kind,
     /// What was written.
     pub to: Kind,
-    /// How many tables.
+    /// The number of tables.
     pub tables: usize,
-    /// How many weights they have.
+    /// The number of weights.
     pub weights: u64,
-    /// Whether the sums of TC are with them.
+    /// Whether the sums of TC are included.
     pub sums: bool,
     /// The length of the new file.
     pub bytes: u64,
-    /// What the new file has no place for.
+    /// What the new format cannot store.
     pub left: Vec<&'static str>,
-    /// Why the new file, if it is ours, cannot be played with.
+    /// Why the new file, if it is a model of ours, cannot be used to play.
     pub unplayable: Option<Unplayable>,
 }
 
-/// Reads one file and writes another, which appears whole or not at all.
+/// Reads one file and replaces another atomically.
 ///
 /// # Errors
-/// When a file cannot be read or written, is damaged, or holds what the other cannot.
-pub fn convert(plan: &Plan<'_>) -> Result<Report, LabError> {
-    let input = Input::open(plan)?;
-    let free = can_be_written(plan.to, |path| plan.force || is_replaceable(path));
-    if !free.map_err(LabError::file("write", plan.to))? {
-        return Err(ConvertError::Taken(plan.to.to_owned()).into());
+/// When a file cannot be read or written, is damaged, or has content that the new format cannot
+/// store.
+pub fn convert(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabError> {
+    let input = Input::open(options)?;
+    let free = can_be_written(options.to, |path| options.force || is_replaceable(path));
+    if !free.map_err(LabError::file("write", options.to))? {
+        return Err(ConvertError::Taken(options.to.to_owned()).into());
     }
-    let kind = match plan.kind.or_else(|| kind_of(plan.to)) {
+    let kind = match options.kind.or_else(|| kind_of(options.to)) {
         Some(kind) => kind,
         None => match input.original() {
             Some(original) if input.kind == Kind::Native => Kind::Of(original.program()),
-            _ => return Err(ConvertError::UnknownKind(plan.to.to_owned()).into()),
+            _ => return Err(ConvertError::UnknownKind(options.to.to_owned()).into()),
         },
     };
-    let output = Output::new(&input, kind, plan)?;
-    let written = LabError::file("write", plan.to);
-    let part = Part::create(plan.to).map_err(LabError::file("write", plan.to))?;
-    output.write(&input, &part, plan)?;
-    part.appear().map_err(written)?;
+    let output = Output::new(&input, kind, options)?;
+    let written = LabError::file("write", options.to);
+    let file = AtomicFile::create(options.to).map_err(LabError::file("write", options.to))?;
+    output.write(&input, &file, options)?;
+    file.commit().map_err(written)?;
     Ok(output.report)
 }
 
-/// What a file of this name should be.
+/// The kind that a file name implies.
 fn kind_of(path: &Path) -> Option<Kind> {
     let name = path.file_name()?.to_str()?;
     match (name, extension(path)) {
@@ -130,7 +131,7 @@ fn kind_of(path: &Path) -> Option<Kind> {
     }
 }
 
-/// Whether a file holds weights and nothing else: a checkpoint can be gone on with, which a model cannot.
+/// Whether a file holds only weights: a checkpoint can be resumed, and is not overwritten.
 fn is_replaceable(path: &Path) -> bool {
     match Weights::open(path) {
         Ok(Weights::Theirs(_)) => true,
@@ -142,50 +143,60 @@ fn is_replaceable(path: &Path) -> bool {
     }
 }
 
-/// A file to be written.
+/// A file to write.
 struct Output {
     frame: Vec<(u64, Vec<u8>)>,
     copies: Vec<Copy>,
-    report: Report,
+    report: ConvertReport,
 }
 
 impl Output {
-    fn new(input: &Input, kind: Kind, plan: &Plan<'_>) -> Result<Self, LabError> {
-        let original = input.original().filter(|_| !plan.weights_only);
+    fn new(input: &Input, kind: Kind, options: &ConvertOptions<'_>) -> Result<Self, LabError> {
+        let original = input.original().filter(|_| !options.weights_only);
         let report = input.report(kind);
         let output = match (kind, original) {
             (Kind::Native, Some(original)) => {
                 let mut metadata = input.metadata.clone();
                 metadata.insert("foreign".to_owned(), json(original));
-                let runs = runs(original);
-                Self::ours(&metadata, input.runs.clone(), runs, report)
+                let spans = spans(original);
+                Self::ours(&metadata, input.spans.clone(), spans, report)
             }
             (Kind::Of(program), Some(original)) if original.program() == program => {
                 let mut copy = original.clone();
-                let frame = copy.lay_out(begins_with_w(plan.to));
-                Self::of_frame(&frame, input.runs.clone(), runs(&copy), report)
+                let frame = copy.lay_out(begins_with_w(options.to));
+                Self::of_frame(&frame, input.spans.clone(), spans(&copy), report)
             }
-            (Kind::Native, None) => Self::tables_of_ours(input, report, plan)?,
-            (Kind::Of(program), _) => Self::of_tables(input, program, report, plan)?,
+            (Kind::Native, None) => Self::tables_of_ours(input, report, options)?,
+            (Kind::Of(program), _) => Self::of_tables(input, program, report, options)?,
         };
         Ok(output)
     }
 
-    fn ours(metadata: &Metadata, from: Vec<Run>, mut to: Vec<Run>, report: Report) -> Self {
-        let (header, end) = native::lay_out_runs(metadata, &mut to);
+    fn ours(
+        metadata: &Metadata,
+        from: Vec<TensorSpan>,
+        mut to: Vec<TensorSpan>,
+        report: ConvertReport,
+    ) -> Self {
+        let (header, end) = native::lay_out_spans(metadata, &mut to);
         Self::new_from(vec![(0, header)], end, from, to, report)
     }
 
-    fn of_frame(frame: &Frame, from: Vec<Run>, to: Vec<Run>, report: Report) -> Self {
+    fn of_frame(
+        frame: &Frame,
+        from: Vec<TensorSpan>,
+        to: Vec<TensorSpan>,
+        report: ConvertReport,
+    ) -> Self {
         Self::new_from(frame.pieces().to_vec(), frame.end(), from, to, report)
     }
 
     fn new_from(
         frame: Vec<(u64, Vec<u8>)>,
         end: u64,
-        from: Vec<Run>,
-        to: Vec<Run>,
-        mut report: Report,
+        from: Vec<TensorSpan>,
+        to: Vec<TensorSpan>,
+        mut report: ConvertReport,
     ) -> Self {
         report.bytes = end;
         let copies = from.into_iter().zip(to);
@@ -196,11 +207,11 @@ impl Output {
         }
     }
 
-    /// Tables of patterns as a model of ours.
+    /// Tables with patterns as a model of ours.
     fn tables_of_ours(
         input: &Input,
-        mut report: Report,
-        plan: &Plan<'_>,
+        mut report: ConvertReport,
+        options: &ConvertOptions<'_>,
     ) -> Result<Self, LabError> {
         let tuples = input.tuples(Kind::Native)?;
         let mut metadata = input.metadata.clone();
@@ -209,35 +220,35 @@ impl Output {
         }
         let (mut from, mut to) = (Vec::new(), Vec::new());
         for tuple in tuples {
-            for (run, suffix) in tuple
-                .runs(!plan.weights_only)
+            for (span, suffix) in tuple
+                .spans(!options.weights_only)
                 .into_iter()
                 .zip(["", ".e", ".a"])
             {
                 let tensor = format!("{}{suffix}", tuple.pattern);
-                to.push(Run {
+                to.push(TensorSpan {
                     tensor,
-                    ..run.clone()
+                    ..span.clone()
                 });
-                from.push(run);
+                from.push(span);
             }
         }
-        report.sums &= !plan.weights_only;
+        report.sums &= !options.weights_only;
         report.left.clear();
         Ok(Self::ours(&metadata, from, to, report))
     }
 
-    /// Tables of patterns as a file of another program, which it would have written so.
+    /// Tables with patterns as a new file of another program.
     fn of_tables(
         input: &Input,
         program: Program,
-        mut report: Report,
-        plan: &Plan<'_>,
+        mut report: ConvertReport,
+        options: &ConvertOptions<'_>,
     ) -> Result<Self, LabError> {
         let kind = Kind::Of(program);
         let tuples = input.tuples(kind)?;
-        let keeps_sums = program == Program::Tdl && !plan.weights_only;
-        input.fits(program, keeps_sums, plan)?;
+        let keeps_sums = program == Program::Tdl && !options.weights_only;
+        input.fits(program, keeps_sums, options)?;
         report.sums &= keeps_sums;
         let no_digits = || ConvertError::NoPlace {
             path: input.path.clone(),
@@ -254,57 +265,67 @@ impl Output {
                     if keeps_sums && tuple.sums.is_some() {
                         fields.push(tdl::Field::new(float, 2 * count));
                     }
-                    tdl::Table::new(&tuple.pattern, fields)
+                    tdl::TdlTable::new(&tuple.pattern, fields)
                 };
                 let tables: Option<Vec<_>> = tuples.iter().map(table).collect();
                 Foreign::Tdl(Tdl::new(tables.ok_or_else(no_digits)?))
             }
             Program::Demo => {
-                let table = |t: &Tuple| demo::Table::new(&t.pattern, t.weights.count);
+                let table = |t: &Tuple| demo::DemoTable::new(&t.pattern, t.weights.count);
                 let tables = tuples.iter().map(table).collect();
                 Foreign::Demo(Demo { tables })
             }
             Program::Framework => {
-                let table = |t: &Tuple| framework::Table::new(&t.pattern, t.weights.count);
+                let table = |t: &Tuple| framework::FrameworkTable::new(&t.pattern, t.weights.count);
                 let tables = tuples.iter().map(table).collect();
                 let wide = false;
                 Foreign::Framework(Framework { wide, tables })
             }
         };
-        let frame = foreign.lay_out(begins_with_w(plan.to));
-        let from = tuples.iter().flat_map(|tuple| tuple.runs(keeps_sums));
+        let frame = foreign.lay_out(begins_with_w(options.to));
+        let from = tuples.iter().flat_map(|tuple| tuple.spans(keeps_sums));
         Ok(Self::of_frame(
             &frame,
             from.collect(),
-            runs(&foreign),
+            spans(&foreign),
             report,
         ))
     }
 
-    fn write(&self, input: &Input, part: &Part, plan: &Plan<'_>) -> Result<(), LabError> {
-        let wrong = |error| LabError::file("write", plan.to)(error);
-        part.begin(&[], self.report.bytes).map_err(wrong)?;
+    fn write(
+        &self,
+        input: &Input,
+        file: &AtomicFile,
+        options: &ConvertOptions<'_>,
+    ) -> Result<(), LabError> {
+        let wrong = |error| LabError::file("write", options.to)(error);
+        file.write_header(&[], self.report.bytes).map_err(wrong)?;
         for (at, piece) in &self.frame {
-            part.write_at(piece, *at).map_err(wrong)?;
+            file.write_at(piece, *at).map_err(wrong)?;
         }
-        carry::carry(input, &self.copies, part, self.report.to, plan)
+        carry::carry(input, &self.copies, file, self.report.to, options)
     }
 }
 
-/// All numbers of a file, in order.
-fn runs(foreign: &Foreign) -> Vec<Run> {
+/// All spans of a file, in order.
+fn spans(foreign: &Foreign) -> Vec<TensorSpan> {
     let entries = foreign.entries().into_iter();
-    entries.flat_map(|entry| entry.runs).collect()
+    entries.flat_map(|entry| entry.spans).collect()
 }
 
-/// A description that cannot fail to be text: it has no maps with other keys.
+/// The description as JSON. This cannot fail, since all map keys are text.
 fn json(foreign: &Foreign) -> String {
     serde_json::to_string(foreign).unwrap_or_default()
 }
 
 impl Input {
-    /// Refuses what a file of another program would be mistaken about.
-    fn fits(&self, program: Program, keeps_sums: bool, plan: &Plan<'_>) -> Result<(), LabError> {
+    /// Refuses what another program would misinterpret.
+    fn fits(
+        &self,
+        program: Program,
+        keeps_sums: bool,
+        options: &ConvertOptions<'_>,
+    ) -> Result<(), LabError> {
         let no_place = |what: String, advice| -> Result<(), LabError> {
             Err(ConvertError::NoPlace {
                 path: self.path.clone(),
@@ -343,19 +364,19 @@ impl Input {
             let what = "tables that tell more than 16 tiles apart";
             return no_place(what.to_owned(), "it tells 16 apart");
         }
-        if !self.player.tuples.symmetry() && plan.symmetry {
+        if !self.player.tuples.symmetry() && options.symmetry {
             return no_place(
                 "that the tables are looked up once, not for all images of a board,".to_owned(),
                 "add --no-symmetry if the program that reads it will do so",
             );
         }
-        if self.has_sums() && !keeps_sums && !plan.weights_only {
+        if self.has_sums() && !keeps_sums && !options.weights_only {
             return no_place(
                 "the sums of TC".to_owned(),
                 "add --weights-only to leave them out",
             );
         }
-        if self.has_more && !plan.weights_only {
+        if self.has_more && !options.weights_only {
             return no_place(
                 "numbers that are neither weights nor sums".to_owned(),
                 "add --weights-only to leave them out",

@@ -1,5 +1,4 @@
-//! Learning curves: what plots, sweeps and a server have in common. Plain data without files or
-//! drawing; every type is serde's.
+//! Learning curves for plots, sweeps and servers: plain serialisable data without files or drawing.
 
 use afterstate::tally::Tally;
 use serde::{Deserialize, Serialize};

@@ -1,15 +1,16 @@
-//! A file appears whole or not at all: written aside, synced, renamed, and the folder synced.
+//! Files are replaced atomically: written to a temporary file, synced, renamed, and the folder
+//! synced.
 //!
-//! That is done in two halves. Writing a [`Part`] ends in the system's cache; several threads may write
-//! at once. [`Part::appear`] takes as long as the disk does, and needs nothing but the part, so that
-//! other work can go on meanwhile.
+//! This has two steps. Writing an [`AtomicFile`] ends in the page cache; several threads may write
+//! at once. [`AtomicFile::commit`] waits for the disk and needs only the file, so that other work
+//! can continue meanwhile.
 //!
-//! The same bytes may be written again, with other content. That is a copy in memory and nothing else,
-//! where the first time the system has to find room: 768 MiB took 0.12 s instead of 1.3 to 7 s, on a
-//! virtual machine that has to ask its host for memory.
+//! The same bytes may be overwritten with other content. This only copies memory, while the first
+//! write has to allocate pages: 768 MiB took 0.12 s instead of 1.3 to 7 s, on a virtual machine
+//! that has to ask its host for memory.
 //!
-//! Tables are mostly zeros, above all after a short training, so pages of zeros are left out as
-//! holes: a model takes less of the disk and of the time, and every program reads the zeros back.
+//! Tables are mostly zeros, especially after a short run, so pages of zeros are left out as holes:
+//! a model takes less disk space and time, and every program reads the zeros back.
 
 mod shared;
 
@@ -19,15 +20,15 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use shared::Shared;
+pub(crate) use shared::SharedFile;
 
 const PAGE: usize = 4096;
 
-/// Whether a file of this name may be written: there is none, or one that `replaceable` says can go. Devices and pipes are never
-/// written over.
+/// Whether a file of this name may be written: it does not exist, or `replaceable` accepts it.
+/// Devices and pipes are never overwritten.
 ///
 /// # Errors
-/// When the name is that of a folder, or of nothing.
+/// When the name is that of a folder, or empty.
 pub(crate) fn can_be_written(
     path: &Path,
     replaceable: impl FnOnce(&Path) -> bool,
@@ -41,33 +42,33 @@ pub(crate) fn can_be_written(
     Ok(!path.exists() || path.is_file() && replaceable(path))
 }
 
-/// Writes a file; until that has succeeded, an older file of the name stays.
+/// Replaces a file atomically.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let part = Part::create(path)?;
-    part.write_at(content, 0)?;
-    part.appear()
+    let file = AtomicFile::create(path)?;
+    file.write_at(content, 0)?;
+    file.commit()
 }
 
-/// Writes a file from its beginning to its end; it appears if all of that has succeeded.
+/// Writes a file sequentially; it is committed if all of that succeeds.
 pub(crate) fn replace_with<T>(
     path: &Path,
     write: impl FnOnce(Writer<'_>) -> io::Result<T>,
 ) -> io::Result<T> {
-    let part = Part::create(path)?;
-    let done = write(Writer { part: &part, at: 0 })?;
-    part.appear()?;
+    let file = AtomicFile::create(path)?;
+    let done = write(Writer { file: &file, at: 0 })?;
+    file.commit()?;
     Ok(done)
 }
 
-/// Writes a file from its beginning.
+/// Writes a file sequentially.
 pub(crate) struct Writer<'a> {
-    part: &'a Part,
+    file: &'a AtomicFile,
     at: u64,
 }
 
 impl io::Write for Writer<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.part.write_at(bytes, self.at)?;
+        self.file.write_at(bytes, self.at)?;
         self.at += bytes.len() as u64;
         Ok(bytes.len())
     }
@@ -77,17 +78,18 @@ impl io::Write for Writer<'_> {
     }
 }
 
-/// A file in the making. Dropped before it has appeared, it leaves nothing behind.
-pub struct Part {
-    file: Shared,
-    aside: Aside,
+/// A file being written. Dropped before it is committed, it removes its temporary file.
+pub struct AtomicFile {
+    file: SharedFile,
+    temporary: TemporaryPath,
     path: PathBuf,
-    /// The pages that are no holes, if there may be any: a page of zeros is left out only if it is one.
+    /// The pages that are not holes, if the file may have any: a page of zeros is left out only
+    /// while it is one.
     full: OnceLock<Box<[AtomicBool]>>,
 }
 
-impl Part {
-    /// Begins to write the file of this name, or the one that a link of this name leads to.
+impl AtomicFile {
+    /// Starts writing the file of this name, or the target of a symbolic link of this name.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let path = &if path.is_symlink() {
             fs::canonicalize(path)?
@@ -95,24 +97,24 @@ impl Part {
             path.to_owned()
         };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let aside = Aside(path.with_file_name(format!(".{name}.part")));
+        let temporary = TemporaryPath(path.with_file_name(format!(".{name}.part")));
         Ok(Self {
-            file: Shared::new(File::create(&aside.0)?),
-            aside,
+            file: SharedFile::new(File::create(&temporary.0)?),
+            temporary,
             path: path.to_owned(),
             full: OnceLock::new(),
         })
     }
 
-    /// Writes the beginning of a file of this length that may have holes.
-    pub(crate) fn begin(&self, bytes: &[u8], length: u64) -> io::Result<()> {
+    /// Writes the header of a file of this length that may have holes.
+    pub(crate) fn write_header(&self, bytes: &[u8], length: u64) -> io::Result<()> {
         let pages = || (0..length.div_ceil(PAGE as u64)).map(|_| AtomicBool::new(false));
         self.full.get_or_init(|| pages().collect());
         self.write_at(bytes, 0)?;
         self.file.set_len(length)
     }
 
-    /// Writes bytes, or writes them anew.
+    /// Writes bytes, or overwrites them.
     pub(crate) fn write_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
         let mut start = 0;
         while start < bytes.len() {
@@ -129,13 +131,13 @@ impl Part {
         Ok(())
     }
 
-    /// Whether a page can be left out. One that cannot is full from now on.
+    /// Whether a page can stay a hole. A page that cannot is marked as full.
     fn is_hole(&self, page: &[u8], at: u64) -> bool {
         let number = (at / PAGE as u64) as usize;
         let Some(full) = self.full.get().and_then(|full| full.get(number)) else {
             return false;
         };
-        // Of two threads that share a page, each writes its own bytes whenever they are not zeros.
+        // If two threads share a page, each writes its own bytes whenever they are not zeros.
         let hole = !full.load(Ordering::Relaxed) && is_empty(page);
         if !hole {
             full.store(true, Ordering::Relaxed);
@@ -143,29 +145,32 @@ impl Part {
         hole
     }
 
-    /// Waits for the disk, and gives the file its name.
-    pub(crate) fn appear(self) -> io::Result<()> {
+    /// Syncs the file to disk and renames it to its final name.
+    pub(crate) fn commit(self) -> io::Result<()> {
         let Self {
-            aside, path, file, ..
+            temporary,
+            path,
+            file,
+            ..
         } = self;
         file.into_file().sync_all()?;
-        fs::rename(&aside.0, &path)?;
+        fs::rename(&temporary.0, &path)?;
         sync_folder(path.parent())
     }
 }
 
-/// The name of a file in the making: `.model.safetensors.part`.
-struct Aside(PathBuf);
+/// The path of a temporary file: `.model.safetensors.part`.
+struct TemporaryPath(PathBuf);
 
-impl Drop for Aside {
+impl Drop for TemporaryPath {
     fn drop(&mut self) {
-        // Best effort: what went wrong says more than a failure to clean up. If nothing did, there is
-        // no file of this name any more.
+        // Best effort: the original error says more than a failure to clean up. After a commit,
+        // there is no file of this name.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Makes a rename survive a power cut, where the system can sync folders.
+/// Makes a rename durable, where the system can sync folders.
 pub(crate) fn sync_folder(folder: Option<&Path>) -> io::Result<()> {
     match folder {
         Some(folder) if cfg!(unix) && !folder.as_os_str().is_empty() => {
@@ -175,14 +180,14 @@ pub(crate) fn sync_folder(folder: Option<&Path>) -> io::Result<()> {
     }
 }
 
-/// The bytes from `start` to the end of the file's page, if `bytes` begin at `at`.
+/// The bytes from `start` to the end of the file's page, if `bytes` start at offset `at`.
 fn page(bytes: &[u8], at: u64, start: usize) -> &[u8] {
     let into = (at + start as u64) % PAGE as u64;
     &bytes[start..(start + PAGE - into as usize).min(bytes.len())]
 }
 
 fn is_empty(page: &[u8]) -> bool {
-    // Without a way out of the loop it takes many bytes at a time.
+    // Without an early exit the loop is vectorised.
     page.iter().fold(0, |any, byte| any | byte) == 0
 }
 
@@ -193,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(
+        fn written_bytes_are_read_back(
             chunks in proptest::collection::vec((any::<bool>(), 1usize..20_000), 0..60),
             backwards: bool,
             draft in 0usize..300_000,
@@ -210,57 +215,57 @@ mod tests {
             if backwards {
                 places.reverse();
             }
-            let part = Part::create(&path).unwrap();
-            // First something else, some of it where zeros will be.
-            part.begin(&[], draft as u64).unwrap();
+            let file = AtomicFile::create(&path).unwrap();
+            // First something else, with some bytes where zeros will be.
+            file.write_header(&[], draft as u64).unwrap();
             for at in (0..draft).step_by(9000) {
-                part.write_at(&[9; 3000][..3000.min(draft - at)], at as u64).unwrap();
+                file.write_at(&[9; 3000][..3000.min(draft - at)], at as u64).unwrap();
             }
-            part.begin(&[], expected.len() as u64).unwrap();
+            file.write_header(&[], expected.len() as u64).unwrap();
             for (at, bytes) in &places {
-                part.write_at(bytes, *at as u64).unwrap();
+                file.write_at(bytes, *at as u64).unwrap();
             }
-            part.appear().unwrap();
+            file.commit().unwrap();
             prop_assert_eq!(fs::read(&path).unwrap(), expected);
         }
     }
 
-    /// A folder with an old file, and a new one written aside.
-    fn half_written() -> (tempfile::TempDir, PathBuf, Part) {
+    /// A folder with an old file, and a new one in a temporary file.
+    fn half_written() -> (tempfile::TempDir, PathBuf, AtomicFile) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, "old").unwrap();
-        let part = Part::create(&path).unwrap();
-        part.write_at(&[1; 100_000], 0).unwrap();
+        let file = AtomicFile::create(&path).unwrap();
+        file.write_at(&[1; 100_000], 0).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
-        (folder, path, part)
+        (folder, path, file)
     }
 
     #[test]
-    fn a_failure_leaves_the_old_file_and_no_rest() {
-        let (folder, path, part) = half_written();
-        drop(part);
+    fn a_failure_leaves_the_old_file_and_no_temporary_file() {
+        let (folder, path, file) = half_written();
+        drop(file);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 
-        // A failure of the second half, when there is nothing to rename.
-        let (folder, path, part) = half_written();
-        fs::remove_file(&part.aside.0).unwrap();
-        assert!(part.appear().is_err());
+        // A failure of the commit, when there is nothing to rename.
+        let (folder, path, file) = half_written();
+        fs::remove_file(&file.temporary.0).unwrap();
+        assert!(file.commit().is_err());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 
-        // And when the name is taken by what cannot be replaced.
-        let (folder, path, part) = half_written();
+        // And when the name belongs to something that cannot be replaced.
+        let (folder, path, file) = half_written();
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
-        assert!(part.appear().is_err());
+        assert!(file.commit().is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[cfg(unix)]
     #[test]
-    fn links_are_followed_and_other_things_are_left_alone() {
+    fn links_are_followed_and_devices_are_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let place = |name: &str| folder.path().join(name);
         fs::write(place("file"), "old").unwrap();
@@ -277,10 +282,10 @@ mod tests {
     }
 
     #[test]
-    fn half_a_file_of_the_dead_is_in_nobodys_way() {
-        let (folder, path, part) = half_written();
-        // As a kill leaves it.
-        std::mem::forget(part);
+    fn a_leftover_temporary_file_is_replaced() {
+        let (folder, path, file) = half_written();
+        // As a killed process leaves it.
+        std::mem::forget(file);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
         replace(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");

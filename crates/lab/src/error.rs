@@ -1,4 +1,4 @@
-//! What can go wrong in the laboratory, with the facts a face needs to make a sentence of it.
+//! The errors of this crate, with the facts that a user interface needs for a message.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,13 @@ use crate::sweep::SweepError;
 /// Any error of this crate.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// A recipe that cannot be followed.
+    /// An invalid recipe.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
-    /// Tuples that do not fit.
+    /// Tuples that do not fit the board.
     #[error(transparent)]
     Tuples(#[from] TupleSetError),
-    /// A game that does not exist.
+    /// An unknown game.
     #[error("unknown game `{found}`; there is: {}", known.join(", "))]
     UnknownGame {
         /// As written.
@@ -37,27 +37,27 @@ pub enum LabError {
     /// A file without a single record.
     #[error("{} holds no records: it is empty", .0.display())]
     NoRecords(PathBuf),
-    /// Records are not written over anything else.
+    /// A file that does not hold records is not overwritten.
     #[error("{} is there already, and holds no records; name another file for `--records`", .0.display())]
     NotRecords(PathBuf),
-    /// Tables by hint where nothing is shown.
+    /// Tables by hint in a game without hints.
     #[error("{0} does not show its next tile: `network.hint` must be false")]
     NoHint(String),
-    /// Values of states where the mean over new tiles would take too long.
+    /// Values of states in a game where the mean over spawns would take too long.
     #[error(
         "values of states are not for {0}: its new tiles depend on more than the empty cells, or it has too many kinds \
          of tiles; set `learner.value` to \"afterstate\""
     )]
     NoStates(String),
-    /// Q of a table of tuples.
+    /// Action values from an n-tuple network.
     #[error(
         "values of actions are for deep networks; expected \"afterstate\" or \"state\" for tuples"
     )]
     NoActions,
-    /// A deep network, in a program without deep learning.
+    /// A deep network in a program without deep learning.
     #[error("deep learning is not built in, because it takes minutes to build")]
     NoDeep,
-    /// A deep network that is too large to learn.
+    /// A deep network that is too large to train.
     #[error(
         "this network needs {} of memory to learn, and {} are free; use fewer filters or narrower layers",
         bytes(*needed), bytes(*available)
@@ -68,7 +68,7 @@ pub enum LabError {
         /// Bytes free.
         available: u64,
     },
-    /// Layers that cannot be put together.
+    /// Layers that do not fit together.
     #[error("this network cannot be built: {0}")]
     Layers(String),
     /// A network that `bench` does not measure.
@@ -79,7 +79,7 @@ pub enum LabError {
         /// All rows of `bench`.
         known: Vec<&'static str>,
     },
-    /// More memory than the machine has to spare.
+    /// Tables that need more memory than is free.
     #[error(
         "these tuples need {needed} of memory, and {available} are free; use shorter tuples or fewer of them \
          (each cell of a tuple multiplies its table by 16, or by 32 in games with many tiles)",
@@ -91,10 +91,10 @@ pub enum LabError {
         /// Bytes free.
         available: u64,
     },
-    /// Memory that the system refused all the same.
+    /// The system refused the memory.
     #[error("the system refused {} of memory: {source}", bytes(*needed))]
     Refused {
-        /// Bytes asked for.
+        /// Bytes requested.
         needed: u64,
         /// Its reason.
         source: io::Error,
@@ -109,7 +109,7 @@ pub enum LabError {
         /// The system's reason.
         source: io::Error,
     },
-    /// A file that is not a model we know.
+    /// A file that is not a valid model.
     #[error("{} is not a usable model: {source}", path.display())]
     Model {
         /// The file.
@@ -117,17 +117,17 @@ pub enum LabError {
         /// What is wrong with it.
         source: NativeError,
     },
-    /// A file that another program would not read.
+    /// A file that the original program would not read.
     #[error("{} is not a usable weight file of {program}: {source}", path.display())]
     Weights {
         /// The file.
         path: PathBuf,
-        /// Whose it should be.
+        /// The program it should belong to.
         program: &'static str,
         /// What is wrong with it.
         source: ScanError,
     },
-    /// Weights that nobody can play with.
+    /// Weights that cannot be used to play.
     #[error("{} cannot be used as a model: {source}", path.display())]
     Unplayable {
         /// The file.
@@ -135,13 +135,13 @@ pub enum LabError {
         /// Why not.
         source: Unplayable,
     },
-    /// A file that cannot be turned into another.
+    /// A file that cannot be converted.
     #[error(transparent)]
     Convert(#[from] ConvertError),
-    /// A game that cannot be solved, or a question to its solution.
+    /// A game that cannot be solved, or a failed query of its solution.
     #[error(transparent)]
     Solve(#[from] SolveError),
-    /// A file that is not a solution we know.
+    /// A file that is not a valid solution.
     #[error("{} is not a usable solution: {source}", path.display())]
     Solution {
         /// The file.
@@ -149,19 +149,19 @@ pub enum LabError {
         /// What is wrong with it.
         source: FileError,
     },
-    /// A file of ours, but of another kind.
+    /// One of our files, but of another kind.
     #[error("{} is not a usable {wanted}: it is {found}; expected {expected}", path.display())]
     Kind {
         /// The file.
         path: PathBuf,
-        /// The kind that was asked for.
+        /// The kind that was expected.
         wanted: &'static str,
         /// What it is.
         found: &'static str,
-        /// What would do.
+        /// What is accepted.
         expected: &'static str,
     },
-    /// A value of a file's metadata that makes no sense.
+    /// An invalid value in a file's metadata.
     #[error("{}: its metadata says `{key}` = `{found}`; expected {expected}", path.display())]
     Metadata {
         /// The file.
@@ -170,10 +170,10 @@ pub enum LabError {
         key: &'static str,
         /// Its value.
         found: String,
-        /// What would do.
+        /// What is accepted.
         expected: String,
     },
-    /// A folder that lacks what every run has.
+    /// A folder without a file that every run has.
     #[error("{} holds no run: {missing} is not there", folder.display())]
     NoRun {
         /// The folder.
@@ -181,13 +181,13 @@ pub enum LabError {
         /// The file.
         missing: &'static str,
     },
-    /// A folder that has a run already.
+    /// A folder that already has a run.
     #[error("{folder} already holds a run; go on with it by `afterstate train --resume {folder}`, or choose another `--out`", folder = .0.display())]
     RunExists(PathBuf),
-    /// A run that another process is working on.
+    /// A run that another process uses.
     #[error("{} is in use by another training; wait for it, or choose another folder", .0.display())]
     Locked(PathBuf),
-    /// A file of a run that does not fit the others.
+    /// A file of a run that contradicts the others.
     #[error("{}: {found}", path.display())]
     Inconsistent {
         /// The file.
@@ -195,20 +195,20 @@ pub enum LabError {
         /// What was found.
         found: String,
     },
-    /// A weight is not finite any more.
+    /// A weight is no longer finite.
     #[error(
         "training diverged after {games} games: a weight became NaN or infinite. {}a new run with a smaller \
          learning rate (now {learning_rate}) usually helps", if *kept { "The last good checkpoint is kept; " } else { "" }
     )]
     Diverged {
-        /// Games played by then.
+        /// Games played so far.
         games: u64,
         /// The learning rate.
         learning_rate: f32,
-        /// Whether an earlier checkpoint is there.
+        /// Whether there is an earlier checkpoint.
         kept: bool,
     },
-    /// A board that cannot be.
+    /// An impossible board.
     #[error("{0}")]
     Board(String),
     /// Models that cannot be compared.
@@ -225,10 +225,10 @@ pub enum LabError {
         /// Its game and board.
         game_b: String,
     },
-    /// A sweep that cannot be made, or not gone on with.
+    /// A sweep that cannot be run or resumed.
     #[error(transparent)]
     Sweep(#[from] SweepError),
-    /// A plot that could not be made.
+    /// A plot that could not be drawn.
     #[error(transparent)]
     Plot(#[from] PlotError),
 }
@@ -257,7 +257,7 @@ impl LabError {
         }
     }
 
-    /// After reading a solution.
+    /// An error of reading a solution.
     pub(crate) fn solution(path: &Path, source: NativeError) -> Self {
         match source {
             NativeError::Io(source) => Self::file("read", path)(source),
@@ -269,7 +269,7 @@ impl LabError {
     }
 }
 
-/// A sentence more where the system's own is short.
+/// Adds a sentence where the system's message is short.
 fn hint(action: &str, error: &io::Error) -> &'static str {
     match error.kind() {
         _ if action == "read" => "",
@@ -283,7 +283,7 @@ fn hint(action: &str, error: &io::Error) -> &'static str {
     }
 }
 
-/// A game on a board, as messages name it: `2048 on 4x4`.
+/// A game on a board, as in messages: `2048 on 4x4`.
 pub fn game_on(game: &str, shape: Shape) -> String {
     format!("{game} on {shape}")
 }

@@ -1,4 +1,4 @@
-//! How good a player is: games without learning, every figure with its 95% interval.
+//! Evaluation: games without learning, every result with its 95% interval.
 
 use std::ops::Range;
 use std::path::Path;
@@ -18,22 +18,23 @@ use crate::records;
 use crate::share::threads;
 use crate::statistics::{Interval, mean_interval, median, share_interval};
 
-/// What to play.
-pub struct Plan<'a> {
-    /// How many games; game n of a seed is the same for every player and any number of threads.
+/// The options of an evaluation.
+pub struct EvalOptions<'a> {
+    /// The number of games; game n of a seed has the same random stream for every player and any
+    /// number of threads.
     pub games: u64,
     /// The seed.
     pub seed: u64,
     /// Threads; 0 means one for each core.
     pub threads: usize,
-    /// Events and cancellation: an evaluation that is cancelled counts the games it has played.
+    /// Events and cancellation: a cancelled evaluation counts the games it has played.
     pub control: &'a Control,
 }
 
-/// A player's figures; these fields are the JSON of `eval --json`.
+/// The results of a player; these fields are the JSON of `eval --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// The model that was evaluated; none for a baseline.
+    /// The model; `None` for a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelInfo>,
     /// The game.
@@ -48,15 +49,15 @@ pub struct Evaluation {
     pub search: String,
     /// The mean score.
     pub mean: f64,
-    /// Its 95% interval; one game has none.
+    /// Its 95% interval; `None` for a single game.
     pub mean_ci95: Option<Interval>,
-    /// The score that half of the games reach.
+    /// The median score.
     pub median: f64,
     /// The highest score.
     pub max: u64,
-    /// Moves a game.
+    /// Mean number of moves per game.
     pub moves: f64,
-    /// Moves a second of all threads together.
+    /// Moves per second of all threads together.
     pub moves_per_second: f64,
     /// A row for each largest tile.
     pub tiles: Vec<TileRow>,
@@ -65,9 +66,9 @@ pub struct Evaluation {
 /// How often a tile was reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TileRow {
-    /// Its face value.
+    /// Its value.
     pub tile: u64,
-    /// The share of games that made it or a larger one.
+    /// The share of games that reached it or a larger tile.
     pub reach: f64,
     /// Its 95% interval.
     pub reach_ci95: Interval,
@@ -78,7 +79,7 @@ pub struct TileRow {
 /// An agent that can be evaluated and compared: a model, a baseline, anything with a game.
 #[derive(Clone)]
 pub struct Contender {
-    /// What it is called: the path of its model, or a name.
+    /// Its name: the path of its model, or the name of a baseline.
     pub label: String,
     /// The game.
     pub game: String,
@@ -123,60 +124,80 @@ impl From<&Model> for Contender {
     }
 }
 
-/// Plays some games of a plan, in the order of their numbers.
+/// Plays some of the games, in the order of their numbers.
 pub(crate) fn outcomes(
     contender: &Contender,
-    plan: &Plan<'_>,
+    options: &EvalOptions<'_>,
     numbers: Range<u64>,
     meter: &Meter<'_>,
 ) -> Vec<Outcome> {
     let round = RoundSpec {
-        stop: &|| plan.control.is_cancelled(),
+        stop: &|| options.control.is_cancelled(),
         on_game: &|outcome| meter.game(outcome),
-        ..RoundSpec::new(numbers, plan.seed, threads(plan.threads))
+        ..RoundSpec::new(numbers, options.seed, threads(options.threads))
     };
     contender.agent.play(&round, None)
 }
 
-/// Plays and counts.
-pub fn evaluate(contender: &Contender, plan: &Plan<'_>) -> Evaluation {
-    let meter = Meter::new(plan.control, Task::Evaluate, Unit::Games, 0, plan.games);
+/// Plays the games and reports the results.
+pub fn evaluate(contender: &Contender, options: &EvalOptions<'_>) -> Evaluation {
+    let meter = Meter::new(
+        options.control,
+        Task::Evaluate,
+        Unit::Games,
+        0,
+        options.games,
+    );
     let begun = Instant::now();
-    let outcomes = outcomes(contender, plan, 0..plan.games, &meter);
+    let outcomes = outcomes(contender, options, 0..options.games, &meter);
     let seconds = begun.elapsed().as_secs_f64();
-    finished(plan, summary(contender, plan.seed, &outcomes, seconds))
+    finished(
+        options,
+        summary(contender, options.seed, &outcomes, seconds),
+    )
 }
 
-/// Plays and counts, and writes a record of each game to a file.
+/// The same, and writes a record of each game to a file.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn record(contender: &Contender, plan: &Plan<'_>, path: &Path) -> Result<Evaluation, LabError> {
-    let meter = Meter::new(plan.control, Task::Evaluate, Unit::Games, 0, plan.games);
+pub fn record(
+    contender: &Contender,
+    options: &EvalOptions<'_>,
+    path: &Path,
+) -> Result<Evaluation, LabError> {
+    let meter = Meter::new(
+        options.control,
+        Task::Evaluate,
+        Unit::Games,
+        0,
+        options.games,
+    );
     let begun = Instant::now();
     let game = (&*contender.game, contender.shape);
     let outcomes = records::write(path, game, |sink, failed| {
         let round = RoundSpec {
-            stop: &|| failed() || plan.control.is_cancelled(),
+            stop: &|| failed() || options.control.is_cancelled(),
             on_game: &|outcome| meter.game(outcome),
-            ..RoundSpec::new(0..plan.games, plan.seed, threads(plan.threads))
+            ..RoundSpec::new(0..options.games, options.seed, threads(options.threads))
         };
         contender.agent.play(&round, Some(sink))
     })?;
     let seconds = begun.elapsed().as_secs_f64();
     Ok(finished(
-        plan,
-        summary(contender, plan.seed, &outcomes, seconds),
+        options,
+        summary(contender, options.seed, &outcomes, seconds),
     ))
 }
 
-fn finished(plan: &Plan<'_>, evaluation: Evaluation) -> Evaluation {
-    plan.control
+fn finished(options: &EvalOptions<'_>, evaluation: Evaluation) -> Evaluation {
+    options
+        .control
         .emit(Event::Evaluation(Box::new(evaluation.clone())));
     evaluation
 }
 
-/// The figures of games that were played.
+/// The results of finished games.
 pub(crate) fn summary(
     contender: &Contender,
     seed: u64,

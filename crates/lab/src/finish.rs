@@ -1,4 +1,4 @@
-//! What a run gets at its end: its plots.
+//! Plots drawn at the end of a run.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::run::curve_of;
 /// The folder of a run's plots, inside its own.
 const PLOTS: &str = "plots";
 
-/// Draws the plots of a run into its `plots/`; nothing while no block is full.
+/// Draws the plots of a run into its `plots/`; none while no block is complete.
 ///
 /// # Errors
 /// When the blocks cannot be read, or the plots cannot be written.

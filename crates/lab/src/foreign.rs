@@ -1,12 +1,13 @@
-//! Which program wrote a weight file: told by its content, which each format fits from the first byte to the
-//! last or not at all. Only the message about a file that fits none goes by its name.
+//! Detects the program that wrote a weight file by its content: each format matches from the first
+//! byte to the last or not at all. Only the error message for a file that matches none uses its
+//! name.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use afterstate::format::foreign::{Foreign, Meaningless, OutputSpec, Program};
+use afterstate::format::foreign::{Foreign, Program, TablePatternError, TablePatterns};
 use afterstate::format::scan::ScanError;
 use afterstate::game::Shape;
 use afterstate::ntuple::{TupleSet, TupleSetError};
@@ -20,7 +21,7 @@ use crate::tables::{Saved, open};
 pub(crate) enum Weights {
     /// A model or a checkpoint of ours.
     Ours(Saved),
-    /// Of another program.
+    /// A file of another program.
     Theirs(Theirs),
 }
 
@@ -30,28 +31,28 @@ pub(crate) struct Theirs {
     pub(crate) foreign: Foreign,
 }
 
-/// Why nobody can play with tables that can be read and written all the same.
+/// Why tables that can be read and written cannot be used to play.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unplayable {
-    /// They are not those of tuples, or nobody knows of which.
+    /// They do not belong to tuples, or their patterns are unknown.
     #[error("{}{}", .0, advice(.0))]
-    Meaningless(#[from] Meaningless),
-    /// Their patterns are not those of tuples on the board.
+    Meaningless(#[from] TablePatternError),
+    /// Their patterns are invalid for the board.
     #[error(transparent)]
     Tuples(#[from] TupleSetError),
-    /// A set of tables for each stage of the game.
+    /// Several stages of the game, each with its own tables.
     #[error(
         "it has tables for {0} stages of the game, and players of more than one stage are not supported yet"
     )]
     Stages(u64),
-    /// Found when it was converted.
+    /// The reason stored when it was converted.
     #[error("{0}")]
     FixedMove(String),
 }
 
-fn advice(found: &Meaningless) -> &'static str {
+fn advice(found: &TablePatternError) -> &'static str {
     match found {
-        Meaningless::NoPatterns { .. } => {
+        TablePatternError::NoPatterns { .. } => {
             "; name their patterns to `afterstate convert`, in order, as in --patterns \"012345 456789\""
         }
         _ => "",
@@ -59,7 +60,7 @@ fn advice(found: &Meaningless) -> &'static str {
 }
 
 impl Weights {
-    /// Opens a file and goes through it; numbers are not read yet.
+    /// Opens and scans a file; numbers are not read yet.
     pub(crate) fn open(path: &Path) -> Result<Self, LabError> {
         let wrong = |error| LabError::file("read", path)(error);
         let (mut file, size) = open(path).map_err(wrong)?;
@@ -89,7 +90,7 @@ impl Weights {
     }
 }
 
-/// Whether TDL2048+ takes a file of this name for weights without being told.
+/// Whether TDL2048+ treats a file of this name as weights.
 pub(crate) fn begins_with_w(path: &Path) -> bool {
     extension(path).starts_with('w')
 }
@@ -106,15 +107,15 @@ fn start(file: &mut File) -> std::io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// Whether a file begins as safetensors do: the length of the header, which is within the file, and a brace. A table of TDL2048+ may
-/// have the brace in its name, but no length before it.
+/// Whether a file starts like safetensors: the length of the header, which is within the file, and
+/// a brace. A table of TDL2048+ may have the brace in its name, but no such length before it.
 fn is_safetensors(start: &[u8], size: u64, path: &Path) -> bool {
     let length = start.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     let begins = length.is_some_and(|length| length < size) && start.get(8) == Some(&b'{');
     begins || extension(path) == "safetensors"
 }
 
-/// Whose file it should be, going by the name and the first bytes.
+/// The program that a file probably belongs to, by its name and first bytes.
 fn likely(start: &[u8], path: &Path) -> Option<Program> {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let tuple = b"-tuple pattern";
@@ -127,8 +128,8 @@ fn likely(start: &[u8], path: &Path) -> Option<Program> {
     }
 }
 
-/// The tuples of tables with this meaning, if a player can have them.
-pub(crate) fn tuples(meaning: &OutputSpec, symmetry: bool) -> Result<TupleSet, Unplayable> {
+/// The tuples of tables with these patterns, if an agent can use them.
+pub(crate) fn tuples(meaning: &TablePatterns, symmetry: bool) -> Result<TupleSet, Unplayable> {
     let stages = meaning.iter().map(|(_, stage)| u64::from(*stage) + 1).max();
     if let Some(stages) = stages.filter(|&stages| stages > 1) {
         return Err(Unplayable::Stages(stages));
@@ -138,7 +139,7 @@ pub(crate) fn tuples(meaning: &OutputSpec, symmetry: bool) -> Result<TupleSet, U
     Ok(tuples)
 }
 
-/// Refuses a file of ours that keeps what nobody can play with.
+/// Refuses one of our files whose tables cannot be used to play.
 pub(crate) fn playable(fields: &Fields<'_>, path: &Path) -> Result<(), LabError> {
     let refused = |source| {
         Err(LabError::Unplayable {

@@ -1,7 +1,8 @@
-//! From names to games: the one place where the name of a game and a board become types.
+//! The registry of games: the only place where a game's name and a board size become types.
 //!
-//! [`with_game`] hands the fastest implementation of a game to a [`GameVisitor`], which is generic: everything past that point is
-//! compiled for each game. What is not hot forgets the type again, behind [`crate::agent::Agent`].
+//! [`with_game`] passes the fastest implementation of a game to a [`GameVisitor`], which is
+//! generic: everything past that point is compiled for each game. Code that is not hot erases the
+//! type again with [`crate::agent::Agent`].
 
 #[cfg(test)]
 mod toy;
@@ -14,7 +15,7 @@ use afterstate::solve::Packed;
 
 use crate::LabError;
 
-/// Every game there is. A new one is a line here: `Family::Slow(&Toy)` plays it on every board.
+/// All games. A new one is a line here: `Family::Slow(&Toy)` plays it on every board.
 const GAMES: &[(&str, Family)] = &[
     ("2048", Family::PowersOfTwo),
     ("threes", Family::Threes(&Threes::Course)),
@@ -28,13 +29,13 @@ const GAMES: &[(&str, Family)] = &[
 
 pub use crate::recipe::DEFAULT_GAME;
 
-/// Games that have fast paths in common.
+/// Games that share fast paths.
 #[derive(Clone, Copy)]
 enum Family {
     PowersOfTwo,
     Threes(&'static Threes),
     Fibonacci(&'static Fibonacci),
-    /// By its rules alone.
+    /// Played by its rules alone.
     #[cfg_attr(
         not(test),
         expect(dead_code, reason = "all games so far have a fast path")
@@ -86,7 +87,7 @@ pub fn shape(rows: usize, cols: usize) -> Result<Shape, LabError> {
     })
 }
 
-/// The values of all tiles of a game on a board, from the smallest.
+/// The values of all tiles of a game on a board, in ascending order.
 ///
 /// # Errors
 /// When there is no such game.
@@ -113,7 +114,8 @@ pub trait GameVisitor {
         self.visit(game)
     }
 
-    /// Runs with a game on a board whose positions fit into a small number, as the solver needs them.
+    /// Runs with a game on a board whose positions fit into a small number, as the solver needs
+    /// them.
     fn visit_packed<G: Game<Board: Packed>>(self, game: G) -> Self::Output
     where
         Self: Sized,
@@ -156,7 +158,8 @@ pub(crate) trait PackedVisitor {
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output;
 }
 
-/// Runs a visitor that needs small positions; a 4x4 board, whose fast path has none, takes the general path.
+/// Runs a visitor that needs small positions; a 4x4 board, whose fast path has none, takes the
+/// general path.
 ///
 /// # Errors
 /// When there is no such game.

@@ -1,10 +1,11 @@
-//! The laboratory: everything between the pure core and the faces that people use.
+//! The laboratory: everything between the pure core and user interfaces.
 //!
-//! A [`recipe`] says what to learn and how; [`games`] makes types of names; an [`agent`] is a value function with its game, its types
-//! forgotten; the [`trainer`] plays and learns into a [`run`] folder; [`evaluate`], [`compare`] and [`analyze`] ask a [`model`] how good
-//! it is; [`mod@convert`] exchanges weights with other programs; [`mod@solve`] works out exact values of small boards;
-//! [`records`] keeps games and judges them; [`plot`] draws; [`sweep`] trains a table of variants and seeds; [`mod@bench`] measures the
-//! machine. Libraries return typed errors and print nothing.
+//! A [`recipe`] defines what to learn and how; [`games`] maps names to types; an [`agent`] is a
+//! type-erased value function with its game; the [`trainer`] plays and learns in a [`run`] folder;
+//! [`evaluate`], [`compare`] and [`analyze`] measure a [`model`]; [`mod@convert`] exchanges weights
+//! with other programs; [`mod@solve`] computes exact values of small boards; [`records`] writes and
+//! judges episode records; [`plot`] draws; [`sweep`] trains variants with several seeds;
+//! [`mod@bench`] measures speed. Libraries return typed errors and print nothing.
 
 pub mod agent;
 pub mod analyze;

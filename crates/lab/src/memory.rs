@@ -1,14 +1,15 @@
-//! How much memory there is, and who has asked for how much of it.
+//! Free memory, and reservations of it.
 //!
-//! Tables are mapped, and take up memory only as they are written: several networks can all pass a look at free memory and run out of
-//! it later. So everything large is reserved from a [`MemoryBudget`] first, which all work of a process shares.
+//! Tables are mapped, and commit memory only as they are written: several networks can all fit into
+//! free memory at first and exhaust it later. So everything large is reserved from a
+//! [`MemoryBudget`] first, which all work of a process shares.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use sysinfo::System;
 
-/// The memory that the work of a process may take. Clones share one budget.
+/// The memory that the work of a process may use. Clones share one budget.
 #[derive(Clone, Debug)]
 pub struct MemoryBudget(Arc<Shared>);
 
@@ -18,31 +19,31 @@ struct Shared {
     reserved: AtomicU64,
 }
 
-/// Reserved memory, given back when it is dropped.
+/// Reserved memory, released when it is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     budget: MemoryBudget,
     bytes: u64,
 }
 
-/// A reservation that does not fit.
+/// A reservation that exceeds the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverBudget {
-    /// Bytes asked for.
+    /// Bytes requested.
     pub needed: u64,
     /// Bytes left.
     pub available: u64,
 }
 
 impl MemoryBudget {
-    /// The budget of this process: what was free when it was first asked for.
+    /// The budget of this process: the memory that was free at the first call.
     pub fn process() -> Self {
         static PROCESS: LazyLock<MemoryBudget> =
             LazyLock::new(|| MemoryBudget::new(available_memory()));
         PROCESS.clone()
     }
 
-    /// A budget of so many bytes.
+    /// A budget of `limit` bytes.
     pub fn new(limit: u64) -> Self {
         Self(Arc::new(Shared {
             limit,
@@ -50,7 +51,7 @@ impl MemoryBudget {
         }))
     }
 
-    /// Bytes that are not reserved, and free in the system.
+    /// Bytes that are neither reserved nor used in the system.
     pub fn available(&self) -> u64 {
         let reserved = self.0.reserved.load(Ordering::Relaxed);
         let left = self.0.limit.saturating_sub(reserved);
@@ -60,7 +61,7 @@ impl MemoryBudget {
     /// Reserves memory.
     ///
     /// # Errors
-    /// When there is not so much left.
+    /// When there is not enough left.
     pub fn reserve(&self, bytes: u64) -> Result<Reservation, OverBudget> {
         let over = OverBudget {
             needed: bytes,
@@ -97,7 +98,7 @@ impl Drop for Reservation {
     }
 }
 
-/// The bytes that can be had without swapping, within a container's limit where there is one.
+/// The bytes available without swapping, within a container's limit if there is one.
 pub(crate) fn available_memory() -> u64 {
     let Ok(mut system) = System::new() else {
         return u64::MAX;

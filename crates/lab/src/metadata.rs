@@ -1,7 +1,7 @@
 //! The flat metadata of our files, read key by key with errors that name the key.
 //!
-//! Files of earlier formats are read in terms of today: [`of_today`] renames their keys before any
-//! other code sees them.
+//! Metadata of earlier formats is converted first: [`of_today`] renames its keys before any other
+//! code sees them.
 
 use std::path::Path;
 
@@ -11,17 +11,17 @@ use crate::LabError;
 use crate::migrate::{self, Format};
 use crate::recipe::Recipe;
 
-/// The key that all our files have: their format.
+/// The key of the format, which all our files have.
 pub(crate) const FORMAT: &str = "afterstate";
-/// The recipe that a network was trained by, as TOML.
+/// The recipe that a network was trained with, as TOML.
 pub(crate) const RECIPE: &str = "recipe";
-/// The key that only solutions have.
+/// A key that only solutions have.
 pub(crate) const SOLUTION: &str = "solution";
-/// A key that models and checkpoints have, and solutions have not.
+/// A key that models and checkpoints have, but solutions do not.
 pub(crate) const TUPLES: &str = "tuples";
 
-/// Metadata of any format in terms of today. One of an unknown format stays as it is, to be refused
-/// by [`Fields::check_format`].
+/// Converts metadata of any format to the current one. An unknown format is returned unchanged, and
+/// [`Fields::check_format`] refuses it.
 pub(crate) fn of_today(metadata: &Metadata) -> Metadata {
     if metadata.get(FORMAT).map(String::as_str) != Some(&Format::One.to_string()) {
         return metadata.clone();
@@ -30,7 +30,7 @@ pub(crate) fn of_today(metadata: &Metadata) -> Metadata {
         let key = migrate::metadata_key(key).to_owned();
         let value = match key.as_str() {
             FORMAT | SOLUTION => Format::NOW.to_string(),
-            // A damaged one is kept: models are played without asking for their recipe.
+            // A damaged recipe is kept: playing does not need it.
             RECIPE => match Recipe::parse_stored(value, RECIPE, &[]) {
                 Ok(stored) => stored.content.to_toml(),
                 Err(_) => value.clone(),
@@ -46,7 +46,7 @@ pub(crate) fn of_today(metadata: &Metadata) -> Metadata {
 pub(crate) struct Fields<'a> {
     metadata: &'a Metadata,
     path: &'a Path,
-    /// What a file without a key is.
+    /// The error for a file without a key.
     foreign: fn(&Path, NativeError) -> LabError,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Refuses a file whose metadata may mean something else: `key` has its format.
+    /// Refuses a file of an unknown format, which is under `key`.
     ///
     /// # Errors
     /// When the key is missing, or the format is unknown.
@@ -76,7 +76,7 @@ impl<'a> Fields<'a> {
         self.get(key, &expected, |text| Format::parse(text).map(drop))
     }
 
-    /// Whether a key is there.
+    /// Whether the metadata has a key.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.metadata.contains_key(key)
     }
@@ -84,7 +84,7 @@ impl<'a> Fields<'a> {
     /// The value of a key.
     ///
     /// # Errors
-    /// When it is missing, or not what is expected.
+    /// When it is missing, or its value is invalid.
     pub(crate) fn get<T>(
         &self,
         key: &'static str,

@@ -1,9 +1,9 @@
-//! Models on disk: what a player is, told by flat metadata, and its tables.
+//! Models on disk: flat metadata that describes an agent, and its tables.
 //!
 //! The keys (docs/formats/native.md): `afterstate` (the format), `game`, `board`, `tuples`,
-//! `symmetry`, `hint` (only where true), `value`, `ties`, `rule`, `episodes`, and `recipe`, the whole recipe it was trained by. A model that
-//! came from another program has no `episodes` and no `recipe`, but
-//! `origin`, and `foreign`, which describes the file it came in.
+//! `symmetry`, `hint` (only if true), `value`, `ties`, `rule`, `episodes`, and `recipe`, the whole
+//! recipe of its training. A model converted from another program has no `episodes` and no
+//! `recipe`, but `origin`, and `foreign`, which describes the original file.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -28,23 +28,23 @@ use crate::run;
 use crate::spec::{self, AgentSpec, CONVOLUTIONS, DeepSpec, NTupleSpec};
 use crate::tables::Saved;
 
-/// A player ready to play.
+/// A loaded model.
 pub struct Model {
-    /// What it is.
+    /// Its specification.
     pub spec: AgentSpec,
-    /// The recipe that it was trained by, with what overrides changed ([`Recipe::title`]); unknown
-    /// if another program has trained it.
+    /// The recipe it was trained with, and what overrides changed ([`Recipe::title`]); `None` if
+    /// another program trained it.
     pub recipe: Option<String>,
-    /// The games it was trained for; unknown if another program has trained it.
+    /// The games it was trained for; `None` if another program trained it.
     pub episodes: Option<u64>,
-    /// Where it was read from.
+    /// The file it was read from.
     pub path: PathBuf,
-    /// Its network.
+    /// Its agent.
     pub agent: Arc<dyn Agent>,
 }
 
 impl Model {
-    /// Opens a model file, or what was saved last in a run folder, or weights of another program.
+    /// Opens a model file, the last save of a run folder, or weights of another program.
     ///
     /// # Errors
     /// When there is none, or it is damaged, foreign or too large.
@@ -83,10 +83,10 @@ impl Model {
         Self::read(path, player, (recipe, episodes), &saved)
     }
 
-    /// Weights of another program, which do not say for how many games they were trained.
+    /// Weights of another program, which have no number of training games.
     fn of_theirs(path: PathBuf, theirs: Theirs) -> Result<Self, LabError> {
         let Theirs { file, foreign } = theirs;
-        let meaning = foreign.meaning(None).map_err(Unplayable::from);
+        let meaning = foreign.table_patterns(None).map_err(Unplayable::from);
         let tuples = meaning.and_then(|meaning| foreign::tuples(&meaning, true));
         let player = NTupleSpec {
             game: games::DEFAULT_GAME.to_owned(),
@@ -123,7 +123,7 @@ impl Model {
         })
     }
 
-    /// What reports say of it.
+    /// Its description in reports.
     pub fn info(&self) -> ModelInfo {
         ModelInfo {
             path: self.path.display().to_string(),
@@ -135,23 +135,23 @@ impl Model {
     }
 }
 
-/// What reports say of a model.
+/// The description of a model in reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
-    /// Where it was read from.
+    /// The file it was read from.
     pub path: String,
     /// The game.
     pub game: String,
     /// The board.
     pub board: String,
-    /// The recipe it was trained by, with what overrides changed, if that is known.
+    /// The recipe it was trained with, and what overrides changed, if known.
     #[serde(default)]
     pub recipe: Option<String>,
-    /// The games it was trained for, if that is known.
+    /// The games it was trained for, if known.
     pub trained: Option<u64>,
 }
 
-/// A new agent, filled from a file.
+/// Creates an agent and fills it from a file.
 fn open_agent(spec: &AgentSpec, saved: &Saved, path: &Path) -> Result<Arc<dyn Agent>, LabError> {
     let budget = MemoryBudget::process();
     let agent: Box<dyn TrainableAgent> = match spec {
@@ -166,7 +166,7 @@ fn open_agent(spec: &AgentSpec, saved: &Saved, path: &Path) -> Result<Arc<dyn Ag
     Ok(Arc::from(agent as Box<dyn Agent>))
 }
 
-/// The metadata of a player after so many games.
+/// The metadata of an agent after `episodes` games.
 pub(crate) fn metadata(player: &AgentSpec, recipe: &Recipe, episodes: u64) -> Metadata {
     let mut metadata = match player {
         AgentSpec::NTuple(player) => about(player, recipe.learner.rule()),
@@ -183,7 +183,7 @@ pub(crate) fn metadata(player: &AgentSpec, recipe: &Recipe, episodes: u64) -> Me
     metadata
 }
 
-/// The metadata of a player of whose training nothing is known but the rule.
+/// The metadata of an agent of whose training only the rule is known.
 pub(crate) fn about(player: &NTupleSpec, rule: Rule) -> Metadata {
     let hint = player.tuples.by_hint();
     let entries = [
@@ -204,7 +204,7 @@ pub(crate) fn about(player: &NTupleSpec, rule: Rule) -> Metadata {
         .collect()
 }
 
-/// The player that a file's metadata tells of, whichever kind of network it has.
+/// The specification in a file's metadata, of any kind of network.
 fn any_player(fields: &Fields<'_>) -> Result<AgentSpec, LabError> {
     match fields.has(CONVOLUTIONS) {
         true => DeepSpec::read(fields).map(AgentSpec::Deep),
@@ -212,7 +212,7 @@ fn any_player(fields: &Fields<'_>) -> Result<AgentSpec, LabError> {
     }
 }
 
-/// The player with tuples that a file's metadata tells of.
+/// The n-tuple specification in a file's metadata.
 pub(crate) fn player(fields: &Fields<'_>) -> Result<NTupleSpec, LabError> {
     let text = |key, expected| fields.get(key, expected, |text| Some(text.to_owned()));
     let game = text("game", "the name of a game")?;
@@ -242,7 +242,7 @@ pub(crate) fn player(fields: &Fields<'_>) -> Result<NTupleSpec, LabError> {
     })
 }
 
-/// The word that serde has for a variant, so that files and recipes say the same.
+/// The serialised name of a variant, which files and recipes use.
 pub(crate) fn word(variant: &impl Serialize) -> String {
     match serde_json::to_value(variant) {
         Ok(serde_json::Value::String(word)) => word,

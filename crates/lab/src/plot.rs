@@ -62,7 +62,7 @@ impl Plot {
     }
 }
 
-/// One of several things that are compared by a number: a row of [`lanes`].
+/// One of several items that are compared by a number: a row of [`lanes`].
 #[derive(Clone, Debug)]
 pub struct Lane {
     /// Its name, at the left.
@@ -75,7 +75,7 @@ pub struct Lane {
     pub interval: Option<[f64; 2]>,
     /// The mean as text, at the right.
     pub value: String,
-    /// A remark behind it.
+    /// A remark after it.
     pub remark: String,
     /// Its colour.
     pub tint: Tint,

@@ -1,11 +1,11 @@
 //! A recipe: everything that decides what a training run learns, in one TOML file.
 //!
 //! The structs are the only list of keys. A kind of network or learner has its own keys and no
-//! others; the valid ones are found by serialising the defaults of each kind (`keys.rs`), so a new
-//! field is at once accepted, suggested for a misspelling, open to overrides and written to the run
-//! folder. `read.rs` turns text into a [`Recipe`], `check.rs` judges values, `names.rs` knows which
-//! key an unknown name means, `changes.rs` what overrides changed. Names of games and tuple sets
-//! stay strings here: the registry judges them.
+//! others; the valid ones are found by serialising the defaults of each kind (`keys.rs`), so that a
+//! new field is accepted, suggested for a misspelling, open to overrides and written to the run
+//! folder without further code. `read.rs` turns text into a [`Recipe`], `check.rs` validates
+//! values, `names.rs` finds the key that an unknown name means, `changes.rs` records what overrides
+//! changed. Names of games and tuple sets stay strings here: the registry validates them.
 //!
 //! Two kinds of text are read. What a user writes has the keys of today ([`Recipe::load`],
 //! [`Recipe::parse`]); what the program stored may be of an earlier format
@@ -55,8 +55,8 @@ use crate::migrate::Stored;
 /// The game where none is named, and the only one of most other programs.
 pub const DEFAULT_GAME: &str = "2048";
 
-/// The largest recipe that is read: a thousand times what one needs, and little enough that a
-/// model given by mistake is refused at once.
+/// The largest recipe that is read: a thousand times the usual size, and small enough that a model
+/// given by mistake is refused immediately.
 pub const MAX_BYTES: usize = 1 << 20;
 
 /// Builds the list of built-in recipes from the files of that name.
@@ -66,7 +66,7 @@ macro_rules! builtin {
     };
 }
 
-/// Every built-in recipe: the one to begin with, then the reference systems by age.
+/// Every built-in recipe: first the one for beginners, then the reference systems by age.
 static BUILTIN: &[(&str, &str)] = builtin![
     "quick",
     "td-4x6",
@@ -115,8 +115,8 @@ pub struct Recipe {
     /// How long it takes, in words.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub time: String,
-    /// What overrides changed in the recipe of this name, each `key=value`. The words above then do
-    /// not hold, and are left out.
+    /// What overrides changed in the recipe of this name, each `key=value`. The descriptions above
+    /// then no longer apply, and are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// The game, by the registry's name.
@@ -195,21 +195,21 @@ impl Recipe {
         Recipe::parse(&read(path)?, &path.to_string_lossy(), overrides)
     }
 
-    /// Reads a recipe from TOML text; `origin` is what errors call the text, usually its file.
+    /// Reads a recipe from TOML text; `origin` is the name of the text in errors, usually its file.
     ///
     /// An override's key is dotted (`learner.lambda=0.5`) or only the last part (`lambda=0.5`). Its
-    /// value is TOML, or plain text where that is no TOML or the key wants text (`game=2048`). What
-    /// overrides change is noted in [`Recipe::changed`].
+    /// value is TOML, or plain text if it is not valid TOML or the key expects text (`game=2048`).
+    /// [`Recipe::changed`] lists what overrides change.
     ///
     /// # Errors
-    /// When the text is not TOML, a key is unknown, missing or of another kind of network or learner,
-    /// or a value is wrong.
+    /// When the text is not TOML, a key is unknown, missing or of another kind of network or
+    /// learner, or a value is invalid.
     pub fn parse(text: &str, origin: &str, overrides: &[String]) -> Result<Recipe, RecipeError> {
         read::written(text, origin, overrides)
     }
 
-    /// Reads the recipe of a run from its file, in any format, with overrides that a run which has
-    /// begun may still take.
+    /// Reads the recipe of a run from its file, in any format, with overrides that a started run
+    /// still accepts.
     ///
     /// # Errors
     /// When it cannot be read, or [`Recipe::parse_stored`] refuses it.
@@ -217,10 +217,10 @@ impl Recipe {
         Recipe::parse_stored(&read(path)?, &path.to_string_lossy(), overrides)
     }
 
-    /// Reads a recipe that the program has written, in any format.
+    /// Reads a recipe that the program wrote, in any format.
     ///
     /// # Errors
-    /// As [`Recipe::parse`]; also when an override would change what the run has done already.
+    /// As [`Recipe::parse`]; also when an override would change what the run has already done.
     pub fn parse_stored(
         text: &str,
         origin: &str,

@@ -3,36 +3,36 @@
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use afterstate::episode::{Learner, Step};
-use afterstate::format::episode::{Action, Episode, Meta, Move};
+use afterstate::format::episode::{Action, EpisodeRecord, Meta, RecordedMove};
 use afterstate::game::{After, Game, State};
 use afterstate::random::Rng;
 
-/// Takes finished episodes, from several threads.
-pub type Sink<'a> = &'a (dyn Fn(&Episode) + Sync);
+/// Receives finished episodes, from several threads.
+pub type Sink<'a> = &'a (dyn Fn(&EpisodeRecord) + Sync);
 
 /// Records a game as it is played.
 pub(crate) struct Recorder<'a, G: Game> {
     game: G,
     sink: Sink<'a>,
-    episode: Episode,
-    /// The position that the last slide led to.
+    episode: EpisodeRecord,
+    /// The afterstate of the last slide.
     after: Option<After<G::Board>>,
-    /// When the last action was done.
+    /// The time of the last action.
     last: Instant,
-    /// When the game began.
+    /// The start time.
     begun: Instant,
-    /// For what the game does not tell.
+    /// Decides what the game does not determine.
     rng: Rng,
 }
 
 impl<'a, G: Game> Recorder<'a, G> {
-    /// For one game; `rng` settles what the game does not tell.
+    /// Records one game; `rng` decides what the game does not determine.
     pub(crate) fn new(game: G, sink: Sink<'a>, rng: Rng) -> Self {
         let now = Instant::now();
         Self {
             game,
             sink,
-            episode: Episode::default(),
+            episode: EpisodeRecord::default(),
             after: None,
             last: now,
             begun: now,
@@ -41,7 +41,7 @@ impl<'a, G: Game> Recorder<'a, G> {
     }
 
     fn push(&mut self, action: Action, reward: u32, millis: u64) {
-        self.episode.moves.push(Move {
+        self.episode.moves.push(RecordedMove {
             action,
             reward: reward.into(),
             millis,
@@ -49,11 +49,11 @@ impl<'a, G: Game> Recorder<'a, G> {
         });
     }
 
-    /// A state of which the tiles in these cells are new, in this order.
+    /// Records the spawns of a state in these cells, in this order.
     fn place(&mut self, state: State<G::Board>, cells: &[usize]) {
         for (n, &cell) in cells.iter().enumerate() {
             let tile = state.cell(cell);
-            // Of the first tiles, each shows the one behind it.
+            // Each initial tile shows the next one as its hint.
             let next = cells.get(n + 1).map(|&next| state.cell(next));
             let action = Action::Place {
                 cell: cell as u8,
@@ -65,7 +65,7 @@ impl<'a, G: Game> Recorder<'a, G> {
         }
     }
 
-    /// The state before a slide, or at the end of a game.
+    /// Records the spawns that led to a state, before a slide or at the end of a game.
     fn come_to(&mut self, state: State<G::Board>) {
         let cells = 0..self.game.shape().cells();
         match self.after.take() {
@@ -87,9 +87,9 @@ impl<'a, G: Game> Recorder<'a, G> {
     }
 }
 
-/// Who plays, and who places tiles.
+/// The names of the player and the environment.
 const PLAYERS: &str = "afterstate:place";
-/// Who made the last move: the new tile after which no slide is left.
+/// The name of the side that made the last action: the spawn after which no slide is legal.
 const LAST: &str = "place";
 
 fn now() -> u64 {
@@ -97,8 +97,8 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
-/// The cells of the first tiles in an order in which they may have come, each of these with the same chance: the game does not
-/// tell which it was, and any fixed order would look like a preference to a judge.
+/// The cells of the initial tiles in a possible order, uniformly among all possible ones: the game
+/// does not determine the order, and any fixed order would look like a bias to a judge.
 fn initial_tiles<G: Game>(game: &G, state: State<G::Board>, rng: &mut Rng) -> Vec<usize> {
     let cells = 0..game.shape().cells();
     let mut cells: Vec<usize> = cells.filter(|&cell| state.cell(cell) != 0).collect();
@@ -114,7 +114,7 @@ fn initial_tiles<G: Game>(game: &G, state: State<G::Board>, rng: &mut Rng) -> Ve
     cells
 }
 
-/// Whether the tiles of a state may have come in this order.
+/// Whether the tiles of a state may have spawned in this order.
 fn leads_to<G: Game>(game: &G, state: State<G::Board>, cells: &[usize]) -> bool {
     let mut after = game.empty();
     for (n, &cell) in cells.iter().enumerate() {
@@ -135,7 +135,8 @@ fn leads_to<G: Game>(game: &G, state: State<G::Board>, cells: &[usize]) -> bool 
     false
 }
 
-/// What a new tile shows if `next` comes behind it: nothing in games that do not, and what the state shows if it is the last.
+/// The hint after a spawn that `next` follows: none in games without hints, and the hint of the
+/// state after the last one.
 fn shown<G: Game>(game: &G, state: State<G::Board>, next: Option<u8>) -> u8 {
     match game.chance_state(state).hint {
         0 => 0,
@@ -158,7 +159,7 @@ impl<G: Game, E> Learner<G, E> for Recorder<'_, G> {
         self.come_to(state);
         self.episode.closed = Meta {
             tag: LAST.to_owned(),
-            // By one clock throughout: that of the system may be set back meanwhile.
+            // One clock throughout: the system clock may be set back meanwhile.
             at: self.episode.opened.at + self.begun.elapsed().as_millis() as u64,
         };
         (self.sink)(&self.episode);

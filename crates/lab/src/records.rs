@@ -1,7 +1,8 @@
-//! Files of records: written while a player plays, and judged.
+//! Files of episode records: written during evaluation, and judged.
 //!
-//! The format is `afterstate::format::episode`, the rules are `afterstate::judge`; here are the files. One of any
-//! size is judged in some megabytes, or at most in twenty times its longest line, which may have 8 MiB.
+//! `afterstate::format::episode` defines the format and `afterstate::judge` the checks; this module
+//! handles files. Judging a file of any size takes some megabytes, or at most twenty times its
+//! longest line, which may have 8 MiB.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use afterstate::format::episode::{Episode, EpisodeError};
+use afterstate::format::episode::{EpisodeError, EpisodeRecord};
 use afterstate::game::{Game, Shape};
 use afterstate::judge::{Judge, Test};
 use afterstate::tally::Tally;
@@ -21,11 +22,11 @@ use crate::disk::{can_be_written, replace_with};
 use crate::games::{self, GameVisitor, with_game};
 use crate::recorder::Sink;
 
-/// Writes the episodes that `play` hands over to a file, which appears when all of them are there. `play` may ask whether
-/// writing has failed, and stop.
+/// Writes the episodes from `play` to a file, which is replaced atomically at the end. `play` can
+/// check whether writing has failed, and stop.
 ///
 /// # Errors
-/// When the game is unknown, or the file cannot be written or is there already and holds something else.
+/// When the game is unknown, the file cannot be written, or it exists and holds something else.
 pub fn write<T>(
     path: &Path,
     (game, shape): (&str, Shape),
@@ -39,7 +40,7 @@ pub fn write<T>(
     let written = replace_with(path, |file| {
         let out = Mutex::new((BufWriter::new(file), Ok(())));
         let failed = AtomicBool::new(false);
-        let sink = |episode: &Episode| {
+        let sink = |episode: &EpisodeRecord| {
             let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
             let (file, result) = &mut *out;
             if result.is_ok() {
@@ -54,58 +55,58 @@ pub fn write<T>(
     written.map_err(LabError::file("write", path))
 }
 
-/// Whether a file may be written over by records: it holds some, or nothing.
+/// Whether a file may be overwritten by records: it holds some, or is empty.
 fn is_records(path: &Path) -> bool {
     let mut begin = Vec::new();
     let read = File::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut begin));
-    read.is_ok() && (begin.is_empty() || Episode::is_begun(&begin))
+    read.is_ok() && (begin.is_empty() || EpisodeRecord::is_begun(&begin))
 }
 
-/// What to judge.
-pub struct Plan<'a> {
+/// The options of a judgement.
+pub struct JudgeOptions<'a> {
     /// A file of records, or `-` for standard input.
     pub path: &'a Path,
     /// The game, by one of the names of [`games::games`].
     pub game: &'a str,
     /// The board.
     pub shape: Shape,
-    /// The least number of moves a second.
+    /// The required number of moves per second.
     pub min_speed: Option<f64>,
     /// Events and cancellation.
     pub control: &'a Control,
 }
 
-/// What the judge found; the JSON of `judge --json`.
+/// The result of a judgement; the JSON of `judge --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Verdict {
+pub struct JudgeReport {
     /// Whether everything was read and there is no fault.
     pub passed: bool,
-    /// Whether the judge was stopped before the end of the file.
+    /// Whether it was cancelled before the end of the file.
     pub interrupted: bool,
     /// The game.
     pub game: String,
     /// The board.
     pub board: String,
-    /// Episodes by the rules.
+    /// Valid episodes.
     pub episodes: u64,
-    /// Those of them that end before the game is over.
+    /// Valid episodes that end before the game is over.
     pub unfinished: u64,
     /// Their mean score.
     pub mean: f64,
     /// The highest score.
     pub max: u64,
-    /// Moves a second, by the times of opening and closing; none if these are all the same.
+    /// Moves per second by the start and end times; `None` if all times are equal.
     pub moves_per_second: Option<f64>,
-    /// Points: the percentage of games that reach the game's own goal, and one for each step of the highest tile
-    /// from there on; none for games without a goal.
+    /// Points: the percentage of games that reach the goal tile, and one for each further tile from
+    /// the goal on; `None` for games without a goal.
     pub assessment: Option<f64>,
-    /// Whether new tiles came as often as they should.
+    /// Tests of the spawn frequencies.
     pub tests: Vec<NamedTest>,
-    /// How many faults there are.
+    /// The number of faults.
     pub fault_count: u64,
-    /// The first of them.
+    /// The first faults.
     pub faults: Vec<FaultReport>,
-    /// All figures of the games.
+    /// The statistics of all games.
     #[serde(skip)]
     pub tally: Tally,
 }
@@ -115,32 +116,33 @@ pub struct Verdict {
 pub struct NamedTest {
     /// What was counted.
     pub name: &'static str,
-    /// How many draws.
+    /// The number of draws.
     pub draws: u64,
-    /// How far they strayed.
+    /// The test statistic.
     pub chi_squared: f64,
     /// Degrees of freedom.
     pub freedom: usize,
-    /// How likely fair chance is to stray as far.
+    /// The probability that fair draws deviate at least as far.
     pub p_value: f64,
 }
 
 /// One fault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FaultReport {
-    /// The line of the file, from 1; none if it is about all of them.
+    /// The line of the file, from 1; `None` if the fault concerns the whole file.
     pub line: Option<u64>,
     /// The number of the action in its episode, from 1.
     pub action: Option<usize>,
-    /// Where in the line, from 1.
+    /// The column in the line, from 1.
     pub column: Option<usize>,
     /// What is wrong.
     pub reason: String,
 }
 
-/// Faults that are told in full.
-const TOLD: usize = 100;
-/// Fair chance strays as far as this in one of a million files with many games, and in up to seven of a million with few.
+/// The number of faults reported in full.
+const MAX_REPORTED: usize = 100;
+/// Fair draws have a smaller p-value in one of a million files with many games, and in up to seven
+/// of a million with few.
 pub const LEAST_P: f64 = 1e-6;
 /// The longest line that is read: a million moves.
 const LONGEST: u64 = 8 << 20;
@@ -148,26 +150,27 @@ const LONGEST: u64 = 8 << 20;
 /// Judges a file of records.
 ///
 /// # Errors
-/// When the game is unknown, or the file cannot be read or holds no records at all. Faults in records are not errors.
-pub fn judge(plan: &Plan<'_>) -> Result<Verdict, LabError> {
-    with_game(plan.game, plan.shape, Judging(plan))?
+/// When the game is unknown, or the file cannot be read or has no records. Faults in records are
+/// not errors.
+pub fn judge(options: &JudgeOptions<'_>) -> Result<JudgeReport, LabError> {
+    with_game(options.game, options.shape, Judging(options))?
 }
 
-struct Judging<'a>(&'a Plan<'a>);
+struct Judging<'a>(&'a JudgeOptions<'a>);
 
 impl GameVisitor for Judging<'_> {
-    type Output = Result<Verdict, LabError>;
+    type Output = Result<JudgeReport, LabError>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
-        let plan = self.0;
+        let options = self.0;
         let mut judge = Judge::new(game);
         let mut faults = Faults::default();
-        let mut lines = Lines::open(plan.path)?;
-        let hints = game.rules().shows_hint(plan.shape);
-        let mut episode = Episode::default();
+        let mut lines = Lines::open(options.path)?;
+        let hints = game.rules().shows_hint(options.shape);
+        let mut episode = EpisodeRecord::default();
         let mut interrupted = false;
-        let stop = || plan.control.is_cancelled();
-        let length = std::fs::metadata(plan.path).map_or(0, |file| file.len());
+        let stop = || options.control.is_cancelled();
+        let length = std::fs::metadata(options.path).map_or(0, |file| file.len());
         while let Some((number, line)) = lines.next(&stop)? {
             match line {
                 Line::TooLong => {
@@ -188,7 +191,7 @@ impl GameVisitor for Judging<'_> {
                 },
             }
             if length > 0 {
-                plan.control.emit(Event::Progress(Progress {
+                options.control.emit(Event::Progress(Progress {
                     share: lines.bytes as f64 / length as f64,
                     total: Some(length),
                     unit: Unit::Bytes,
@@ -201,21 +204,21 @@ impl GameVisitor for Judging<'_> {
             }
         }
         if judge.tally().games + faults.count == 0 {
-            return Err(LabError::NoRecords(plan.path.to_owned()));
+            return Err(LabError::NoRecords(options.path.to_owned()));
         }
-        Ok(verdict(plan, &judge, faults, interrupted))
+        Ok(report(options, &judge, faults, interrupted))
     }
 }
 
-fn verdict<G: Game>(
-    plan: &Plan<'_>,
+fn report<G: Game>(
+    options: &JudgeOptions<'_>,
     judge: &Judge<G>,
     mut faults: Faults,
     interrupted: bool,
-) -> Verdict {
+) -> JudgeReport {
     let tally = judge.tally();
     let tests: Vec<NamedTest> = judge.tests().map(named).collect();
-    // Of several tests, each may stray.
+    // Bonferroni correction for several tests.
     let least = LEAST_P / tests.len() as f64;
     for test in tests.iter().filter(|test| test.p_value < least) {
         faults.of_all(format!(
@@ -224,11 +227,11 @@ fn verdict<G: Game>(
         ));
     }
     let speed = (tally.seconds > 0.0).then(|| tally.speed());
-    match (speed, plan.min_speed) {
+    match (speed, options.min_speed) {
         (Some(found), Some(least)) if found < least => faults.of_all(format!(
             "{found:.0} moves a second, expected at least {least:.0}"
         )),
-        // Every game is over within the millisecond it was opened in: that much is known.
+        // Every game ends in the millisecond in which it started: this gives a lower bound.
         (None, Some(least)) if (tally.moves as f64) < least * tally.games as f64 / 1000.0 => {
             faults.of_all(format!(
                 "the times do not show the speed, expected at least {least:.0} moves a second"
@@ -236,20 +239,20 @@ fn verdict<G: Game>(
         }
         _ => {}
     }
-    Verdict {
+    JudgeReport {
         passed: faults.count == 0 && !interrupted,
         interrupted,
-        game: plan.game.to_owned(),
-        board: plan.shape.to_string(),
+        game: options.game.to_owned(),
+        board: options.shape.to_string(),
         episodes: tally.games,
         unfinished: judge.unfinished(),
         mean: tally.mean(),
         max: tally.max,
         moves_per_second: speed,
-        assessment: assessment(plan, &tally),
+        assessment: assessment(options, &tally),
         tests,
         fault_count: faults.count,
-        faults: faults.told,
+        faults: faults.reported,
         tally,
     }
 }
@@ -264,20 +267,21 @@ fn named((name, test): (&'static str, Test)) -> NamedTest {
     }
 }
 
-/// The percentage of games that reach the game's goal, and a point for the goal and each step beyond it.
-fn assessment(plan: &Plan<'_>, tally: &Tally) -> Option<f64> {
-    let rules = games::rules(plan.game).ok()?;
+/// The percentage of games that reach the goal tile, and a point for the goal and each tile beyond
+/// it.
+fn assessment(options: &JudgeOptions<'_>, tally: &Tally) -> Option<f64> {
+    let rules = games::rules(options.game).ok()?;
     let goal = rules.goal_tile()?;
     let highest = tally.ended.keys().next_back().copied().unwrap_or(0);
-    let beyond =
-        (goal..=rules.largest_tile(plan.shape)).filter(|&tile| rules.tile_value(tile) <= highest);
+    let beyond = (goal..=rules.largest_tile(options.shape))
+        .filter(|&tile| rules.tile_value(tile) <= highest);
     Some(100.0 * tally.reach(rules.tile_value(goal)) + beyond.count() as f64)
 }
 
 #[derive(Default)]
 struct Faults {
     count: u64,
-    told: Vec<FaultReport>,
+    reported: Vec<FaultReport>,
 }
 
 impl Faults {
@@ -301,8 +305,8 @@ impl Faults {
 
     fn add(&mut self, fault: FaultReport) {
         self.count += 1;
-        if self.told.len() < TOLD {
-            self.told.push(fault);
+        if self.reported.len() < MAX_REPORTED {
+            self.reported.push(fault);
         }
     }
 }
@@ -337,7 +341,8 @@ impl Lines {
         })
     }
 
-    /// The next line that is not empty, with its number. The rest of a line that is too long is passed over until `stop` says so.
+    /// The next line that is not empty, with its number. The rest of a line that is too long is
+    /// skipped, unless `stop` returns true.
     fn next(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<(u64, Line<'_>)>, LabError> {
         loop {
             self.line.clear();
@@ -361,7 +366,7 @@ impl Lines {
         }
     }
 
-    /// Passes over the rest of a line.
+    /// Skips the rest of a line.
     fn skip(&mut self, stop: &dyn Fn() -> bool) -> Result<(), LabError> {
         loop {
             let chunk = self

@@ -1,17 +1,18 @@
-//! A run folder: everything one training leaves behind, each file whole at any moment.
+//! A run folder: all files of one training run, each of them complete at any moment.
 //!
-//! `recipe.toml` (complete), `blocks.csv` (a row a block), `scores.txt` (a line a game, where asked
-//! for), `checkpoint.safetensors` (all that learning needs to go on), `model.safetensors` (what playing
-//! needs), `gaps.csv` (a line for each number of games at which it was measured against a solution, where asked for; its
+//! `recipe.toml` (complete), `blocks.csv` (a row for each block), `scores.txt` (a line for each
+//! game, optional), `checkpoint.safetensors` (everything needed to resume), `model.safetensors`
+//! (what playing needs), `gaps.csv` (a line for each measurement against a solution, optional; its
 //! columns are the fields of [`Measurement`]), `plots/`.
 //!
-//! The logs grow between checkpoints. A checkpoint remembers their lengths, and resuming cuts them
-//! back to it: after a crash they never tell of games that the network has forgotten.
+//! The logs grow between checkpoints. A checkpoint stores their lengths, and resuming truncates
+//! them to these lengths: after a crash they never include games that the network has lost.
 //!
-//! Saving has two halves. What is saved is first written to the system's cache, for which the training
-//! rests. It reaches the disk and gets its name while the training goes on: first the logs, then the
-//! file, so that no checkpoint tells of lines that are not there. To make the rest short, a draft is
-//! written beforehand, from a network that changes meanwhile: it is worth nothing, but it takes its room.
+//! Saving has two steps. First, training pauses while the data is copied to the page cache. Then
+//! training continues while the data reaches the disk and the file gets its name: first the logs,
+//! then the file, so that no checkpoint refers to lines that do not exist. To shorten the pause, a
+//! draft is written beforehand, from a network that changes meanwhile: its content is discarded; it
+//! only preallocates page cache.
 
 mod curves;
 mod found;
@@ -25,7 +26,7 @@ pub use found::{
     checkpoint_of, exists, free_folder, has_checkpoint, model_games, model_of, newest, recipe_of,
     stored_recipe,
 };
-pub use gaps::{Gaps, Images, Measurement};
+pub use gaps::{Gaps, Measurement, SymmetryMode};
 
 use std::fs::{self, File};
 use std::io;
@@ -39,9 +40,9 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 use crate::agent::TrainableAgent;
 use crate::block::{Block, Columns, ReplayStats};
-use crate::disk::{Part, replace, sync_folder};
-use crate::migrate::Format;
+use crate::disk::{AtomicFile, replace, sync_folder};
 use crate::metadata::{self, FORMAT, Fields};
+use crate::migrate::Format;
 use crate::recipe::{Difference, Recipe};
 use crate::share::{Background, threads};
 use crate::tables::Saved;
@@ -56,15 +57,15 @@ const GAPS: &str = "gaps.csv";
 const CHECKPOINT: &str = "checkpoint.safetensors";
 const MODEL: &str = "model.safetensors";
 const LOCK: &str = ".lock";
-/// The metadata key under which a checkpoint keeps its [`Progress`].
+/// The metadata key of [`RunProgress`] in a checkpoint.
 const PROGRESS: &str = "progress";
 
-/// How far a training has come.
+/// The saved progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct RunProgress {
     /// Games finished.
     pub games: u64,
-    /// The games of the block that is not full yet.
+    /// The games of the current, incomplete block.
     pub block: Tally,
     /// Statistics of learning from a replay buffer, in runs that have one.
     #[serde(default, skip_serializing_if = "Option::is_none", alias = "studied")]
@@ -75,8 +76,8 @@ pub struct Progress {
     scores_bytes: u64,
 }
 
-impl Progress {
-    /// Whether its counts leave room for more.
+impl RunProgress {
+    /// Whether its counts are small enough to be incremented.
     fn in_range(&self) -> bool {
         let replay = self.replay.as_ref();
         let stats = replay
@@ -90,41 +91,42 @@ impl Progress {
     }
 }
 
-/// A run folder that this process alone writes to.
+/// A run folder that only this process writes to.
 pub struct Run {
-    /// The second half of the last save. Above the lock, and so ended before that is let go.
+    /// The second step of the last save. Declared before the lock, and so finished before the lock
+    /// is released.
     saving: Background<LabError>,
-    /// The next checkpoint, before the training rests for it.
-    draft: Option<Arc<Part>>,
+    /// The draft of the next checkpoint.
+    draft: Option<Arc<AtomicFile>>,
     folder: PathBuf,
     blocks: Log,
     scores: Option<Log>,
-    /// Held for as long as the run is open.
+    /// Held while the run is open.
     _lock: File,
 }
 
 impl Run {
-    /// Makes a new run folder with its recipe.
+    /// Creates a run folder with its recipe.
     ///
     /// # Errors
-    /// When the folder holds a run, is in use, or cannot be written.
-    pub fn create(folder: &Path, recipe: &Recipe, faces: &[u64]) -> Result<Self, LabError> {
+    /// When the folder already has a run, is in use, or cannot be written.
+    pub fn create(folder: &Path, recipe: &Recipe, tile_values: &[u64]) -> Result<Self, LabError> {
         fs::create_dir_all(folder).map_err(LabError::file("create the folder", folder))?;
         let lock = lock(folder)?;
         free(folder)?;
-        // The recipe comes first: from here on the run can be resumed, if only from its beginning.
+        // The recipe is written first: from now on the run can be resumed, if only from its start.
         save_recipe(folder, recipe)?;
         let mut run = Self::open_logs(folder, recipe, lock)?;
-        run.append_block_header(faces, recipe.learner.buffer().is_some())?;
+        run.append_block_header(tile_values, recipe.learner.buffer().is_some())?;
         sync_folder(folder.parent()).map_err(LabError::file("write", folder))?;
         Ok(run)
     }
 
-    /// Begins again in a folder whose training was ended before its first checkpoint.
+    /// Starts again in a folder whose run ended before its first checkpoint.
     ///
     /// # Errors
     /// When it is in use or cannot be written.
-    pub fn restart(folder: &Path, recipe: &Recipe, faces: &[u64]) -> Result<Self, LabError> {
+    pub fn restart(folder: &Path, recipe: &Recipe, tile_values: &[u64]) -> Result<Self, LabError> {
         let lock = lock(folder)?;
         let model = folder.join(MODEL);
         if model.exists() {
@@ -132,21 +134,21 @@ impl Run {
             return Err(LabError::Inconsistent { path: model, found });
         }
         let mut run = Self::open_logs(folder, recipe, lock)?;
-        run.cut_logs(&Progress::default())?;
-        run.append_block_header(faces, recipe.learner.buffer().is_some())?;
+        run.cut_logs(&RunProgress::default())?;
+        run.append_block_header(tile_values, recipe.learner.buffer().is_some())?;
         save_recipe(folder, recipe)?;
         Ok(run)
     }
 
-    /// Opens a run to go on with, fills the network from its checkpoint, and cuts its logs back.
+    /// Opens a run to resume it, fills the network from its checkpoint, and truncates its logs.
     ///
     /// # Errors
-    /// When there is no checkpoint, it is damaged, or another process is at work.
+    /// When there is no checkpoint, it is damaged, or another process uses the run.
     pub fn resume(
         folder: &Path,
         recipe: &Recipe,
         agent: &dyn TrainableAgent,
-    ) -> Result<(Self, Progress), LabError> {
+    ) -> Result<(Self, RunProgress), LabError> {
         let lock = lock(folder)?;
         let path = folder.join(CHECKPOINT);
         let saved = Saved::open(&path)?;
@@ -157,7 +159,7 @@ impl Run {
         fields.check_format(FORMAT)?;
         let progress = metadata
             .get(PROGRESS)
-            .and_then(|text| serde_json::from_str::<Progress>(text).ok());
+            .and_then(|text| serde_json::from_str::<RunProgress>(text).ok());
         let mut progress = progress.ok_or_else(|| LabError::Metadata {
             path: path.clone(),
             key: PROGRESS,
@@ -180,7 +182,7 @@ impl Run {
         Log::check(&folder.join(SCORES), progress.scores_bytes)?;
         let run = Self::open_logs(folder, recipe, lock)?;
         run.cut_logs(&progress)?;
-        // An override, such as more episodes, holds for the next time as well.
+        // An override, such as more episodes, is also stored for the next time.
         save_recipe(folder, recipe)?;
         Ok((run, progress))
     }
@@ -197,8 +199,8 @@ impl Run {
         })
     }
 
-    /// Cuts the logs back to where they were.
-    fn cut_logs(&self, progress: &Progress) -> Result<(), LabError> {
+    /// Truncates the logs to the lengths in the checkpoint.
+    fn cut_logs(&self, progress: &RunProgress) -> Result<(), LabError> {
         self.blocks.cut(progress.blocks_bytes)?;
         let scores = self.scores.as_ref();
         scores.map_or(Ok(()), |scores| scores.cut(progress.scores_bytes))
@@ -209,7 +211,7 @@ impl Run {
         &self.folder
     }
 
-    /// Begins `blocks.csv` with the names of its columns.
+    /// Starts `blocks.csv` with its header.
     fn append_block_header(&mut self, tiles: &[u64], replay: bool) -> Result<(), LabError> {
         self.append_row(Columns::new(tiles, replay).header())
     }
@@ -229,7 +231,7 @@ impl Run {
         self.blocks.append(&row)
     }
 
-    /// Adds lines to `scores.txt`, if the recipe asks for it.
+    /// Adds lines to `scores.txt`, if the recipe enables it.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -244,17 +246,17 @@ impl Run {
         scores.append(&lines)
     }
 
-    /// Saves everything that is needed to go on. When this returns, the network may change again, but
-    /// the checkpoint is still on its way to the disk: see [`Run::saved`].
+    /// Saves everything needed to resume. When this returns, the network may change again, but the
+    /// checkpoint is still being written to disk: see [`Run::saved`].
     ///
     /// # Errors
-    /// When it cannot be written, or a weight is not finite; the last checkpoint then stays. Also when
-    /// the save before this one failed.
+    /// When it cannot be written, or a weight is not finite; the last checkpoint is then unchanged.
+    /// Also when the previous save failed.
     pub fn save_checkpoint(
         &mut self,
         agent: &dyn TrainableAgent,
         mut metadata: Metadata,
-        mut progress: Progress,
+        mut progress: RunProgress,
     ) -> Result<(), LabError> {
         progress.blocks_bytes = self.blocks.length()?;
         if let Some(scores) = &self.scores {
@@ -264,17 +266,17 @@ impl Run {
         let text = text.map_err(LabError::file("write", &self.folder.join(CHECKPOINT)))?;
         metadata.insert(PROGRESS.to_owned(), text);
         self.saved()?;
-        let part = match self.draft.take().and_then(Arc::into_inner) {
-            Some(part) => part,
-            None => self.part(CHECKPOINT)?,
+        let output = match self.draft.take().and_then(Arc::into_inner) {
+            Some(output) => output,
+            None => self.new_file(CHECKPOINT)?,
         };
-        self.save(part, CHECKPOINT, agent, &metadata, Keep::Everything)
+        self.save(output, CHECKPOINT, agent, &metadata, Keep::Everything)
     }
 
-    /// Begins with a draft of a checkpoint; the network may change while it is written.
+    /// Writes a draft of a checkpoint; the network may change meanwhile.
     ///
     /// # Errors
-    /// When there can be no such file. Also when the save before this one failed.
+    /// When the file cannot be created. Also when the previous save failed.
     pub fn draft_checkpoint(
         &mut self,
         agent: Arc<dyn TrainableAgent>,
@@ -282,11 +284,11 @@ impl Run {
     ) -> Result<(), LabError> {
         self.saved()?;
         let path = self.folder.join(CHECKPOINT);
-        let part = Arc::new(self.part(CHECKPOINT)?);
-        self.draft = Some(Arc::clone(&part));
+        let output = Arc::new(self.new_file(CHECKPOINT)?);
+        self.draft = Some(Arc::clone(&output));
         self.saving.begin(move || {
-            match agent.write(&metadata, Keep::Everything, &part, 1) {
-                // Found again, and told, when the training rests.
+            match agent.write(&metadata, Keep::Everything, &output, 1) {
+                // The actual save finds and reports the same error.
                 Err(NativeError::NotFinite { .. }) => Ok(()),
                 drafted => drafted.map_err(LabError::model("write", &path)),
             }
@@ -301,58 +303,59 @@ impl Run {
     /// Saves what playing needs, in the same way.
     ///
     /// # Errors
-    /// When it cannot be written, or a weight is not finite. Also when the save before this one failed.
+    /// When it cannot be written, or a weight is not finite. Also when the previous save failed.
     pub fn save_model(
         &mut self,
         agent: &dyn TrainableAgent,
         metadata: &Metadata,
     ) -> Result<(), LabError> {
         self.saved()?;
-        let part = self.part(MODEL)?;
-        self.save(part, MODEL, agent, metadata, Keep::Weights)
+        let output = self.new_file(MODEL)?;
+        self.save(output, MODEL, agent, metadata, Keep::Weights)
     }
 
-    /// A new file. The last one may have been written aside in the same place, so that has to be saved.
-    fn part(&self, name: &str) -> Result<Part, LabError> {
+    /// Creates a file. The previous save may use the same temporary file, so it has to finish
+    /// first.
+    fn new_file(&self, name: &str) -> Result<AtomicFile, LabError> {
         let path = self.folder.join(name);
-        Part::create(&path).map_err(LabError::file("write", &path))
+        AtomicFile::create(&path).map_err(LabError::file("write", &path))
     }
 
     fn save(
         &mut self,
-        part: Part,
+        output: AtomicFile,
         name: &str,
         agent: &dyn TrainableAgent,
         metadata: &Metadata,
         keep: Keep,
     ) -> Result<(), LabError> {
         let path = self.folder.join(name);
-        let written = agent.write(metadata, keep, &part, threads(0));
+        let written = agent.write(metadata, keep, &output, threads(0));
         written.map_err(LabError::model("write", &path))?;
         let logs = [Some(&self.blocks), self.scores.as_ref()];
         let logs = logs.into_iter().flatten().map(Log::twin);
         let logs = logs.collect::<Result<Vec<_>, _>>()?;
         self.saving.begin(move || {
             logs.iter().try_for_each(Log::sync)?;
-            part.appear().map_err(LabError::file("write", &path))
+            output.commit().map_err(LabError::file("write", &path))
         })
     }
 
-    /// Whether something is still on its way to the disk.
+    /// Whether a save is still in progress.
     pub fn is_saving(&self) -> bool {
         self.saving.is_busy()
     }
 
-    /// Waits until what was saved is on the disk.
+    /// Waits until the last save is on disk.
     ///
     /// # Errors
-    /// When that failed; what was saved before then stays.
+    /// When it failed; the earlier save is then unchanged.
     pub fn saved(&mut self) -> Result<(), LabError> {
         self.saving.wait()
     }
 }
 
-/// Refuses a folder that has anything of a run.
+/// Refuses a folder that has any file of a run.
 fn free(folder: &Path) -> Result<(), LabError> {
     let files = [RECIPE, BLOCKS, SCORES, GAPS, CHECKPOINT, MODEL];
     let taken = files.iter().any(|name| folder.join(name).exists());
@@ -371,17 +374,17 @@ fn lock(folder: &Path) -> Result<File, LabError> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(fs::TryLockError::WouldBlock) => Err(LabError::Locked(folder.to_owned())),
-        // A file system without locks: one training a folder is then the user's care.
+        // On a file system without locks, users must avoid two processes in one folder.
         Err(fs::TryLockError::Error(_)) => Ok(file),
     }
 }
 
-/// Refuses a recipe by which this checkpoint was not trained, or that ends before it.
+/// Refuses a recipe that differs from that of the checkpoint's training, or that ends before it.
 fn same_training(
     folder: &Path,
     recipe: &Recipe,
     metadata: &Metadata,
-    progress: &Progress,
+    progress: &RunProgress,
 ) -> Result<(), LabError> {
     let inconsistent = |found: String| LabError::Inconsistent {
         path: folder.join(RECIPE),

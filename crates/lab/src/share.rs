@@ -1,14 +1,14 @@
-//! Work for threads, and the one place where they are started: games by number, shared out among
-//! them; pieces of a file, likewise; and work that goes on behind the scenes.
+//! Sharing work among threads; the only module that starts threads: games by number, pieces of a
+//! file, and background work.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
-/// Plays the games of `numbers` on `threads` threads until all are played or `stop` says so, and
-/// returns what each came to, in the order of numbers. A game that was begun is finished, so the
-/// results are always those of the first numbers without a gap.
+/// Plays the games of `numbers` on `threads` threads until all are played or `stop` returns true,
+/// and returns their results in the order of numbers. A started game is always finished, so the
+/// results are those of the first numbers without a gap.
 ///
 /// `worker` is called once on each thread and returns the function that plays one game.
 pub(crate) fn share<T, F>(
@@ -31,8 +31,8 @@ where
     })
 }
 
-/// The same for those who play several games at once: `work` is called once on each thread, takes numbers from `next` as long as
-/// there are any, and returns what each came to.
+/// The same for callers that play several games at once: `work` is called once on each thread,
+/// takes numbers from `next` until there are no more, and returns the results.
 pub(crate) fn share_out<T: Send>(
     threads: usize,
     numbers: Range<u64>,
@@ -66,13 +66,13 @@ fn in_order<T: Send>(
     all.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Calls `work` on each of so many threads at once; a panic in one of them is passed on.
+/// Calls `work` on each of `threads` threads at once; passes on a panic of any of them.
 fn on_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     if threads <= 1 {
         return work();
     }
     thread::scope(|scope| {
-        // A system that refuses more threads gets what it allows; this one works in any case.
+        // If the system refuses a thread, the others do its work; this thread works in any case.
         let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let started: Vec<_> = (1..threads).filter_map(start).collect();
         work();
@@ -84,8 +84,8 @@ fn on_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     });
 }
 
-/// Does `count` things that may fail, and stops soon after the first that does. Of several errors it
-/// returns the one that one thread alone would have met.
+/// Runs `count` fallible tasks, and stops soon after the first error. Of several errors it returns
+/// the one that a single thread would have met.
 pub(crate) fn try_share<E, F>(
     threads: usize,
     count: usize,
@@ -111,7 +111,7 @@ where
     done.into_iter().collect()
 }
 
-/// Work that goes on while its owner does something else, one at a time. Whoever drops it waits.
+/// A background task, one at a time. Dropping it waits for the task.
 pub(crate) struct Background<E> {
     thread: Option<JoinHandle<Result<(), E>>>,
 }
@@ -121,40 +121,41 @@ impl<E: Send + 'static> Background<E> {
         Self { thread: None }
     }
 
-    /// Begins with some work, after the end of what was begun before.
+    /// Starts a task, after the previous one has finished.
     ///
     /// # Errors
-    /// Those of the work before.
+    /// Those of the previous task.
     pub(crate) fn begin(
         &mut self,
         work: impl FnOnce() -> Result<(), E> + Send + 'static,
     ) -> Result<(), E> {
         self.wait()?;
-        // The work is sent after its thread, so that it is still here if there will be none.
+        // The task is sent after its thread has started, so that it is still here if the thread
+        // cannot start.
         let (sender, receiver) = mpsc::sync_channel(1);
         let wait_for_work = move || receiver.recv().map_or(Ok(()), |work: Work<E>| work());
         match thread::Builder::new().spawn(wait_for_work) {
             Ok(thread) => {
                 self.thread = Some(thread);
-                // The channel has room, and the other end waits.
+                // The channel has capacity, and the other end waits.
                 let _ = sender.send(Box::new(work));
                 Ok(())
             }
-            // A system that refuses more threads has to be waited for.
+            // If the system refuses a thread, the task runs on this one.
             Err(_) => work(),
         }
     }
 
-    /// Whether it is still at work.
+    /// Whether the task is still running.
     pub(crate) fn is_busy(&self) -> bool {
         let busy = |thread: &JoinHandle<_>| !thread.is_finished();
         self.thread.as_ref().is_some_and(busy)
     }
 
-    /// Waits for the work to end.
+    /// Waits for the task.
     ///
     /// # Errors
-    /// Those of the work, once.
+    /// Those of the task, once.
     pub(crate) fn wait(&mut self) -> Result<(), E> {
         match self.thread.take().map(JoinHandle::join) {
             None => Ok(()),
@@ -168,12 +169,12 @@ type Work<E> = Box<dyn FnOnce() -> Result<(), E> + Send>;
 
 impl<E> Drop for Background<E> {
     fn drop(&mut self) {
-        // Who wants to hear of errors has waited; here the work shall only not be cut off.
+        // Errors are returned by `wait`; dropping only ensures that the task is not cut off.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// The number of threads that 0, "all cores", means here.
+/// The number of threads to use; 0 stands for all cores.
 pub(crate) fn threads(asked: usize) -> usize {
     if asked > 0 {
         asked
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn work_behind_the_scenes_is_waited_for_and_its_error_told_once() {
+    fn background_work_is_waited_for_and_its_error_is_returned_once() {
         let (tell, told) = mpsc::channel::<()>();
         let mut background = Background::idle();
         background

@@ -1,10 +1,11 @@
-//! Exact values of small boards: all that play can come to, on every core, within the memory there is.
+//! Exact values of small boards: all reachable states, on every core, within the available memory.
 //!
-//! `list upwards by layers of the tile sum -> value downwards, once for each aim -> Solution -> file`
+//! `list upwards by layers of the tile sum -> evaluate downwards, once for each objective ->
+//! Solution -> file`
 //!
-//! The rules are those of `afterstate::solve`; here are threads, memory, progress and files. The values do
-//! not depend on the number of threads: layers are worked on in parts of a fixed size, and every number is
-//! computed by one thread in one order.
+//! `afterstate::solve` has the algorithm; this module adds threads, memory limits, progress and
+//! files. The values do not depend on the number of threads: layers are processed in parts of a
+//! fixed size, and each number is computed by one thread in one order.
 
 mod against;
 mod ask;
@@ -26,11 +27,11 @@ use afterstate::game::{Game, Shape};
 use afterstate::solve::{Aim, Chance, Code, Ending, Goal, Packed, Solver};
 use serde::{Deserialize, Serialize};
 
-pub use crate::run::Images;
-pub use against::{Comparison, Measure, measure};
+pub use crate::run::SymmetryMode;
+pub use against::{GapReport, Measure, measure};
 pub use error::{FileError, SolveError};
 pub use layers::Layers;
-pub use solution::{About, Solution, Target};
+pub use solution::{About, Solution, TargetTile};
 
 use crate::LabError;
 use crate::control::{Control, Event, Progress, Task};
@@ -40,47 +41,48 @@ use crate::share::threads;
 use estimate::{Boards, Memory};
 use work::{Stopped, Work};
 
-/// What to solve.
-pub struct Plan<'a> {
+/// The options of a solution.
+pub struct SolveOptions<'a> {
     /// The game, by one of the names of [`crate::games::games`].
     pub game: &'a str,
     /// The board.
     pub shape: Shape,
-    /// The face value of a tile to reach.
+    /// The value of the target tile.
     pub target: Option<u64>,
-    /// What later rewards count, from 0 to 1.
+    /// The discount per move, from 0 to 1.
     pub discount: f64,
-    /// Whether to find the score, and the chance of the target, with the worst and with the best spawns, too.
+    /// Whether to compute the score and the probability of the target also for the worst and the
+    /// best spawns.
     pub bounds: bool,
-    /// Threads that work at once; 0 means one for each core.
+    /// The number of threads; 0 means one for each core.
     pub threads: usize,
-    /// The most memory to take, in bytes; what is free if there is no limit.
+    /// The memory limit in bytes; by default, all free memory.
     pub memory: Option<u64>,
     /// Events and cancellation.
     pub control: &'a Control,
 }
 
-/// What is done on the way to a solution.
+/// The stages of a solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum Stage {
     /// Listing all states.
     Listing,
-    /// Working out what they are worth.
+    /// Computing the expected score of each state.
     Score,
-    /// How likely they come to the target.
+    /// Computing the probability of reaching the target.
     Win,
-    /// What they are worth if the worst tiles come.
+    /// Computing the score with the worst spawns.
     Worst,
-    /// And if the best ones come.
+    /// Computing the score with the best spawns.
     Best,
-    /// Whether they come to the target if the worst tiles come.
+    /// Computing whether the target is reached with the worst spawns.
     WorstWin,
-    /// And if the best ones come.
+    /// Computing whether the target is reached with the best spawns.
     BestWin,
 }
 
-impl Doing {
-    /// In words.
+impl Stage {
+    /// Its name in progress events.
     fn stage(self) -> &'static str {
         match self {
             Self::Listing => "listing",
@@ -94,69 +96,70 @@ impl Doing {
     }
 }
 
-/// A solved game, and what else was found.
+/// A solved game and further results.
 pub struct Solved {
     /// The solution.
     pub solution: Solution,
-    /// The score from the start with the worst and with the best spawns, if asked for.
+    /// The score from the start with the worst and with the best spawns, if requested.
     pub score_bounds: Option<[f64; 2]>,
-    /// The same of the chance of the target, if there is one.
+    /// The same for the probability of the target, if there is one.
     pub win_bounds: Option<[f64; 2]>,
-    /// How long it took.
+    /// The time it took.
     pub seconds: f64,
 }
 
-/// The figures of a solution; the JSON of `solve --json`.
+/// The results of a solution; the JSON of `solve --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct SolveReport {
     /// The game.
     pub game: String,
     /// The board, as in `3x3`.
     pub board: String,
-    /// States that play can come to: positions in which the player is to move, or the game is over.
+    /// The number of reachable states: positions in which the player is to move, or the game is
+    /// over.
     pub states: u64,
-    /// The same, with all images of a board counted once.
+    /// The same, with symmetric states counted once.
     pub canonical_states: u64,
-    /// What the best play for the score earns on average.
+    /// The expected score of optimal play.
     pub expected_score: f64,
-    /// What later rewards count.
+    /// The discount per move.
     pub discount: f64,
-    /// The tile to reach.
+    /// The target tile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<u64>,
-    /// How likely the best play for the target comes to it.
+    /// The probability that optimal play for the target reaches it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub win_probability: Option<f64>,
-    /// Whether the solved game ends with the target; the figures are then those of this shorter game.
+    /// Whether the solved game ends at the target; the results are then those of this shorter game.
     pub ends_at_target: bool,
-    /// The score if the worst tiles come, against the best play.
+    /// The score of optimal play with the worst spawns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_score: Option<f64>,
-    /// The score if the best tiles come.
+    /// The score of optimal play with the best spawns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_score: Option<f64>,
-    /// The chance of the target if the worst tiles come, against the best play for it: 0 or 1.
+    /// The probability of reaching the target with the worst spawns and optimal play: 0 or 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_win_probability: Option<f64>,
-    /// The same if the best tiles come.
+    /// The same with the best spawns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_win_probability: Option<f64>,
-    /// How long it took.
+    /// The time it took.
     pub seconds: f64,
 }
 
 impl Solved {
-    /// The figures.
-    pub fn report(&self) -> Report {
+    /// Its results.
+    pub fn report(&self) -> SolveReport {
         let about = self.solution.about();
-        Report {
+        SolveReport {
             game: about.game.clone(),
             board: about.shape.to_string(),
             states: about.states,
             canonical_states: self.solution.layers().codes().len() as u64,
             expected_score: about.expected_score,
             discount: about.discount,
-            target: about.target.map(|target| target.face),
+            target: about.target.map(|target| target.value),
             win_probability: about.target.map(|target| target.probability),
             ends_at_target: about.ends_at_target(),
             min_score: self.score_bounds.map(|[min, _]| min),
@@ -168,36 +171,44 @@ impl Solved {
     }
 }
 
-/// Solves a game; `None` if it was stopped.
+/// Solves a game; `None` if it was cancelled.
 ///
 /// # Errors
-/// When the game is unknown, or too large for the memory there is: at once if that is certain, else as soon
-/// as the states listed so far foretell it.
-pub fn solve(plan: &Plan<'_>) -> Result<Option<Solved>, LabError> {
-    if !(0.0..=1.0).contains(&plan.discount) {
-        return Err(SolveError::Discount(plan.discount).into());
+/// When the game is unknown, or too large for the memory: immediately if that is certain, else as
+/// soon as the states listed so far predict it.
+pub fn solve(options: &SolveOptions<'_>) -> Result<Option<Solved>, LabError> {
+    if !(0.0..=1.0).contains(&options.discount) {
+        return Err(SolveError::Discount(options.discount).into());
     }
-    let target = plan.target.map(|face| tile_of(plan.game, plan.shape, face));
+    let target = options
+        .target
+        .map(|value| tile_of(options.game, options.shape, value));
     let target = target.transpose()?;
-    match with_packed_game(plan.game, plan.shape, Solve { plan, target })? {
+    match with_packed_game(options.game, options.shape, Solve { options, target })? {
         Ok(solved) => Ok(Some(solved)),
-        Err(Halt::Stopped) => Ok(None),
-        Err(Halt::Failed(error)) => Err(error.into()),
+        Err(SolveFailure::Stopped) => Ok(None),
+        Err(SolveFailure::Failed(error)) => Err(error.into()),
     }
 }
 
-/// The index of the tile with this face.
-fn tile_of(game: &str, shape: Shape, face: u64) -> Result<u8, LabError> {
-    let known = with_packed_game(game, shape, Faces)?;
-    let tile = known.iter().position(|&known| known == face);
+/// The index of the tile with this value.
+fn tile_of(game: &str, shape: Shape, value: u64) -> Result<u8, LabError> {
+    let known = with_packed_game(game, shape, TileValues)?;
+    let tile = known.iter().position(|&known| known == value);
     let tile = tile.map(|tile| tile as u8 + 1);
-    tile.ok_or(SolveError::Target { found: face, known }.into())
+    tile.ok_or(
+        SolveError::Target {
+            found: value,
+            known,
+        }
+        .into(),
+    )
 }
 
-/// The face values of all tiles that a solution can hold, from the smallest.
-struct Faces;
+/// The values of all tiles that a solution can hold, in ascending order.
+struct TileValues;
 
-impl PackedVisitor for Faces {
+impl PackedVisitor for TileValues {
     type Output = Vec<u64>;
 
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
@@ -208,75 +219,75 @@ impl PackedVisitor for Faces {
 }
 
 /// Why there is no solution.
-enum Halt {
+enum SolveFailure {
     Stopped,
     Failed(SolveError),
 }
 
-impl From<Stopped> for Halt {
+impl From<Stopped> for SolveFailure {
     fn from(_: Stopped) -> Self {
         Self::Stopped
     }
 }
 
-impl From<SolveError> for Halt {
+impl From<SolveError> for SolveFailure {
     fn from(error: SolveError) -> Self {
         Self::Failed(error)
     }
 }
 
 struct Solve<'a> {
-    plan: &'a Plan<'a>,
+    options: &'a SolveOptions<'a>,
     target: Option<u8>,
 }
 
 impl PackedVisitor for Solve<'_> {
-    type Output = Result<Solved, Halt>;
+    type Output = Result<Solved, SolveFailure>;
 
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let begun = Instant::now();
         let memory = Memory {
-            limit: self.plan.memory.unwrap_or_else(available_memory),
-            values: 1 + u64::from(self.target.is_some() || self.plan.bounds),
+            limit: self.options.memory.unwrap_or_else(available_memory),
+            values: 1 + u64::from(self.target.is_some() || self.options.bounds),
         };
         let work = Work {
-            threads: threads(self.plan.threads),
-            stop: &|| self.plan.control.is_cancelled(),
+            threads: threads(self.options.threads),
+            stop: &|| self.options.control.is_cancelled(),
         };
         let (solver, ending, boards) = self.choose(game, &memory)?;
         let (layers, states) = list::list(&solver, &work, &memory, &boards, |sum, states| {
-            self.tell(Doing::Listing, boards.share(sum), states);
+            self.tell(Stage::Listing, boards.share(sum), states);
         })?;
-        let valued = |doing, chance, goal| {
+        let valued = |stage, chance, goal| {
             let aim = Aim { goal, chance };
-            self.value(&solver, &layers, &work, doing, aim)
+            self.value(&solver, &layers, &work, stage, aim)
         };
         let (for_score, for_win) = (self.score(), self.target.map(Goal::Reach));
-        // The values of states are only kept of what follows these.
-        let both = |[worst, best]: [Doing; 2], goal| {
+        // The bounds come first, because only the values computed after them are stored.
+        let both = |[worst, best]: [Stage; 2], goal| {
             let (min, _) = valued(worst, Chance::Worst, goal)?;
             let (max, _) = valued(best, Chance::Best, goal)?;
             Ok::<_, Stopped>([min, max])
         };
-        let bounds = |doing, goal: Option<Goal>| {
-            let asked = goal.filter(|_| self.plan.bounds);
-            asked.map(|goal| both(doing, goal)).transpose()
+        let bounds = |stage, goal: Option<Goal>| {
+            let asked = goal.filter(|_| self.options.bounds);
+            asked.map(|goal| both(stage, goal)).transpose()
         };
-        let score_bounds = bounds([Doing::Worst, Doing::Best], Some(for_score))?;
-        let win_bounds = bounds([Doing::WorstWin, Doing::BestWin], for_win)?;
-        let (expected_score, score) = valued(Doing::Score, Chance::Mean, for_score)?;
-        let win = for_win.map(|goal| valued(Doing::Win, Chance::Mean, goal));
+        let score_bounds = bounds([Stage::Worst, Stage::Best], Some(for_score))?;
+        let win_bounds = bounds([Stage::WorstWin, Stage::BestWin], for_win)?;
+        let (expected_score, score) = valued(Stage::Score, Chance::Mean, for_score)?;
+        let win = for_win.map(|goal| valued(Stage::Win, Chance::Mean, goal));
         let win = win.transpose()?;
-        let target = self.target.zip(win.as_ref()).map(|(tile, win)| Target {
+        let target = self.target.zip(win.as_ref()).map(|(tile, win)| TargetTile {
             tile,
-            face: game.tile_value(tile),
+            value: game.tile_value(tile),
             ends: ending != Ending::Stuck,
             probability: win.0,
         });
         let about = About {
-            game: self.plan.game.to_owned(),
-            shape: self.plan.shape,
-            discount: self.plan.discount,
+            game: self.options.game.to_owned(),
+            shape: self.options.shape,
+            discount: self.options.discount,
             target,
             states,
             expected_score,
@@ -298,7 +309,8 @@ impl PackedVisitor for Solve<'_> {
 }
 
 impl Solve<'_> {
-    /// The whole game, if there is no target or it is sure to fit; else the one that ends with the target.
+    /// The whole game, if there is no target or it certainly fits; else the game that ends at the
+    /// target.
     fn choose<G: Game<Board: Packed>>(
         &self,
         game: G,
@@ -334,32 +346,32 @@ impl Solve<'_> {
         }
     }
 
-    /// What the player wants beside the target.
+    /// The objective of maximising the score.
     fn score(&self) -> Goal {
         Goal::Score {
-            discount: self.plan.discount,
+            discount: self.options.discount,
         }
     }
 
-    /// What the start and every state are worth.
+    /// The value of the start and of every state.
     fn value<G: Game<Board: Packed>>(
         &self,
         solver: &Solver<G>,
         layers: &Layers,
         work: &Work<'_>,
-        doing: Doing,
+        stage: Stage,
         aim: Aim,
     ) -> Result<(f64, Vec<f64>), Stopped> {
         let all = layers.codes().len() as f64;
-        let seen = |valued| self.tell(doing, valued as f64 / all, valued);
+        let seen = |valued| self.tell(stage, valued as f64 / all, valued);
         let values = value::values(solver, layers, aim, work, seen)?;
         let start = value::start(solver, layers, aim, &values);
         Ok((start, values))
     }
 
-    fn tell(&self, doing: Doing, done: f64, states: u64) {
-        let stage = doing.stage();
+    fn tell(&self, stage: Stage, done: f64, states: u64) {
+        let stage = stage.stage();
         let progress = Progress::stage(Task::Solve, stage, done, states);
-        self.plan.control.emit(Event::Progress(progress));
+        self.options.control.emit(Event::Progress(progress));
     }
 }

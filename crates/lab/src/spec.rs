@@ -1,6 +1,8 @@
-//! What an agent is, as values: enough to make its network, and all that a model file must remember.
+//! Specifications of agents: enough to create the network, and everything that a model file must
+//! store.
 //!
-//! A recipe says how an agent is trained; a spec says what comes of it. Deep agents are known whether deep learning is built in or not.
+//! A recipe defines how an agent is trained; a spec defines the result. Specs of deep agents exist
+//! whether deep learning is built in or not.
 
 mod deep;
 
@@ -18,7 +20,7 @@ use crate::error::game_on;
 use crate::games::{self, rules};
 use crate::recipe::{NetworkRecipe, Recipe, Rule, Target, TdRecipe, ValueOf, parse_board};
 
-/// An agent, whichever kind of network it has.
+/// An agent with either kind of network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentSpec {
     /// An n-tuple network.
@@ -78,9 +80,9 @@ pub struct NTupleSpec {
     pub tuples: TupleSet,
     /// Which positions have values.
     pub value: ValueOf,
-    /// Which of equally good moves is made.
+    /// How to break ties between equally good moves.
     pub ties: Ties,
-    /// Gamma.
+    /// The discount gamma.
     pub discount: f64,
 }
 
@@ -109,10 +111,10 @@ impl NTupleSpec {
     }
 }
 
-/// Tuples as a game needs them: with room for its tiles, and with tables by hint if that is wanted.
+/// Adapts tuples to a game: with enough bits for its tiles, and with tables by hint if requested.
 ///
 /// # Errors
-/// When there is no such game, or it shows no hint.
+/// When there is no such game, or it has no hints.
 pub(crate) fn tuples_of(game: &str, tuples: TupleSet, hint: bool) -> Result<TupleSet, LabError> {
     let (rules, shape) = (rules(game)?, tuples.shape());
     if hint && !rules.shows_hint(shape) {

@@ -105,7 +105,8 @@ mod tests {
 
     #[test]
     fn hand_computed_intervals() {
-        // 1..5: mean 3, variance 2.5, standard error sqrt(0.5), t = 2.776445 with 4 degrees of freedom.
+        // 1..5: mean 3, variance 2.5, standard error sqrt(0.5), t = 2.776445 with 4 degrees of
+        // freedom.
         let (mean, interval) = mean_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]);
         let [low, high] = interval.unwrap();
         assert_eq!(mean, 3.0);

@@ -1,67 +1,70 @@
-//! A sweep: variants of a recipe, each trained with several seeds, and what can be said of their differences.
+//! A sweep: variants of a recipe, each trained with several seeds, and a statistical comparison of
+//! them.
 //!
 //! ```text
-//! file -> Sweep (every recipe is checked) -> runs, as many at once as there are cores -> Summary: table and plots
+//! file -> Sweep (every recipe is checked) -> runs, one per core at a time -> Summary: table and
+//! plots
 //! ```
 //!
-//! Each pair of a variant and a seed is an ordinary run folder, `OUT/VARIANT/seed-N`, so that all that is known of runs holds for it:
-//! it can be plotted, evaluated, compared and gone on with by itself. With one thread a recipe and a seed are one result; hence a run
-//! has one thread, and the cores are filled with runs. What a run came to is kept beside it (`kept.rs`), and so a sweep that was stopped
-//! goes on where it was, and one that is finished only draws its summary again.
+//! Each pair of a variant and a seed is an ordinary run folder, `OUT/VARIANT/seed-N`, which can be
+//! plotted, evaluated, compared and resumed separately. With one thread, a recipe and a seed
+//! determine the result; hence a run has one thread, and several runs fill the cores. The result of
+//! a run is saved in its folder (`saved.rs`), so that an interrupted sweep can be resumed, and a
+//! finished one only draws its summary again.
 //!
-//! Runs are made seed by seed: after the first round every variant has been tried once.
+//! Runs are ordered by seed: after the first round every variant has been tried once.
 
 mod error;
 mod file;
-mod kept;
+mod saved;
 mod summary;
 mod table;
 #[cfg(test)]
 mod tests;
 
 pub use error::SweepError;
-pub use kept::{Broken, Evaluated};
-pub use summary::{BrokenSeed, Figure, Row, Score, Summary, Verdict};
+pub use saved::{Divergence, Evaluated};
+pub use summary::{DivergedSeed, Metric, Score, Summary, SummaryRow, Verdict};
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::LabError;
 use crate::control::{self, CancelToken, Control, Event, Progress, Status, Unit};
-use crate::evaluate::{Contender, Evaluation, Plan, evaluate};
+use crate::evaluate::{Contender, EvalOptions, Evaluation, evaluate};
 use crate::model::Model;
 use crate::recipe::{Difference, Recipe};
 use crate::run;
 use crate::share::{share, threads};
 use crate::trainer::Trainer;
-use kept::Kept;
+use saved::SavedResult;
 
 const PLOTS: &str = "plots";
 const SUMMARY_CSV: &str = "summary.csv";
 const SUMMARY_MD: &str = "summary.md";
 
-/// Added to the seed of a training for the games it is evaluated by: they are the same for all variants of that seed, others for
-/// other seeds, and none that it was trained with.
+/// Added to the seed of a run for its evaluation games: they are the same for all variants of that
+/// seed, differ between seeds, and differ from the training games.
 pub const EVALUATION_SEED: u64 = 1_000_000;
 
-/// A table of variants and seeds to train, checked.
+/// A validated table of variants and seeds to train.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// Its name, by the rule of recipes.
+    /// Its name, which follows the rules for recipe names.
     pub name: String,
     /// What it is for, in one line.
     pub purpose: String,
     /// The seeds that each variant is trained with.
     pub seeds: Vec<u64>,
-    /// Games of evaluation after each training; 0 for none.
+    /// Evaluation games after each run; 0 for none.
     pub games: u64,
     /// The variants; the others are compared with the first.
-    pub variants: Vec<Variant>,
+    pub variants: Vec<SweepVariant>,
 }
 
-/// One way to train.
+/// One variant of the recipe.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Variant {
+pub struct SweepVariant {
     /// Its name.
     pub name: String,
     /// The folder of its runs.
@@ -72,12 +75,12 @@ pub struct Variant {
 
 /// A variant with a seed: one run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Task {
+pub struct SweepRun {
     /// The number of its variant, from 0.
     pub variant: usize,
     /// Its seed.
     pub seed: u64,
-    /// Both as people read them: `AdamW, seed 2`.
+    /// The name of variant and seed: `AdamW, seed 2`.
     pub label: String,
     /// Its run folder.
     pub folder: PathBuf,
@@ -85,29 +88,29 @@ pub struct Task {
     pub recipe: Recipe,
 }
 
-/// What a finished run came to.
+/// The result of a finished run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Finding {
-    /// It was trained to its end, and evaluated if that was asked for.
+pub enum RunResult {
+    /// It finished, and was evaluated if the sweep has evaluation games.
     Trained(Option<Evaluated>),
-    /// A weight became NaN or infinite.
-    Broken(Broken),
+    /// It diverged: a weight became NaN or infinite.
+    Diverged(Divergence),
 }
 
 impl Sweep {
-    /// Reads a sweep and checks all of its recipes. A recipe that is a path is looked for beside the file.
+    /// Reads a sweep and checks all of its recipes. A recipe path is relative to the file.
     ///
     /// # Errors
-    /// When anything in it is wrong.
+    /// When anything in it is invalid.
     pub fn load(path: &Path) -> Result<Self, LabError> {
         file::load(path)
     }
 
-    /// Every run of the sweep in the folder `out`, in the order in which they are made.
-    pub fn tasks(&self, out: &Path) -> Vec<Task> {
+    /// Every run of the sweep in the folder `out`, in the order of execution.
+    pub fn runs(&self, out: &Path) -> Vec<SweepRun> {
         let of_seed = |&seed: &u64| {
             let variants = self.variants.iter().enumerate();
-            variants.map(move |(number, variant)| Task {
+            variants.map(move |(number, variant)| SweepRun {
                 variant: number,
                 seed,
                 label: format!("{}, seed {seed}", variant.name),
@@ -121,24 +124,26 @@ impl Sweep {
         self.seeds.iter().flat_map(of_seed).collect()
     }
 
-    /// Makes the runs that are missing in the folder `out`, `jobs` at once (0 means one for each core), and says what each came to, in
-    /// the order of [`Sweep::tasks`]; none if it was cancelled. A training that breaks is a finding and stops no other.
+    /// Trains the missing runs in the folder `out`, `jobs` at once (0 means one for each core), and
+    /// returns the result of each, in the order of [`Sweep::runs`]; `None` if it was cancelled. A
+    /// run that diverges is a result and stops no other.
     ///
     /// # Errors
-    /// When `out` is the folder of a run, or a run was trained by another recipe, before anything else is done. When one cannot be trained, read or written; the
-    /// others are then stopped, and saved.
+    /// When `out` is the folder of a run, or a run has another recipe, before anything else is
+    /// done. When a run cannot be trained, read or written; the others are then cancelled and
+    /// saved.
     pub fn run(
         &self,
         out: &Path,
         jobs: usize,
         control: &Control,
-    ) -> Result<Option<Vec<Finding>>, LabError> {
+    ) -> Result<Option<Vec<RunResult>>, LabError> {
         if run::exists(out) {
             return Err(SweepError::OfARun(out.to_owned()).into());
         }
-        let tasks = self.tasks(out);
-        tasks.iter().try_for_each(Task::is_unchanged)?;
-        // A run that fails cancels the others, but not what else the token may belong to.
+        let tasks = self.runs(out);
+        tasks.iter().try_for_each(SweepRun::is_unchanged)?;
+        // A run that fails cancels the others, but not other work with the same token.
         let runs = RunsControl::new(control, &tasks, self.games);
         let work = |number: u64| {
             let number = number as usize;
@@ -158,20 +163,20 @@ impl Sweep {
         let stop = || runs.cancel.is_cancelled();
         let jobs = threads(jobs).min(tasks.len());
         let found = share(jobs, 0..tasks.len() as u64, stop, || &work);
-        let found: Vec<Option<Finding>> = found.into_iter().collect::<Result<_, _>>()?;
-        let all: Option<Vec<Finding>> = found.into_iter().collect();
+        let found: Vec<Option<RunResult>> = found.into_iter().collect::<Result<_, _>>()?;
+        let all: Option<Vec<RunResult>> = found.into_iter().collect();
         Ok(all.filter(|all| all.len() == tasks.len()))
     }
 }
 
-impl Task {
-    /// Whether there is nothing left to do for it.
+impl SweepRun {
+    /// Whether nothing remains to be done for it.
     pub fn is_done(&self, games: u64) -> bool {
-        let kept = Kept::read(&self.folder);
-        matches!(kept, Some(Kept::Broken(_))) || self.finding(kept, games).is_some()
+        let saved = SavedResult::read(&self.folder);
+        matches!(saved, Some(SavedResult::Diverged(_))) || self.result(saved, games).is_some()
     }
 
-    /// Refuses a run folder that was trained by another recipe.
+    /// Refuses a run folder with another recipe.
     fn is_unchanged(&self) -> Result<(), LabError> {
         if !run::exists(&self.folder) {
             return Ok(());
@@ -193,21 +198,22 @@ impl Task {
         }
     }
 
-    /// What is known of it without any work.
-    fn finding(&self, kept: Option<Kept>, games: u64) -> Option<Finding> {
+    /// Its result, if that is known without further work.
+    fn result(&self, saved: Option<SavedResult>, games: u64) -> Option<RunResult> {
         let trained = self.trained();
-        match kept {
-            Some(Kept::Broken(broken)) => Some(Finding::Broken(broken)),
-            _ if games == 0 => trained.map(|_| Finding::Trained(None)),
-            Some(Kept::Evaluated(it)) => (Some(it.trained) == trained
+        match saved {
+            Some(SavedResult::Diverged(diverged)) => Some(RunResult::Diverged(diverged)),
+            _ if games == 0 => trained.map(|_| RunResult::Trained(None)),
+            Some(SavedResult::Evaluated(it)) => (Some(it.trained) == trained
                 && it.games == games
                 && it.seed == self.evaluation_seed())
-            .then_some(Finding::Trained(Some(it))),
+            .then_some(RunResult::Trained(Some(it))),
             None => None,
         }
     }
 
-    /// The games that it was trained for, once it has been trained as its recipe says: it may have been gone on with since.
+    /// The games it was trained for, once it has finished its recipe; it may have been extended
+    /// since.
     fn trained(&self) -> Option<u64> {
         let recipe = run::model_recipe(&self.folder)?;
         let same = recipe.same_training(&self.recipe).is_ok();
@@ -218,9 +224,9 @@ impl Task {
         self.seed.saturating_add(EVALUATION_SEED)
     }
 
-    /// Does what is left to do for it; none if it was stopped.
-    fn settle(&self, games: u64, control: &Control) -> Result<Option<Finding>, LabError> {
-        if let Some(found) = self.finding(Kept::read(&self.folder), games) {
+    /// Does the remaining work; `None` if it was cancelled.
+    fn settle(&self, games: u64, control: &Control) -> Result<Option<RunResult>, LabError> {
+        if let Some(found) = self.result(SavedResult::read(&self.folder), games) {
             return Ok(Some(found));
         }
         if self.trained().is_none() {
@@ -233,15 +239,15 @@ impl Task {
                     learning_rate: rate,
                     ..
                 }) => {
-                    let broken = Broken { games, rate };
-                    kept::keep_broken(&self.folder, &broken)?;
-                    return Ok(Some(Finding::Broken(broken)));
+                    let diverged = Divergence { games, rate };
+                    saved::save_divergence(&self.folder, &diverged)?;
+                    return Ok(Some(RunResult::Diverged(diverged)));
                 }
                 Err(error) => return Err(error),
             }
         }
         if games == 0 {
-            return Ok(Some(Finding::Trained(None)));
+            return Ok(Some(RunResult::Trained(None)));
         }
         let model = Model::open(&self.folder)?;
         let evaluation = self.evaluate(&model, games, control);
@@ -249,8 +255,8 @@ impl Task {
             return Ok(None);
         }
         let trained = model.episodes.unwrap_or(0);
-        let kept = kept::keep_evaluation(&self.folder, trained, &evaluation)?;
-        Ok(Some(Finding::Trained(Some(kept))))
+        let saved = saved::save_evaluation(&self.folder, trained, &evaluation)?;
+        Ok(Some(RunResult::Trained(Some(saved))))
     }
 
     fn train(&self, control: &Control) -> Result<Status, LabError> {
@@ -265,7 +271,7 @@ impl Task {
     fn evaluate(&self, model: &Model, games: u64, control: &Control) -> Evaluation {
         evaluate(
             &Contender::from(model),
-            &Plan {
+            &EvalOptions {
                 games,
                 seed: self.evaluation_seed(),
                 threads: self.recipe.threads,
@@ -280,15 +286,15 @@ impl Task {
 struct RunsControl {
     control: Control,
     labels: Arc<[String]>,
-    /// The share of each run that is done.
+    /// The finished share of each run.
     shares: Arc<Mutex<Vec<f64>>>,
-    /// Cancels the runs alone.
+    /// Cancels only the runs.
     cancel: CancelToken,
 }
 
 impl RunsControl {
-    fn new(control: &Control, tasks: &[Task], games: u64) -> Self {
-        let done = |task: &Task| if task.is_done(games) { 1.0 } else { 0.0 };
+    fn new(control: &Control, tasks: &[SweepRun], games: u64) -> Self {
+        let done = |task: &SweepRun| if task.is_done(games) { 1.0 } else { 0.0 };
         Self {
             control: control.clone(),
             labels: tasks.iter().map(|task| task.label.clone()).collect(),
@@ -297,7 +303,7 @@ impl RunsControl {
         }
     }
 
-    /// The control of one run: its progress is told as that of the sweep.
+    /// The control of one run: its progress is reported as that of the sweep.
     fn of_run(&self, run: usize) -> Control {
         let runs = self.clone();
         self.control
@@ -310,7 +316,7 @@ impl RunsControl {
             })
     }
 
-    /// Tells how far a run is, and all of them.
+    /// Reports the progress of a run, and of all of them.
     fn tell(&self, run: usize, share: f64, done: bool) {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         shares[run] = share;

@@ -1,22 +1,22 @@
-//! Tables into files and back, a piece at a time on every core, with no second copy of them.
+//! Reading and writing tables, in pieces on every core, without a second copy in memory.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
 use afterstate::format::floats::Float;
-use afterstate::format::foreign::Run;
+use afterstate::format::foreign::TensorSpan;
 use afterstate::format::native::{
     self, Buffer, Header, Keep, Layout, Metadata, NativeError, Piece, RawTensor,
 };
 use afterstate::ntuple::{WeightCell, WeightTables};
 
 use crate::LabError;
-use crate::disk::{Part, Shared};
+use crate::disk::{AtomicFile, SharedFile};
 use crate::share::{threads, try_share};
 
-/// Writes the first half of a file: it has all its bytes, but no name and no place on the disk yet.
-/// A part that was written before is written anew.
+/// Writes a temporary file, which the caller commits. A draft that was written before is
+/// overwritten.
 ///
 /// # Errors
 /// When it cannot be written, or at the first weight that is not finite.
@@ -24,10 +24,10 @@ pub(crate) fn write<C: WeightCell>(
     tables: &WeightTables<C>,
     metadata: &Metadata,
     keep: Keep,
-    part: &Part,
+    output: &AtomicFile,
     threads: usize,
 ) -> Result<(), NativeError> {
-    write_with(tables, metadata, keep, &[], part, threads)
+    write_with(tables, metadata, keep, &[], output, threads)
 }
 
 /// The same with further tensors.
@@ -36,23 +36,23 @@ pub(crate) fn write_with<C: WeightCell>(
     metadata: &Metadata,
     keep: Keep,
     further: &[RawTensor],
-    part: &Part,
+    output: &AtomicFile,
     threads: usize,
 ) -> Result<(), NativeError> {
     let (header, layout, places) = native::lay_out_with(tables, metadata, keep, further);
     let bytes: usize = further.iter().map(|raw| raw.bytes().len()).sum();
-    part.begin(&header, layout.end() + bytes as u64)?;
+    output.write_header(&header, layout.end() + bytes as u64)?;
     for (raw, &at) in further.iter().zip(&places) {
-        part.write_at(raw.bytes(), at)?;
+        output.write_at(raw.bytes(), at)?;
     }
     carry(&layout.pieces(tables), threads, |piece, buffer| {
-        piece.export(tables, buffer, |bytes, at| part.write_at(bytes, at))
+        piece.export(tables, buffer, |bytes, at| output.write_at(bytes, at))
     })
 }
 
-/// Tables in a file that is open for reading.
+/// Tables in an open file.
 pub struct Saved {
-    file: Shared,
+    file: SharedFile,
     places: Places,
 }
 
@@ -60,31 +60,31 @@ pub struct Saved {
 enum Places {
     /// In a model or a checkpoint: as its header says.
     Ours(Header),
-    /// In a file of another program: how each is written, and where it begins.
+    /// In a file of another program: the float type and the offset of each table.
     Theirs(Vec<(Float, u64)>),
 }
 
-/// What a file of another program has.
+/// The metadata of a file of another program.
 static NO_METADATA: Metadata = Metadata::new();
 
 impl Saved {
     /// Opens a file and checks its header.
     ///
     /// # Errors
-    /// When it cannot be read, is damaged, or is not ours.
+    /// When it cannot be read, is damaged, or is not one of ours.
     pub(crate) fn open(path: &Path) -> Result<Self, LabError> {
         let (mut file, size) = open(path).map_err(LabError::file("read", path))?;
         let header = Header::read(&mut file, size).map_err(LabError::model("read", path))?;
         Ok(Self {
-            file: Shared::new(file),
+            file: SharedFile::new(file),
             places: Places::Ours(header),
         })
     }
 
-    /// Tables in a file of another program: how each is written, and where it begins.
+    /// Tables in a file of another program: the float type and the offset of each.
     pub(crate) fn of_theirs(file: File, places: Vec<(Float, u64)>) -> Self {
         Self {
-            file: Shared::new(file),
+            file: SharedFile::new(file),
             places: Places::Theirs(places),
         }
     }
@@ -97,35 +97,35 @@ impl Saved {
         }
     }
 
-    /// The numbers of a tensor, if there is one of this name.
-    pub(crate) fn run(&self, name: &str) -> Option<Run> {
+    /// The span of a tensor, if there is one of this name.
+    pub(crate) fn span(&self, name: &str) -> Option<TensorSpan> {
         match &self.places {
-            Places::Ours(header) => header.run(name),
+            Places::Ours(header) => header.span(name),
             Places::Theirs(_) => None,
         }
     }
 
-    /// The same, if it holds what is asked for.
-    pub(crate) fn run_of(
+    /// The same, if it has this type and count.
+    pub(crate) fn span_of(
         &self,
         name: &str,
         float: Option<Float>,
         count: u64,
-    ) -> Result<Run, NativeError> {
+    ) -> Result<TensorSpan, NativeError> {
         match &self.places {
-            Places::Ours(header) => header.run_of(name, float, count),
+            Places::Ours(header) => header.span_of(name, float, count),
             Places::Theirs(_) => Err(NativeError::NoTable(name.to_owned())),
         }
     }
 
-    /// Whether there is a tensor of f32 of this shape.
+    /// Whether there is an f32 tensor of this shape.
     ///
     /// # Errors
-    /// When there is none, or it is another.
+    /// When there is none, or its shape differs.
     #[cfg(feature = "deep")]
     pub(crate) fn check_shape(&self, name: &str, shape: &[usize]) -> Result<(), NativeError> {
         let count = shape.iter().product::<usize>() as u64;
-        self.run_of(name, Some(Float::F32), count)?;
+        self.span_of(name, Some(Float::F32), count)?;
         let found = match &self.places {
             Places::Ours(header) => header.shape(name),
             Places::Theirs(_) => None,
@@ -140,13 +140,13 @@ impl Saved {
         })
     }
 
-    /// All numbers of a tensor of f32.
+    /// All numbers of an f32 tensor.
     ///
     /// # Errors
     /// When there is no such tensor of this size, or a number is not finite.
     #[cfg(feature = "deep")]
     pub(crate) fn numbers(&self, name: &str, count: usize) -> Result<Vec<f32>, NativeError> {
-        let run = self.run_of(name, Some(Float::F32), count as u64)?;
+        let run = self.span_of(name, Some(Float::F32), count as u64)?;
         let mut bytes = vec![0; 4 * count];
         self.file.read_at(&mut bytes, run.at)?;
         let numbers = bytes
@@ -174,21 +174,21 @@ impl Saved {
             Places::Ours(header) => header.bytes_of(name)?,
             Places::Theirs(_) => return Err(NativeError::NoTable(name.to_owned())),
         };
-        // Within the file: its size was compared with the header.
+        // Within the file: its size was checked against the header.
         let mut bytes = vec![0; count as usize];
         self.file.read_at(&mut bytes, at)?;
         Ok(bytes)
     }
 
     /// The file alone.
-    pub(crate) fn into_file(self) -> Shared {
+    pub(crate) fn into_file(self) -> SharedFile {
         self.file
     }
 
     /// Fills new tables.
     ///
     /// # Errors
-    /// When a table is missing, has the wrong size, or holds something that is not a number.
+    /// When a table is missing, has the wrong size, or holds a number that is not finite.
     pub(crate) fn read<C: WeightCell>(
         &self,
         tables: &WeightTables<C>,
@@ -204,7 +204,8 @@ impl Saved {
     }
 }
 
-/// A file with its size. Devices and pipes have none, and opening a pipe would wait for ever.
+/// Opens a file and returns its size. Devices and pipes have none, and opening a pipe would block
+/// forever.
 pub(crate) fn open(path: &Path) -> io::Result<(File, u64)> {
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -270,12 +271,12 @@ mod tests {
     }
 
     #[test]
-    fn many_threads_write_and_read_what_one_does() {
+    fn many_threads_write_and_read_the_same_as_one() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
-        let part = Part::create(&path).unwrap();
-        write(&network(), &about(), Keep::Everything, &part, 3).unwrap();
-        part.appear().unwrap();
+        let output = AtomicFile::create(&path).unwrap();
+        write(&network(), &about(), Keep::Everything, &output, 3).unwrap();
+        output.commit().unwrap();
         assert!(fs::read(&path).unwrap() == bytes(&network()));
 
         let copy = new(network().tuples(), 0.0);
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_draft_is_left() {
+    fn nothing_of_a_draft_remains() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         let other = new(network().tuples(), 3.5);
@@ -294,17 +295,17 @@ mod tests {
             // Also one whose header is longer by pages.
             let mut metadata = about();
             metadata.insert("long".to_owned(), "x".repeat(length));
-            let part = Part::create(&path).unwrap();
-            write(&other, &metadata, Keep::Everything, &part, 1).unwrap();
-            write(&network(), &about(), Keep::Everything, &part, 3).unwrap();
-            part.appear().unwrap();
+            let output = AtomicFile::create(&path).unwrap();
+            write(&other, &metadata, Keep::Everything, &output, 1).unwrap();
+            write(&network(), &about(), Keep::Everything, &output, 3).unwrap();
+            output.commit().unwrap();
             assert!(fs::read(&path).unwrap() == bytes(&network()));
 
             // Or shorter.
-            let part = Part::create(&path).unwrap();
-            write(&network(), &about(), Keep::Everything, &part, 1).unwrap();
-            write(&other, &metadata, Keep::Everything, &part, 3).unwrap();
-            part.appear().unwrap();
+            let output = AtomicFile::create(&path).unwrap();
+            write(&network(), &about(), Keep::Everything, &output, 1).unwrap();
+            write(&other, &metadata, Keep::Everything, &output, 3).unwrap();
+            output.commit().unwrap();
             let mut expected = Vec::new();
             native::write(&other, &metadata, Keep::Everything, &mut expected).unwrap();
             assert!(fs::read(&path).unwrap() == expected);
@@ -312,26 +313,26 @@ mod tests {
     }
 
     #[test]
-    fn of_several_that_are_no_numbers_the_first_is_named() {
+    fn the_first_of_several_non_finite_numbers_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         let network = network();
         network.import(1, WeightPart::AbsoluteSum, 7, &[f32::INFINITY]);
         network.import(1, WeightPart::Weight, 300_000, &[f32::NAN]);
         network.import(2, WeightPart::Weight, 7, &[f32::NAN]);
-        let part = Part::create(&path).unwrap();
-        let broken = write(&network, &about(), Keep::Weights, &part, 3).unwrap_err();
+        let output = AtomicFile::create(&path).unwrap();
+        let broken = write(&network, &about(), Keep::Weights, &output, 3).unwrap_err();
         assert!(
             matches!(broken, NativeError::NotFinite { table, index: 300_000, .. } if table == "01234")
         );
-        let broken = write(&network, &about(), Keep::Everything, &part, 3).unwrap_err();
+        let broken = write(&network, &about(), Keep::Everything, &output, 3).unwrap_err();
         assert!(matches!(broken, NativeError::NotFinite { table, .. } if table == "cells"));
-        drop(part);
+        drop(output);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
-    fn a_file_that_is_cut_after_its_header_was_read_is_an_error() {
+    fn a_file_truncated_after_its_header_was_read_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         fs::write(&path, bytes(&network())).unwrap();

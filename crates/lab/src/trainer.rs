@@ -1,10 +1,11 @@
-//! Training: rounds of games until the recipe is done, with statistics, logs and checkpoints between.
+//! Training: rounds of games until the recipe is finished, with statistics, logs and checkpoints
+//! between them.
 //!
-//! A round ends with a full block, when a checkpoint is due, or when someone wants to stop; all threads
-//! then rest, so what is saved is one consistent moment: the network after exactly the games
-//! 0..n, each with its own random stream. Resting costs the tail of one game a round, and for a
-//! checkpoint as long as the tables take to copy: another thread makes room for the copy before, and
-//! waits for the disk afterwards.
+//! A round ends with a full block, when a checkpoint is due, or when it is cancelled; all threads
+//! then pause, so that the saved state is consistent: the network after exactly the games 0..n,
+//! each with its own random stream. A pause costs the rest of one game, and for a checkpoint the
+//! time to copy the tables: another thread preallocates memory for the copy before, and waits for
+//! the disk afterwards.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,31 +25,31 @@ use crate::games;
 use crate::migrate::{Format, Stored};
 use crate::model::metadata;
 use crate::recipe::Recipe;
-use crate::run::{self, Progress, Run};
+use crate::run::{self, Run, RunProgress};
 use crate::share::threads;
 use crate::spec::{AgentSpec, TdSpec, replay_config};
 use crate::tensorboard::EventWriter;
 
-/// A training between two rounds.
+/// A training run between two rounds.
 pub struct Trainer {
     recipe: Recipe,
     spec: AgentSpec,
     agent: Arc<dyn TrainableAgent>,
-    /// None for a training without a folder.
+    /// `None` for training without a folder.
     run: Option<Run>,
     tensorboard: Option<EventWriter>,
-    progress: Progress,
+    progress: RunProgress,
     tile_values: Vec<u64>,
-    /// The format that the run folder was in.
+    /// The format of the run folder when it was opened.
     format: Format,
     control: Control,
 }
 
 impl Trainer {
-    /// A new training in a new folder.
+    /// Starts a run in a new folder.
     ///
     /// # Errors
-    /// When the recipe does not make a network, or the folder cannot be used.
+    /// When the recipe does not define a network, or the folder cannot be used.
     pub fn new(recipe: Recipe, folder: &Path, control: &Control) -> Result<Self, LabError> {
         let mut trainer = Self::in_memory(recipe, control)?;
         let run = Run::create(folder, &trainer.recipe, &trainer.tile_values)?;
@@ -57,10 +58,10 @@ impl Trainer {
         Ok(trainer)
     }
 
-    /// A new training without a folder: nothing of it is kept but the agent.
+    /// Starts training without a folder: only the agent remains.
     ///
     /// # Errors
-    /// When the recipe does not make a network.
+    /// When the recipe does not define a network.
     pub fn in_memory(recipe: Recipe, control: &Control) -> Result<Self, LabError> {
         recipe.validate()?;
         let initial_value = recipe.network.initial_value() as f32;
@@ -72,14 +73,14 @@ impl Trainer {
             agent,
             run: None,
             tensorboard: None,
-            progress: Progress::default(),
+            progress: RunProgress::default(),
             format: Format::NOW,
             control: control.clone(),
         })
     }
 
-    /// A training as its last checkpoint left it, or from its first game if it was ended before one. `overrides` may change what
-    /// does not touch the past: the number of episodes, or of threads.
+    /// Resumes a run from its last checkpoint, or from its first game if it has none. `overrides`
+    /// may change what does not affect past games, such as the number of episodes or threads.
     ///
     /// # Errors
     /// When there is nothing to resume, or it is damaged.
@@ -93,7 +94,7 @@ impl Trainer {
             format,
         } = run::stored_recipe(folder, overrides)?;
         let saved = run::has_checkpoint(folder);
-        // A checkpoint has every weight that is not 0, whatever they all began with.
+        // A checkpoint has every weight that is not 0, whatever their initial value.
         let initial_value = match saved {
             true => 0.0,
             false => recipe.network.initial_value(),
@@ -104,7 +105,7 @@ impl Trainer {
             Run::resume(folder, &recipe, agent.as_ref())?
         } else {
             let run = Run::restart(folder, &recipe, &tile_values)?;
-            (run, Progress::default())
+            (run, RunProgress::default())
         };
         Ok(Self {
             tensorboard: event_writer(&recipe, folder, progress.games)?,
@@ -119,7 +120,7 @@ impl Trainer {
         })
     }
 
-    /// The format that the run folder was in, if it was an earlier one; it is now of today.
+    /// The earlier format of the run folder, if it was migrated to the current one.
     pub fn migrated_from(&self) -> Option<Format> {
         (self.format < Format::NOW).then_some(self.format)
     }
@@ -134,18 +135,18 @@ impl Trainer {
         self.progress.games
     }
 
-    /// Whether all episodes are played and the model of them is there.
+    /// Whether all episodes are played and their model is saved.
     pub fn is_done(&self) -> bool {
         let saved = |folder| run::model_games(folder) == Some(self.progress.games);
         self.is_finished() && self.folder().is_none_or(saved)
     }
 
-    /// The agent, which may be evaluated and asked while it trains.
+    /// The agent, which may be evaluated and analysed while it trains.
     pub fn agent(&self) -> Arc<dyn Agent> {
         self.agent.clone()
     }
 
-    /// What the agent is.
+    /// The specification of the agent.
     pub fn spec(&self) -> &AgentSpec {
         &self.spec
     }
@@ -157,7 +158,7 @@ impl Trainer {
         self.progress.games >= self.recipe.episodes || updated
     }
 
-    /// The updates made so far, if it learns from memory.
+    /// The updates made so far, for runs with a replay buffer.
     pub fn updates(&self) -> u64 {
         let replay = self.progress.replay.as_ref();
         replay.map_or(0, |replay| replay.total.updates)
@@ -168,7 +169,7 @@ impl Trainer {
         self.run.as_ref().map(Run::folder)
     }
 
-    /// What ends the training: how much there is, and how much of it is done.
+    /// What limits the run: its unit, the total, and the finished number.
     pub fn length(&self) -> (Unit, u64, u64) {
         match self.recipe.learner.max_updates() {
             Some(updates) => (Unit::Updates, updates, self.updates()),
@@ -179,7 +180,7 @@ impl Trainer {
     /// Trains to the end of the recipe, or until it is cancelled.
     ///
     /// # Errors
-    /// When a file cannot be written or a weight diverges; the last checkpoint then stays.
+    /// When a file cannot be written or a weight diverges; the last checkpoint is then unchanged.
     pub fn train(&mut self) -> Result<Status, LabError> {
         let control = self.control.clone();
         let (unit, total, done) = self.length();
@@ -229,7 +230,7 @@ impl Trainer {
         let Some(run) = &mut self.run else {
             return Ok(false);
         };
-        // On a slow disk checkpoints become rarer; the training does not wait for it.
+        // On a slow disk checkpoints become rarer, because training does not wait for it.
         if run.is_saving() {
             return Ok(false);
         }
@@ -298,10 +299,10 @@ impl Trainer {
         self.close_block()
     }
 
-    /// Reports the block if it is full, or if the training ends with it.
+    /// Reports the block if it is full, or if it is the last one.
     fn close_block(&mut self) -> Result<(), LabError> {
         let finished = self.is_finished();
-        let Progress {
+        let RunProgress {
             games,
             block,
             replay,
@@ -345,7 +346,7 @@ impl Trainer {
         Ok(())
     }
 
-    /// A weight that turns out not to be finite when it is saved has diverged as well.
+    /// A weight that is found not to be finite when it is saved has diverged, too.
     fn or_diverged(&mut self, error: LabError) -> LabError {
         match error {
             LabError::Model {
@@ -357,7 +358,7 @@ impl Trainer {
     }
 
     fn diverged(&mut self) -> LabError {
-        // Whether there is a checkpoint is known when the last one is committed, or failed.
+        // Whether there is a checkpoint is known once the last one is committed, or has failed.
         let kept = self.run.as_mut().is_some_and(|run| {
             let _ = run.saved();
             run::has_checkpoint(run.folder())
@@ -375,7 +376,7 @@ impl Trainer {
     }
 }
 
-/// The event files of a run for TensorBoard, where its recipe asks for them.
+/// The TensorBoard event files of a run, if its recipe enables them.
 fn event_writer(
     recipe: &Recipe,
     folder: &Path,
@@ -389,7 +390,7 @@ fn event_writer(
     writer.map_err(LabError::file("write", &folder))
 }
 
-/// A new agent that learns as a recipe says, every position of which has the value `initial_value`.
+/// Creates an agent that learns by a recipe, in which every position has the value `initial_value`.
 fn new_agent(
     recipe: &Recipe,
     initial_value: f32,

@@ -30,14 +30,14 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         );
         // Writing to a string cannot fail.
         if let Some(target) = about.target.filter(|target| target.ends) {
-            let _ = write!(title, ", of the game that ends with {}", target.face);
+            let _ = write!(title, ", of the game that ends with {}", target.value);
         }
         if about.discount < 1.0 {
             let _ = write!(title, ", discount {}", about.discount);
         }
         let source = Source {
             title,
-            target: about.target.map(|target| target.face),
+            target: about.target.map(|target| target.value),
             over: if about.ends_at_target() {
                 "the game is over: nothing moves, or the target is there, with which the solved game ends"
             } else {

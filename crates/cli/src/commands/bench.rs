@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use afterstate_lab::bench::{Plan, Report, Row, bench};
+use afterstate_lab::bench::{BenchOptions, BenchReport, BenchRow, bench};
 
 use crate::args::BenchArgs;
 use crate::interrupt;
@@ -12,7 +12,7 @@ use crate::progress::Display;
 pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
     let display = Display::new();
-    let report = bench(&Plan {
+    let report = bench(&BenchOptions {
         time: args.seconds,
         games: args.games,
         networks: &args.network,
@@ -28,8 +28,8 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
 }
 
 /// The figures as people read them: a line a network, a column for each number of threads.
-fn table(report: &Report) -> String {
-    let Report {
+fn table(report: &BenchReport) -> String {
+    let BenchReport {
         version,
         cpu,
         cores,
@@ -49,7 +49,7 @@ fn table(report: &Report) -> String {
         "million moves a second: the median slice, and in brackets the slowest and the fastest\n"
     );
     let lines = || rows.chunk_by(|a, b| a.network == b.network);
-    let threads = |row: &Row| match row.threads {
+    let threads = |row: &BenchRow| match row.threads {
         1 => "1 thread".to_owned(),
         threads => format!("{threads} threads"),
     };
@@ -71,7 +71,7 @@ fn table(report: &Report) -> String {
 }
 
 /// The median with its spread: 2.10 (2.05 to 2.13).
-fn speed(row: &Row) -> String {
+fn speed(row: &BenchRow) -> String {
     let million = |speed: f64| speed / 1e6;
     let spread = |speed: Option<&u64>| million(speed.copied().unwrap_or(0) as f64);
     let slices = &row.slices;

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use afterstate_lab::LabError;
-use afterstate_lab::convert::{ConvertError, Kind, Plan, Program, Report, convert};
+use afterstate_lab::convert::{
+    ConvertError, ConvertOptions, ConvertReport, Kind, Program, convert,
+};
 
 use super::shown;
 use crate::args::{ConvertArgs, KindArg};
@@ -14,7 +16,7 @@ use crate::progress::Display;
 pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
     let display = Display::new();
-    let report = convert(&Plan {
+    let report = convert(&ConvertOptions {
         from: &args.from,
         to: &args.to,
         kind: args.kind.map(kind),
@@ -45,7 +47,7 @@ fn kind(kind: KindArg) -> Kind {
     }
 }
 
-fn summary(args: &ConvertArgs, report: &Report) -> String {
+fn summary(args: &ConvertArgs, report: &ConvertReport) -> String {
     let tables = match report.tables {
         1 => "1 table".to_owned(),
         tables => format!("{tables} tables"),

@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use afterstate_lab::control::Control;
-use afterstate_lab::evaluate::{Contender, Evaluation, Plan, evaluate, record};
+use afterstate_lab::evaluate::{Contender, EvalOptions, Evaluation, evaluate, record};
 use afterstate_lab::model::Model;
 use afterstate_lab::run::Gaps;
-use afterstate_lab::solve::{Comparison, Images, Measure, Solution, measure};
+use afterstate_lab::solve::{GapReport, Measure, Solution, SymmetryMode, measure};
 use anyhow::Context;
 
 use super::models::{baseline, baselines, described, game_of};
@@ -76,7 +76,11 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     let measured = measure(&Measure {
         model: &model,
         solution: &solution,
-        images: if args.fast { Images::One } else { Images::All },
+        symmetries: if args.fast {
+            SymmetryMode::One
+        } else {
+            SymmetryMode::All
+        },
         threads: args.play.threads.into(),
         memory: None,
         control: &display.control(),
@@ -106,7 +110,7 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
 }
 
 /// The figures of a comparison as people read them.
-fn beside_the_best(comparison: &Comparison) -> String {
+fn beside_the_best(comparison: &GapReport) -> String {
     let c = comparison;
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -130,9 +134,9 @@ fn beside_the_best(comparison: &Comparison) -> String {
         row(&name, format!("{win:.6}  (at best {best:.6})"));
     }
     let states = grouped(c.states as f64);
-    let turned = match c.images {
-        Images::All => "",
-        Images::One => ", all boards turned to one image",
+    let turned = match c.symmetries {
+        SymmetryMode::All => "",
+        SymmetryMode::One => ", all boards turned to one image",
     };
     row("positions", format!("{states} that it may come to{turned}"));
     row("seconds", format!("{:.1}", c.seconds));
@@ -150,8 +154,8 @@ pub fn cut_short(played: u64, asked_for: u64) {
 }
 
 /// The plan that the options ask for.
-pub fn plan<'a>(args: &GamesArgs, control: &'a Control) -> Plan<'a> {
-    Plan {
+pub fn plan<'a>(args: &GamesArgs, control: &'a Control) -> EvalOptions<'a> {
+    EvalOptions {
         games: args.games,
         seed: args.seed,
         threads: args.threads.into(),

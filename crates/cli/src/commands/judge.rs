@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use afterstate_lab::games::shape;
 use afterstate_lab::recipe::parse_board;
-use afterstate_lab::records::{FaultReport, Plan, Verdict, judge};
+use afterstate_lab::records::{FaultReport, JudgeOptions, JudgeReport, judge};
 
 use super::shown;
 use crate::args::JudgeArgs;
@@ -30,7 +30,7 @@ pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
     let (rows, cols) = parse_board(&args.board)?;
     interrupt::listen()?;
     let display = Display::new();
-    let verdict = judge(&Plan {
+    let verdict = judge(&JudgeOptions {
         path: &args.records,
         game: &args.game,
         shape: shape(rows, cols)?,
@@ -54,7 +54,7 @@ pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
 /// Faults that are listed for people.
 const LISTED: usize = 20;
 
-fn told(verdict: &Verdict) -> String {
+fn told(verdict: &JudgeReport) -> String {
     let v = verdict;
     let mut text = format!(
         "{} on {}\n\n{}\n",

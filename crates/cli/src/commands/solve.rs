@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use afterstate_lab::games::shape;
 use afterstate_lab::recipe::parse_board;
-use afterstate_lab::solve::{Plan, Report, Solution, solve};
+use afterstate_lab::solve::{Solution, SolveOptions, SolveReport, solve};
 
 use super::shown;
 use crate::args::SolveArgs;
@@ -20,7 +20,7 @@ pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
     }
     interrupt::listen()?;
     let display = Display::new();
-    let solved = solve(&Plan {
+    let solved = solve(&SolveOptions {
         game: &args.game,
         shape,
         target: args.target,
@@ -55,7 +55,7 @@ pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
 }
 
 /// The figures as people read them, the values with all digits that may be right.
-fn table(report: &Report) -> String {
+fn table(report: &SolveReport) -> String {
     let r = report;
     let mut text = format!("{} on {}", r.game, r.board);
     // Writing to a string cannot fail.

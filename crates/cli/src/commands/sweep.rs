@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use afterstate_lab::sweep::{Summary, Sweep, Task};
+use afterstate_lab::sweep::{Summary, Sweep, SweepRun};
 
 use super::{RUNS, shown};
 use crate::args::SweepArgs;
@@ -36,15 +36,15 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
     let sweep = Sweep::load(&args.file)?;
     let default = || Path::new(RUNS).join(&sweep.name);
     let out = args.out.clone().unwrap_or_else(default);
-    let tasks = sweep.tasks(&out);
+    let runs = sweep.runs(&out);
     interrupt::listen()?;
-    let done: Vec<bool> = tasks.iter().map(|task| task.is_done(sweep.games)).collect();
+    let done: Vec<bool> = runs.iter().map(|run| run.is_done(sweep.games)).collect();
     note(&introduction(&sweep, &done, &out));
     let display = Display::new();
     let findings = sweep.run(&out, args.jobs.into(), &display.control());
     display.finish();
     let Some(findings) = findings? else {
-        tell(&stopped(args, &sweep, &tasks));
+        tell(&stopped(args, &sweep, &runs));
         return Ok(());
     };
     let summary = sweep.summary(&out, &findings)?;
@@ -54,11 +54,11 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
         false => print(told(&summary, &out, &plots)),
     };
     // Whoever asks for the exit status gets it, even if nobody reads the rest.
-    match summary.broken() {
+    match summary.diverged() {
         0 => printed,
         broken => Err(SomeBroke {
             broken,
-            runs: tasks.len(),
+            runs: runs.len(),
         }
         .into()),
     }
@@ -84,8 +84,8 @@ fn introduction(sweep: &Sweep, done: &[bool], out: &Path) -> String {
 }
 
 /// How to go on.
-fn stopped(args: &SweepArgs, sweep: &Sweep, tasks: &[Task]) -> String {
-    let done = tasks.iter().filter(|task| task.is_done(sweep.games));
+fn stopped(args: &SweepArgs, sweep: &Sweep, runs: &[SweepRun]) -> String {
+    let done = runs.iter().filter(|run| run.is_done(sweep.games));
     let out = args.out.as_ref();
     let out = out.map_or_else(String::new, |out| format!(" --out {}", shown(out)));
     let jobs = match args.jobs {
@@ -96,7 +96,7 @@ fn stopped(args: &SweepArgs, sweep: &Sweep, tasks: &[Task]) -> String {
     format!(
         "stopped and saved: {} of {} runs are done. Go on with:  afterstate sweep {}{out}{jobs}{json}",
         done.count(),
-        tasks.len(),
+        runs.len(),
         shown(&args.file)
     )
 }
@@ -104,9 +104,9 @@ fn stopped(args: &SweepArgs, sweep: &Sweep, tasks: &[Task]) -> String {
 fn told(summary: &Summary, out: &Path, plots: &[PathBuf]) -> String {
     let out = shown(out);
     let broken = summary.variants.iter().flat_map(|row| {
-        let each = row.broken.iter();
+        let each = row.diverged.iter();
         each.map(|run| {
-            let (seed, games) = (run.seed, run.broken.games);
+            let (seed, games) = (run.seed, run.divergence.games);
             format!("{}, seed {seed}: broke after {games} games\n", row.name)
         })
     });

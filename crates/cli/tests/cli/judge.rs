@@ -163,12 +163,15 @@ fn forgeries_are_named_with_their_place() {
         (
             "E2#L",
             "C2#L",
-            ["line 2, action 2", "cell 12, which is taken"],
+            ["line 2, action 2", "cell 12, which is not empty"],
         ),
         (
             "E2#L",
             "E3#L",
-            ["line 2, action 2", "index 3, but what can come now is 1, 2"],
+            [
+                "line 2, action 2",
+                "index 3, but the possible ones are 1, 2",
+            ],
         ),
         (
             "E2#L",

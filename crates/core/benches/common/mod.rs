@@ -1,9 +1,10 @@
-//! What both benchmarks measure, and the checks of it: every fast result against its slow twin.
+//! What both benchmarks measure, and its checks: every fast result against the slow one.
 //!
-//! Networks are trained a little first, because a network of zeros ties all moves, plays short games
-//! and touches few weights. Learning is measured with a learning rate of 0: that is all the work of an update,
-//! and leaves the weights as they are, so every repetition is the same one (but for TC's sums, which grow). The
-//! rate is hidden from the compiler, which could simplify updates that change nothing.
+//! Networks are first trained for a few games, because a network of zeros ties all moves, plays
+//! short games and touches few weights. Learning is measured with a learning rate of 0: this is all
+//! the work of an update and leaves the weights unchanged, so that every repetition is the same
+//! (except for TC's sums, which grow). The rate is hidden from the compiler, which could simplify
+//! updates that change nothing.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -28,10 +29,10 @@ use afterstate::value::{
 
 /// Games of training.
 const TRAINING: u64 = 300;
-/// The seed of the training, and another for what is measured.
+/// The seed of the training, and another one for the measurements.
 const TRAINING_SEED: u64 = 1;
 const SEED: u64 = 2;
-/// Positions in a list: their weights lie in some 14,000 cache lines.
+/// Positions in a list: their weights occupy some 14,000 cache lines.
 pub const POSITIONS: usize = 1000;
 /// Moves from one position of a list to the next.
 const APART: usize = 7;
@@ -113,7 +114,7 @@ pub fn steps<V: ValueFunction<Fast2048>>(values: &V) -> Vec<Step<Fast2048>> {
     steps.step_by(APART).take(POSITIONS).collect()
 }
 
-/// Learns nothing, and keeps every step.
+/// Records every step.
 #[derive(Default)]
 struct Recorder(Vec<Step<Fast2048>>);
 
@@ -133,7 +134,7 @@ pub fn afters(steps: &[Step<Fast2048>]) -> Vec<After> {
     steps.iter().map(|step| step.after).collect()
 }
 
-/// What all legal slides of all states earn.
+/// The sum of the rewards of all legal slides of all states.
 #[inline(always)]
 pub fn slide(game: &Fast2048, states: &[State]) -> u64 {
     states
@@ -158,7 +159,7 @@ fn grid() -> Grid {
     Grid::new(Shape::FOUR, &PowersOfTwo)
 }
 
-/// A state of the fast game in the slow one.
+/// A state of the fast game, converted to the slow one.
 fn slow(game::State(board): State) -> game::State<GridBoard> {
     let state = grid().state(&board.tiles(), ChanceState::NONE);
     state.expect("a board")
@@ -174,7 +175,7 @@ pub fn value(network: &AfterstateNetwork, afters: &[After], at: &mut Indices) ->
     afters.iter().map(of).sum()
 }
 
-/// The same of the afterstates in the slow game.
+/// The same for the afterstates in the slow game.
 pub fn slow_value(network: &AfterstateNetwork, steps: &[Step<Fast2048>]) -> f64 {
     let of = |step: &Step<Fast2048>| {
         let slides = grid().slides(slow(step.state));
@@ -213,8 +214,8 @@ fn update_one<G: Game, R: UpdateRule>(
 
 const TARGET: Value = 1000.0;
 
-/// What that must be: the value stays, and it and its error are the target, but for rounding. And
-/// updates that do change weights are those of the slow board, bit by bit.
+/// Checks the sum: the value is unchanged, and it plus its error is the target, up to rounding.
+/// Updates that change weights agree with the slow board bit by bit.
 pub fn check_update<R: UpdateRule>(sum: f64, afters: &[After], network: &AfterstateNetwork) {
     let expected = f64::from(TARGET) * afters.len() as f64;
     assert!((sum / expected - 1.0).abs() < 1e-5, "{sum} and {expected}");
@@ -231,17 +232,17 @@ pub fn check_update<R: UpdateRule>(sum: f64, afters: &[After], network: &Afterst
     }
 }
 
-/// Games of an episode benchmark: one alone may be short.
+/// Games of an episode benchmark: a single one may be short.
 const GAMES: u64 = 5;
 
-/// A few games without learning: their moves, points and largest tile.
+/// A few games without learning: their moves, score and largest tile.
 #[inline(always)]
 pub fn playing<G: Game, V: ValueFunction<G>>(game: &G, values: &V) -> Outcome {
     let mut policy = Greedy::new(game, values, Ties::Order);
     few_games(game, &mut policy, &mut NoLearner)
 }
 
-/// The same games, with an update by TD for each of their moves at a learning rate of 0.
+/// The same games, with a TD update for each move at a learning rate of 0.
 #[inline(always)]
 pub fn learning<N: Trainable<Fast2048>>(game: &Fast2048, network: &N) -> Outcome {
     let mut policy = Greedy::new(game, network, Ties::Order);
@@ -265,7 +266,7 @@ fn few_games<G: Game, P: Policy<G>>(
     all
 }
 
-/// The games as the slow game plays them.
+/// The same games in the slow game.
 pub fn slow_playing(network: &AfterstateNetwork) -> Outcome {
     playing(&grid(), network)
 }
@@ -287,18 +288,18 @@ pub fn choose<V: ValueFunction<Fast2048>>(
     states.iter().map(of).collect()
 }
 
-/// A move; none where the game is over.
+/// A move; `None` if the game is over.
 pub type Choice = Option<Direction>;
 
-/// V(state) by its definition: the value of a move is r and the mean of V over every spawn, with the states
-/// looked up `TOGETHER` at a time: one, as in the formula, or four, which one lookup can do.
+/// V(state) by its definition: the value of a move is r plus the mean of V over every spawn. States
+/// are looked up `TOGETHER` at a time: one, as in the formula, or four, which one lookup can do.
 ///
-/// The weights of states are in tables of four bytes a weight, which only a network of afterstates has: it is given states as if
-/// they were afterstates.
+/// The weights of states are in tables of four bytes a weight, which only a network of afterstates
+/// has: it treats states as afterstates.
 pub struct EveryNewTile<const TOGETHER: usize>(AfterstateNetwork);
 
 impl<const TOGETHER: usize> EveryNewTile<TOGETHER> {
-    /// With the weights of another network of states.
+    /// Copies the weights of a network of states.
     pub fn new(of: &StateNetwork) -> Self {
         let of = of.tables();
         let network = afterstates(of.tuples(), false);
@@ -336,7 +337,8 @@ impl<const TOGETHER: usize> ValueFunction<Fast2048> for EveryNewTile<TOGETHER> {
     type Lookup = Indices;
     type Estimate = ();
 
-    /// Nothing of this is read. It belongs to every choice by tables, and to all counts so far.
+    /// The result is not read, but every choice by tables has this lookup, and so have all counts
+    /// so far.
     #[inline(always)]
     fn locate(&self, game: &Fast2048, decision: &Decision<Fast2048>, at: &mut Indices) {
         self.0.locate(game, decision, at);
@@ -418,7 +420,8 @@ impl<const TOGETHER: usize> Trainable<Fast2048> for EveryNewTile<TOGETHER> {
     }
 }
 
-/// Choices by expected changes and by the definition are the same, or moves of the same value but for rounding.
+/// Choices by expected changes and by the definition are equal, or have the same value up to
+/// rounding.
 pub fn check_choices(
     (fast, choices): (&StateNetwork, &[Choice]),
     (slow, slow_choices): (&EveryNewTile<1>, &[Choice]),

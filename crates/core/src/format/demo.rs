@@ -1,44 +1,44 @@
-//! Weights of TDL2048-Demo (`2048.bin`): tables with names such as `6-tuple pattern 012345`, numbers of four
-//! bytes. The bytes are in docs/formats/demo.md.
+//! Weights of TDL2048-Demo (`2048.bin`): tables of four-byte floats with names such as `6-tuple
+//! pattern 012345`. docs/formats/demo.md specifies the bytes.
 
 use std::io::{Read, Seek};
 
 use serde::{Deserialize, Serialize};
 
 use super::floats::Float;
-use super::foreign::{Run, hex};
+use super::foreign::{TensorSpan, hex};
 use super::scan::{Frame, Scan, ScanError};
 
-/// The longest name that is read: many times what one needs.
+/// The longest accepted name, far longer than any real one.
 const LONGEST_NAME: u32 = 4096;
 
-/// A file.
+/// A weight file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demo {
     /// Its tables, in order.
-    pub tables: Vec<Table>,
+    pub tables: Vec<DemoTable>,
 }
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Table {
-    /// Its name as the file has it.
+pub struct DemoTable {
+    /// Its name in the file.
     #[serde(with = "hex")]
     pub name: Vec<u8>,
-    /// What a file of ours calls it.
+    /// The name of its tensor in our files.
     pub tensor: String,
-    /// How many weights it has.
+    /// The number of weights.
     pub count: u64,
-    /// The place of the first byte of them.
+    /// The offset of its first weight in the file.
     #[serde(skip)]
     pub at: u64,
 }
 
 impl Demo {
-    /// Goes through a file of `size` bytes.
+    /// Scans a file of `size` bytes.
     ///
     /// # Errors
-    /// When it is not such a file, or is damaged.
+    /// When the file has another format, or is damaged.
     pub fn scan(file: &mut (impl Read + Seek), size: u64) -> Result<Self, ScanError> {
         let mut scan = Scan::new(file, size)?;
         let count = scan.u64("the number of tables")?;
@@ -46,13 +46,13 @@ impl Demo {
         let mut tables = Vec::new();
         for number in 1..=count {
             scan.table = Some(number);
-            tables.push(Table::scan(&mut scan)?);
+            tables.push(DemoTable::scan(&mut scan)?);
         }
         scan.end()?;
         Ok(Self { tables })
     }
 
-    /// Everything of the file but its numbers, for which it finds the places.
+    /// Lays out the file: returns everything but its numbers, and sets their offsets.
     pub fn lay_out(&mut self) -> Frame {
         let mut frame = Frame::default();
         frame.put(&(self.tables.len() as u64).to_le_bytes());
@@ -66,8 +66,8 @@ impl Demo {
     }
 }
 
-impl Table {
-    /// A table for this pattern, as TDL2048-Demo names it.
+impl DemoTable {
+    /// A table for this pattern, with the name that TDL2048-Demo gives it.
     pub fn new(pattern: &str, count: u64) -> Self {
         let cells = pattern.len();
         Self {
@@ -105,7 +105,7 @@ impl Table {
         self.name.escape_ascii().to_string()
     }
 
-    /// The pattern that its name says, if its length agrees.
+    /// The pattern in its name, if its length agrees.
     pub fn pattern(&self) -> Option<String> {
         let name = str::from_utf8(&self.name).ok()?;
         let (cells, pattern) = name.split_once("-tuple pattern ")?;
@@ -114,8 +114,8 @@ impl Table {
         (agrees && is_pattern).then(|| pattern.to_owned())
     }
 
-    pub(super) fn runs(&self) -> Vec<Run> {
+    pub(super) fn spans(&self) -> Vec<TensorSpan> {
         let name = self.tensor.clone();
-        vec![Run::new(name, Some(Float::F32), self.count, self.at)]
+        vec![TensorSpan::new(name, Some(Float::F32), self.count, self.at)]
     }
 }

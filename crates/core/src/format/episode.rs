@@ -1,9 +1,11 @@
-//! Episode records: a game on one line of text, as the 2048-Framework of the courses writes it.
+//! EpisodeRecord records: one game per line of text, in the format of the 2048-Framework of the
+//! courses.
 //!
-//! `meta|moves|meta`, with meta = `TAG@MILLISECONDS` and a move = action `[REWARD]` `(MILLISECONDS)`, where a reward or
-//! a time of 0 is left out. An action is a slide, `#U #R #D #L`, or a new tile: the cell, `0` to `9` and on with `A`, and
-//! the tile's index, written the same way. Games that show their next tile add a third character: `1`, `2`, `3`, or `4` for a
-//! bonus. See docs/formats/episode.md.
+//! `meta|moves|meta`, with meta = `TAG@MILLISECONDS` and a move = action `[REWARD]`
+//! `(MILLISECONDS)`, where a reward or a time of 0 is omitted. An action is a slide, `#U #R #D #L`,
+//! or a spawn: the cell, `0` to `9` and then `A` onwards, and the tile index, written the same way.
+//! Games with a hint add a third character: `1`, `2`, `3`, or `4` for a bonus. See
+//! docs/formats/episode.md.
 
 use std::fmt;
 
@@ -11,16 +13,16 @@ use thiserror::Error;
 
 use crate::game::{ChanceState, Direction};
 
-/// One game.
+/// One recorded game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Episode {
-    /// Who played, and when it began.
+pub struct EpisodeRecord {
+    /// The player's name, and the start time.
     pub opened: Meta,
-    /// What happened.
-    pub moves: Vec<Move>,
-    /// Who made the last move, and when it was over.
+    /// The actions.
+    pub moves: Vec<RecordedMove>,
+    /// The name of the side that made the last action, and the end time.
     pub closed: Meta,
-    /// Where the closing stands in the line, from 1; not written.
+    /// The column of the closing meta in the line, from 1; not written.
     pub closed_at: usize,
 }
 
@@ -35,42 +37,42 @@ pub struct Meta {
 
 /// One action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Move {
+pub struct RecordedMove {
     /// What was done.
     pub action: Action,
-    /// What it earned.
+    /// Its reward.
     pub reward: u64,
-    /// How long it took.
+    /// How long it took, in milliseconds.
     pub millis: u64,
-    /// Where it stands in the line, from 1; not written.
+    /// Its column in the line, from 1; not written.
     pub column: usize,
 }
 
-/// A slide or a new tile.
+/// A slide or a spawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// By the player.
     Slide(Direction),
     /// By chance.
     Place {
-        /// The cell, by rows.
+        /// The cell, in row-major order.
         cell: u8,
         /// The tile's index.
         tile: u8,
-        /// The tile to come after it, where it is shown: see [`ChanceState::hint`].
+        /// The hint after the spawn, where the game shows one: see [`ChanceState::hint`].
         hint: u8,
     },
 }
 
-/// What is wrong with a line.
+/// Why a line cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("found {}, expected {expected}", shown(found.as_deref()))]
 pub struct EpisodeError {
-    /// Where, counted in bytes from 1.
+    /// The column in bytes, from 1.
     pub column: usize,
-    /// What stands there; nothing at the end of the line.
+    /// The text at that column; `None` at the end of the line.
     pub found: Option<String>,
-    /// What should stand there.
+    /// What the parser expected there.
     pub expected: &'static str,
 }
 
@@ -88,12 +90,12 @@ const SLIDES: [(u8, Direction); 4] = [
     (b'L', Direction::Left),
 ];
 
-impl Episode {
-    /// Reads a line without its end, in place of what was there before. `hints` says whether the game shows its next
-    /// tile.
+impl EpisodeRecord {
+    /// Parses a line without its line break into `self`. `hints` says whether the game shows hints.
     ///
     /// # Errors
-    /// When the line is not a record. Whether the game is one of the rules is for the [judge](crate::judge) to say.
+    /// When the line is not a record. The [judge](crate::judge) checks whether it follows the
+    /// rules.
     pub fn read(&mut self, line: &[u8], hints: bool) -> Result<(), EpisodeError> {
         let mut text = Text { line, at: 0 };
         self.moves.clear();
@@ -112,13 +114,13 @@ impl Episode {
         }
     }
 
-    /// Whether some bytes begin as a record does.
+    /// Whether some bytes start like a record.
     pub fn is_begun(bytes: &[u8]) -> bool {
         let mut text = Text { line: bytes, at: 0 };
         text.meta().is_ok() && text.peek() == Some(b'|')
     }
 
-    /// The line, without its end.
+    /// The line, without its line break.
     pub fn line(&self, hints: bool) -> impl fmt::Display + '_ {
         Line {
             episode: self,
@@ -127,7 +129,7 @@ impl Episode {
     }
 }
 
-/// A line that is being read.
+/// A line being parsed.
 struct Text<'a> {
     line: &'a [u8],
     at: usize,
@@ -140,7 +142,7 @@ impl Text<'_> {
 
     fn wrong(&self, expected: &'static str) -> EpisodeError {
         let rest = &self.line[self.at.min(self.line.len())..];
-        // Bytes that would do something to a terminal are only named.
+        // Control characters are escaped, so that they do not reach a terminal.
         let found = rest[..rest.len().min(12)].escape_ascii().to_string();
         EpisodeError {
             column: self.at + 1,
@@ -187,7 +189,7 @@ impl Text<'_> {
         Ok(number)
     }
 
-    /// A number in brackets, or 0 if there are none.
+    /// A number in brackets, or 0 without brackets.
     fn in_brackets(&mut self, [open, close]: [u8; 2]) -> Result<u64, EpisodeError> {
         if self.peek() != Some(open) {
             return Ok(0);
@@ -198,7 +200,7 @@ impl Text<'_> {
         Ok(number)
     }
 
-    fn action(&mut self, hints: bool) -> Result<Move, EpisodeError> {
+    fn action(&mut self, hints: bool) -> Result<RecordedMove, EpisodeError> {
         let column = self.at + 1;
         let action = if self.peek() == Some(b'#') {
             self.at += 1;
@@ -215,7 +217,7 @@ impl Text<'_> {
                 hint: if hints { self.hint()? } else { 0 },
             }
         };
-        Ok(Move {
+        Ok(RecordedMove {
             action,
             reward: self.in_brackets(*b"[]")?,
             millis: self.in_brackets(*b"()")?,
@@ -236,21 +238,20 @@ impl Text<'_> {
     fn hint(&mut self) -> Result<u8, EpisodeError> {
         let hint = self.peek().map(|byte| byte.wrapping_sub(b'0'));
         let hint = hint.filter(|hint| (1..=ChanceState::BONUS).contains(hint));
-        let hint =
-            hint.ok_or_else(|| self.wrong("the tile to come, 1 to 4, which this game shows"))?;
+        let hint = hint.ok_or_else(|| self.wrong("a hint, 1 to 4, which this game shows"))?;
         self.at += 1;
         Ok(hint)
     }
 }
 
 struct Line<'a> {
-    episode: &'a Episode,
+    episode: &'a EpisodeRecord,
     hints: bool,
 }
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Episode {
+        let EpisodeRecord {
             opened,
             moves,
             closed,
@@ -292,8 +293,8 @@ mod tests {
 
     const LINE: &str = "slide:place@1794770036503|C1E2#L92#D[8]A1#LA1#D[4]31|place@1794770036503";
 
-    fn read(line: &str, hints: bool) -> Result<Episode, EpisodeError> {
-        let mut episode = Episode::default();
+    fn read(line: &str, hints: bool) -> Result<EpisodeRecord, EpisodeError> {
+        let mut episode = EpisodeRecord::default();
         episode.read(line.as_bytes(), hints).map(|()| episode)
     }
 
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_lines_say_where() {
+    fn invalid_lines_are_refused_with_the_column() {
         let error = |line, hints| {
             let error = read(line, hints).unwrap_err();
             format!("column {}: {error}", error.column)
@@ -335,15 +336,15 @@ mod tests {
         assert!(error("a@1|0|b@2", false).contains("the index of the new tile"));
         assert!(error("a@1|01[|b@2", false).contains("a number in brackets"));
         assert!(error("a@1|01[3|b@2", false).contains("the end of the brackets"));
-        assert!(error("a@1|01#U|b@2", true).contains("the tile to come"));
+        assert!(error("a@1|01#U|b@2", true).contains("a hint, 1 to 4"));
         assert!(error("a@99999999999999999999|01|b@2", false).contains("a time"));
         let found = error("a@1|\u{1b}[31m|b@2", false);
         assert!(found.contains(r"`\x1b[31m|b@2`"), "{found}");
     }
 
     proptest! {
-        /// Any bytes at all, and lines in which some bytes are changed: an error or a record, which is then written
-        /// as it was meant.
+        /// Any bytes, and records with some bytes changed, give an error or a record that is
+        /// written back the same.
         #[test]
         fn any_line_is_read_or_refused(
             noise in proptest::collection::vec(any::<u8>(), 0..60),
@@ -355,12 +356,12 @@ mod tests {
                 line[at] = byte;
             }
             for line in [noise, line] {
-                let mut episode = Episode::default();
+                let mut episode = EpisodeRecord::default();
                 if episode.read(&line, hints).is_ok() {
                     let written = episode.line(hints).to_string();
-                    let mut again = Episode::default();
+                    let mut again = EpisodeRecord::default();
                     again.read(written.as_bytes(), hints).unwrap();
-                    let what = |episode: &Episode| {
+                    let what = |episode: &EpisodeRecord| {
                         let moves = episode.moves.iter();
                         let moves: Vec<_> = moves.map(|m| (m.action, m.reward, m.millis)).collect();
                         (episode.opened.clone(), moves, episode.closed.clone())

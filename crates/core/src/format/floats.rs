@@ -1,4 +1,4 @@
-//! Numbers as files have them: little-endian, of two, four or eight bytes.
+//! Floats in files: little-endian, of two, four or eight bytes.
 
 use half::f16;
 use safetensors::Dtype;
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::Value;
 
-/// How a file writes a number.
+/// The float type of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Float {
     /// Two bytes.
     F16,
-    /// Four bytes, as a network has them.
+    /// Four bytes, as in a network.
     F32,
     /// Eight bytes.
     F64,
 }
 
 impl Float {
-    /// The one of so many bytes.
+    /// The type with this number of bytes.
     pub fn of_width(width: u64) -> Option<Self> {
         match width {
             2 => Some(Self::F16),
@@ -29,7 +29,7 @@ impl Float {
         }
     }
 
-    /// Bytes of a number.
+    /// Bytes of a float.
     pub const fn width(self) -> usize {
         match self {
             Self::F16 => 2,
@@ -56,7 +56,7 @@ impl Float {
         }
     }
 
-    /// Reads numbers, each as near as a network can have it. What ends before a number does is left out.
+    /// Decodes floats, each rounded to the nearest f32. An incomplete float at the end is ignored.
     pub fn decode(self, bytes: &[u8], values: &mut [Value]) {
         match self {
             Self::F16 => each(bytes, values, |b| f16::from_le_bytes(b).to_f32()),
@@ -65,10 +65,10 @@ impl Float {
         }
     }
 
-    /// The first of these numbers that is not finite: its place among them and what it is.
+    /// The first float that is not finite: its index and its value.
     pub fn first_not_finite(self, bytes: &[u8]) -> Option<(usize, f64)> {
         match self {
-            // All exponent bits set. Without a way out of the loop it takes many numbers at a time.
+            // All exponent bits set. Without an early exit the loop is vectorised.
             Self::F32 => {
                 let numbers = bytes.as_chunks::<4>().0;
                 let bits = |b: &[u8; 4]| u32::from_le_bytes(*b) & 0x7f80_0000 == 0x7f80_0000;
@@ -80,10 +80,10 @@ impl Float {
         }
     }
 
-    /// Writes numbers of this kind as numbers of another.
+    /// Converts floats of this type to another.
     ///
     /// # Errors
-    /// At the first that the other kind cannot hold exactly: its place and what it is.
+    /// At the first float that the other type cannot represent exactly: its index and its value.
     pub fn recode(self, bytes: &[u8], other: Self, out: &mut Vec<u8>) -> Result<(), (usize, f64)> {
         out.clear();
         if self == other {
@@ -115,7 +115,7 @@ impl Float {
         Ok(())
     }
 
-    /// One number; any three kinds fit the largest exactly.
+    /// One float; f64 represents all three types exactly.
     fn number(self, bytes: &[u8]) -> f64 {
         let mut all = [0; 8];
         all[..bytes.len().min(8)].copy_from_slice(&bytes[..bytes.len().min(8)]);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_read_as_they_are_written() {
+    fn floats_are_decoded_as_they_were_encoded() {
         let numbers = [0.0, -0.0, 1.5, -2048.0, 0.000_030_517_578_125];
         for float in [Float::F16, Float::F32, Float::F64] {
             let bytes = bytes(float, &numbers);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_lost_is_named() {
+    fn inexact_conversions_are_refused() {
         let mut out = Vec::new();
         let doubles: Vec<u8> = [1.0, 0.1]
             .iter()
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_found() {
+    fn floats_that_are_not_finite_are_found() {
         for float in [Float::F16, Float::F32, Float::F64] {
             let numbers = bytes(float, &[1.0, f64::INFINITY, f64::NEG_INFINITY]);
             assert_eq!(float.first_not_finite(&numbers), Some((1, f64::INFINITY)));

@@ -1,7 +1,8 @@
-//! What the weight files of other programs have in common: tables, each of some runs of numbers.
+//! What the weight files of other programs have in common: tables, each of some spans of floats.
 //!
-//! A [`Foreign`] describes a file and holds none of its numbers, so whoever copies them needs no memory for
-//! them. As JSON, without places, it is also what a file of ours keeps to be turned back byte by byte.
+//! A [`Foreign`] describes a file and holds none of its numbers, so copying them needs no memory
+//! for them. Our own files keep this description as JSON, without offsets, so that a converted file
+//! can be converted back to the same bytes.
 
 #[cfg(test)]
 mod tests;
@@ -31,7 +32,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// All of them.
+    /// All programs.
     pub const ALL: [Self; 3] = [Self::Tdl, Self::Demo, Self::Framework];
 
     /// Its name.
@@ -56,20 +57,20 @@ pub enum Foreign {
     Framework(Framework),
 }
 
-/// Numbers that stand together in a file.
+/// Consecutive numbers in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// What a file of ours calls them.
+pub struct TensorSpan {
+    /// The name of their tensor in our files.
     pub tensor: String,
-    /// What they are; none if only their bytes are known.
+    /// Their float type; `None` if only their bytes are known.
     pub float: Option<Float>,
-    /// How many there are: of unknown ones, bytes.
+    /// Their count; the number of bytes if the type is unknown.
     pub count: u64,
-    /// The place of the first byte.
+    /// The offset of the first byte.
     pub at: u64,
 }
 
-impl Run {
+impl TensorSpan {
     pub(super) fn new(tensor: String, float: Option<Float>, count: u64, at: u64) -> Self {
         Self {
             tensor,
@@ -90,26 +91,26 @@ impl Run {
     }
 }
 
-/// A table, whatever its file.
+/// A table of any of these programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its name in the file; empty where tables have none.
+pub struct ForeignTable {
+    /// Its name in the file; empty where tables have no names.
     pub label: String,
-    /// The pattern and the stage that the file itself tells.
-    pub told: Option<(String, u32)>,
+    /// The pattern and the stage that the file itself declares.
+    pub declared: Option<(String, u32)>,
     /// Its numbers, the weights first.
-    pub runs: Vec<Run>,
+    pub spans: Vec<TensorSpan>,
 }
 
-impl Entry {
+impl ForeignTable {
     /// The weights.
-    pub fn weights(&self) -> &Run {
-        &self.runs[0]
+    pub fn weights(&self) -> &TensorSpan {
+        &self.spans[0]
     }
 
-    /// F32x2 sums of TC, if it has them.
-    pub fn sums(&self) -> Option<[&Run; 2]> {
-        match &self.runs[..] {
+    /// Both sums of TC, if it has them.
+    pub fn sums(&self) -> Option<[&TensorSpan; 2]> {
+        match &self.spans[..] {
             [_, e, a, ..] if e.tensor.ends_with(".e") => Some([e, a]),
             _ => None,
         }
@@ -117,20 +118,20 @@ impl Entry {
 
     /// Whether there is more than weights and sums.
     pub fn has_more(&self) -> bool {
-        self.runs.len() > if self.sums().is_some() { 3 } else { 1 }
+        self.spans.len() > if self.sums().is_some() { 3 } else { 1 }
     }
 }
 
-/// What a file's tables are to a player: patterns, each with its stage.
-pub type OutputSpec = Vec<(String, u32)>;
+/// The pattern and the stage of each table.
+pub type TablePatterns = Vec<(String, u32)>;
 
-/// Why nobody can play with a file's tables. Tables are counted from 1.
+/// Why a file's tables cannot be used to play. Tables are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Meaningless {
+pub enum TablePatternError {
     /// A file without patterns.
     #[error("it does not say which cells its {tables} tables look at")]
     NoPatterns {
-        /// How many it has.
+        /// The number of tables.
         tables: usize,
     },
     /// More or fewer patterns than tables.
@@ -141,17 +142,17 @@ pub enum Meaningless {
         /// Tables.
         expected: usize,
     },
-    /// A pattern that is not the file's.
+    /// A pattern that differs from the file's.
     #[error("the file says that table {table} is `{told}`; the pattern given for it is `{given}`")]
     OtherPattern {
         /// The table.
         table: usize,
-        /// What the file says.
+        /// What the file declares.
         told: String,
         /// What was given.
         given: String,
     },
-    /// A table of another size than its pattern has.
+    /// A table whose size does not match its pattern.
     #[error("table {table} has {found} weights; its pattern `{pattern}` has {expected}")]
     Length {
         /// The table.
@@ -160,10 +161,10 @@ pub enum Meaningless {
         pattern: String,
         /// Its weights.
         found: u64,
-        /// 16 to the number of cells.
+        /// 16 to the power of the number of cells.
         expected: u64,
     },
-    /// A table that is not of a tuple.
+    /// A table that does not belong to a tuple.
     #[error("table {table}, `{name}`, is not looked up by the tiles of a tuple")]
     Feature {
         /// The table.
@@ -171,8 +172,8 @@ pub enum Meaningless {
         /// Its name.
         name: String,
     },
-    /// Two tables of a name, which TDL2048+ takes the mean of.
-    #[error("table {table} is the second one for `{pattern}`, and each pattern has one table")]
+    /// Two tables of the same name, which TDL2048+ averages.
+    #[error("table {table} is the second one for `{pattern}`; a pattern has one table")]
     Twice {
         /// The later one.
         table: usize,
@@ -182,8 +183,8 @@ pub enum Meaningless {
 }
 
 impl Foreign {
-    /// Goes through a file of `size` bytes. `by_name` says whether its extension begins with a `w`, which
-    /// TDL2048+ makes a difference of.
+    /// Scans a file of `size` bytes. `by_name` says whether its extension starts with a `w`, which
+    /// matters to TDL2048+.
     ///
     /// # Errors
     /// When it is not a file of this program, or is damaged.
@@ -200,7 +201,7 @@ impl Foreign {
         })
     }
 
-    /// Whose file it is.
+    /// The program that the file belongs to.
     pub fn program(&self) -> Program {
         match self {
             Self::Tdl(_) => Program::Tdl,
@@ -209,7 +210,8 @@ impl Foreign {
         }
     }
 
-    /// Everything of the file but its numbers, for which it finds the places. `by_name` as in [`Foreign::scan`].
+    /// Lays out the file: returns everything but its numbers, and sets their offsets. `by_name` as
+    /// in [`Foreign::scan`].
     pub fn lay_out(&mut self, by_name: bool) -> Frame {
         match self {
             Self::Tdl(tdl) => tdl.lay_out(by_name),
@@ -219,7 +221,7 @@ impl Foreign {
     }
 
     /// Its tables, in order.
-    pub fn entries(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<ForeignTable> {
         match self {
             Self::Tdl(tdl) => tdl.tables().map(of_tdl).collect(),
             Self::Demo(demo) => demo.tables.iter().map(of_demo).collect(),
@@ -227,42 +229,46 @@ impl Foreign {
         }
     }
 
-    /// What its tables are to a player. Patterns may be `given`, and must be where the file names none.
+    /// The pattern and stage of each table. Patterns may be `given`, and must be where the file
+    /// declares none.
     ///
     /// # Errors
-    /// When they are nothing that can be played with, or not what was given.
-    pub fn meaning(&self, given: Option<&[String]>) -> Result<OutputSpec, Meaningless> {
+    /// When the tables cannot be used to play, or differ from the given patterns.
+    pub fn table_patterns(
+        &self,
+        given: Option<&[String]>,
+    ) -> Result<TablePatterns, TablePatternError> {
         let entries = self.entries();
         if let Some(given) = given.filter(|given| given.len() != entries.len()) {
-            return Err(Meaningless::PatternCount {
+            return Err(TablePatternError::PatternCount {
                 found: given.len(),
                 expected: entries.len(),
             });
         }
-        let mut meaning = OutputSpec::new();
+        let mut patterns = TablePatterns::new();
         for (number, entry) in entries.iter().enumerate() {
             let table = number + 1;
             let given = given.map(|given| &given[number]);
-            let (pattern, stage) = match (entry.told.clone(), given) {
+            let (pattern, stage) = match (entry.declared.clone(), given) {
                 (Some((told, _)), Some(given)) if told != *given => {
                     let given = given.clone();
-                    return Err(Meaningless::OtherPattern { table, told, given });
+                    return Err(TablePatternError::OtherPattern { table, told, given });
                 }
                 (Some(told), _) => told,
                 (None, Some(given)) => (given.clone(), 0),
                 (None, None) if entry.label.is_empty() => {
                     let tables = entries.len();
-                    return Err(Meaningless::NoPatterns { tables });
+                    return Err(TablePatternError::NoPatterns { tables });
                 }
                 (None, None) => {
                     let name = entry.label.clone();
-                    return Err(Meaningless::Feature { table, name });
+                    return Err(TablePatternError::Feature { table, name });
                 }
             };
             let found = entry.weights().count;
             let expected = 16_u64.saturating_pow(pattern.len() as u32);
             if found != expected {
-                return Err(Meaningless::Length {
+                return Err(TablePatternError::Length {
                     table,
                     pattern,
                     found,
@@ -270,19 +276,19 @@ impl Foreign {
                 });
             }
             let one = (pattern, stage);
-            if meaning.contains(&one) {
+            if patterns.contains(&one) {
                 let pattern = one.0;
-                return Err(Meaningless::Twice { table, pattern });
+                return Err(TablePatternError::Twice { table, pattern });
             }
-            meaning.push(one);
+            patterns.push(one);
         }
-        Ok(meaning)
+        Ok(patterns)
     }
 
-    /// Names the tables for a file of ours: by their patterns, and by their numbers if these are not known.
-    pub fn name_tables(&mut self, meaning: Option<&OutputSpec>) {
+    /// Names the tables for one of our files: by pattern, or by number if the patterns are unknown.
+    pub fn name_tables(&mut self, patterns: Option<&TablePatterns>) {
         let entries = self.entries();
-        let name = |number: usize| match meaning.and_then(|meaning| meaning.get(number)) {
+        let name = |number: usize| match patterns.and_then(|patterns| patterns.get(number)) {
             Some((pattern, 0)) => pattern.clone(),
             Some((pattern, stage)) => format!("{pattern}@{stage}"),
             None => format!("{}:{}", number + 1, entries[number].label),
@@ -300,55 +306,58 @@ impl Foreign {
         }
     }
 
-    /// Whether a file can be written as this says: it may come from a file that somebody has edited. Names of
-    /// tensors must differ, too, or a small file could be turned into one without end.
+    /// Whether a file can be written from this description, which may come from an edited file.
+    /// Tensor names must be distinct, or a small file could expand into an unbounded one.
     pub fn is_sound(&self) -> bool {
         let sound = match self {
             Self::Tdl(tdl) => {
-                let full = |section: &tdl::Section| !section.tables.is_empty();
-                tdl.sections.iter().all(full) && tdl.tables().all(tdl::Table::is_sound)
+                let full = |section: &tdl::TdlSection| !section.tables.is_empty();
+                tdl.sections.iter().all(full) && tdl.tables().all(tdl::TdlTable::is_sound)
             }
-            Self::Demo(demo) => demo.tables.iter().all(demo::Table::is_sound),
-            Self::Framework(framework) => framework.tables.iter().all(framework::Table::is_sound),
+            Self::Demo(demo) => demo.tables.iter().all(demo::DemoTable::is_sound),
+            Self::Framework(framework) => framework
+                .tables
+                .iter()
+                .all(framework::FrameworkTable::is_sound),
         };
         if !sound {
             return false;
         }
         let entries = self.entries();
         let mut names = BTreeSet::new();
-        let mut runs = entries.iter().flat_map(|entry| &entry.runs);
-        (1..=MOST_TABLES).contains(&entries.len()) && runs.all(|run| names.insert(&run.tensor))
+        let mut spans = entries.iter().flat_map(|entry| &entry.spans);
+        (1..=MOST_TABLES).contains(&entries.len()) && spans.all(|span| names.insert(&span.tensor))
     }
 }
 
-fn of_tdl(table: &tdl::Table) -> Entry {
-    Entry {
+fn of_tdl(table: &tdl::TdlTable) -> ForeignTable {
+    ForeignTable {
         label: table.label(),
-        told: table
+        declared: table
             .pattern()
             .map(|(pattern, stage)| (lower(&pattern), stage)),
-        runs: table.runs(),
+        spans: table.spans(),
     }
 }
 
-fn of_demo(table: &demo::Table) -> Entry {
-    Entry {
+fn of_demo(table: &demo::DemoTable) -> ForeignTable {
+    ForeignTable {
         label: table.label(),
-        told: table.pattern().map(|pattern| (lower(&pattern), 0)),
-        runs: table.runs(),
+        declared: table.pattern().map(|pattern| (lower(&pattern), 0)),
+        spans: table.spans(),
     }
 }
 
-/// As patterns are written here.
+/// Lower case, as we write patterns.
 fn lower(pattern: &str) -> String {
     pattern.to_ascii_lowercase()
 }
 
-fn of_framework(table: &framework::Table) -> Entry {
-    Entry {
+fn of_framework(table: &framework::FrameworkTable) -> ForeignTable {
+    ForeignTable {
         label: String::new(),
-        told: None,
-        runs: table.runs(),
+        declared: None,
+        spans: table.spans(),
     }
 }
 

@@ -1,42 +1,43 @@
-//! Weights of the 2048-Framework (`weights.bin`): tables of numbers of four bytes, without names. The bytes are
-//! in docs/formats/framework.md.
+//! Weights of the 2048-Framework (`weights.bin`): tables of four-byte floats without names.
+//! docs/formats/framework.md specifies the bytes.
 
 use std::io::{Read, Seek};
 
 use serde::{Deserialize, Serialize};
 
 use super::floats::Float;
-use super::foreign::Run;
+use super::foreign::TensorSpan;
 use super::scan::{Frame, Scan, ScanError};
 
-/// A file.
+/// A weight file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Framework {
-    /// Whether the number of tables takes eight bytes, as in the course of 2017, and not four.
+    /// Whether the number of tables takes eight bytes, as in the course of 2017, instead of four.
     pub wide: bool,
     /// Its tables, in order.
-    pub tables: Vec<Table>,
+    pub tables: Vec<FrameworkTable>,
 }
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Table {
-    /// What a file of ours calls it.
+pub struct FrameworkTable {
+    /// The name of its tensor in our files.
     pub tensor: String,
-    /// How many weights it has.
+    /// The number of weights.
     pub count: u64,
-    /// The place of the first byte of them.
+    /// The offset of its first weight in the file.
     #[serde(skip)]
     pub at: u64,
 }
 
 impl Framework {
-    /// Goes through a file of `size` bytes.
+    /// Scans a file of `size` bytes.
     ///
     /// # Errors
-    /// When it is not such a file, or is damaged.
+    /// When the file has another format, or is damaged.
     pub fn scan(file: &mut (impl Read + Seek), size: u64) -> Result<Self, ScanError> {
-        // Only one of the two can be: a table cannot have as many weights as the other way of reading says.
+        // At most one reading is valid: the other would give a table an impossible number of
+        // weights.
         Self::scan_tables(file, size, false).or_else(|narrow| {
             Self::scan_tables(file, size, true).map_err(|wide| {
                 if wide.at() > narrow.at() {
@@ -65,7 +66,7 @@ impl Framework {
             scan.table = Some(number);
             let count = scan.u64("the number of weights")?;
             let count = scan.not_empty(count)?;
-            tables.push(Table {
+            tables.push(FrameworkTable {
                 tensor: String::new(),
                 count,
                 at: scan.numbers(4, count)?,
@@ -75,7 +76,7 @@ impl Framework {
         Ok(Self { wide, tables })
     }
 
-    /// Everything of the file but its numbers, for which it finds the places.
+    /// Lays out the file: returns everything but its numbers, and sets their offsets.
     pub fn lay_out(&mut self) -> Frame {
         let mut frame = Frame::default();
         match self.wide {
@@ -90,8 +91,8 @@ impl Framework {
     }
 }
 
-impl Table {
-    /// A table of so many weights.
+impl FrameworkTable {
+    /// A table of `count` weights.
     pub fn new(pattern: &str, count: u64) -> Self {
         Self {
             tensor: pattern.to_owned(),
@@ -104,8 +105,8 @@ impl Table {
         self.count > 0
     }
 
-    pub(super) fn runs(&self) -> Vec<Run> {
+    pub(super) fn spans(&self) -> Vec<TensorSpan> {
         let name = self.tensor.clone();
-        vec![Run::new(name, Some(Float::F32), self.count, self.at)]
+        vec![TensorSpan::new(name, Some(Float::F32), self.count, self.at)]
     }
 }

@@ -1,13 +1,13 @@
-//! Our own models: safetensors, which numpy, PyTorch and many others open without us.
+//! Our models: safetensors files, which numpy, PyTorch and many other programs can open.
 //!
-//! In a model, a tensor a table, named by its pattern (`012345`), of 16^n little-endian f32: the weight of
-//! tiles d0, d1, ... in the pattern's cells stands at d0 + 16 d1 + 256 d2 + ... In a checkpoint, the memory of
-//! the network as it is: `cells`, and with TC `sums`; the metadata `order` says what is where. The
-//! metadata is flat text; its keys are in docs/formats/native.md.
+//! A model has one tensor per table, named by its pattern (`012345`), of 16^n little-endian f32:
+//! the weight of tiles d0, d1, ... in the pattern's cells has the index d0 + 16 d1 + 256 d2 + ... A
+//! checkpoint has the network's memory unchanged: `cells`, and with TC `sums`; the metadata `order`
+//! describes its layout. Metadata is flat text; docs/formats/native.md lists its keys.
 //!
-//! The header is written here, not by the safetensors crate, whose unordered metadata would make two
-//! equal models differ in their bytes. The checks of what is read are the crate's; but it wants the
-//! whole file in memory, so the header is read here as well, and tensors go past in pieces.
+//! This module writes the header itself, because the safetensors crate has unordered metadata, and
+//! two equal models would differ in their bytes. The crate validates headers, but it wants the
+//! whole file in memory, so the header is also read here, and tensors are read in pieces.
 
 mod error;
 mod layout;
@@ -24,8 +24,8 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::floats::Float;
-use super::foreign::Run;
-use crate::ntuple::{Block, TupleSet, WeightCell, WeightTables};
+use super::foreign::TensorSpan;
+use crate::ntuple::{MemoryBlock, TupleSet, WeightCell, WeightTables};
 pub use error::NativeError;
 pub use layout::{Buffer, Layout, Piece};
 use layout::{Source, Tensor, to_bytes};
@@ -34,10 +34,10 @@ pub use raw::RawTensor;
 /// The longest header that the format allows.
 const LONGEST_HEADER: u64 = 100_000_000;
 
-/// Flat text about a model.
+/// Flat text metadata of a model.
 pub type Metadata = BTreeMap<String, String>;
 
-/// What a file keeps, or what is wanted of it.
+/// Which parts of a network a file stores, or a reader needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// What playing needs: the weights.
@@ -46,11 +46,11 @@ pub enum Keep {
     Everything,
 }
 
-/// The metadata in which a checkpoint says how its numbers are ordered.
+/// The metadata key for the memory layout of a checkpoint.
 const ORDER: &str = "order";
 
-/// The beginning of a new file, and where the numbers of the network go behind it. The same network
-/// and metadata always give the same.
+/// The header of a new file, and the layout of the network's numbers after it. The result depends
+/// only on the network and the metadata.
 pub fn lay_out<C: WeightCell>(
     network: &WeightTables<C>,
     metadata: &Metadata,
@@ -60,7 +60,7 @@ pub fn lay_out<C: WeightCell>(
     (header, layout)
 }
 
-/// The same with further tensors behind those of the network, and where the first byte of each goes.
+/// The same with further tensors after those of the network, and the offset of each.
 pub fn lay_out_with<C: WeightCell>(
     network: &WeightTables<C>,
     metadata: &Metadata,
@@ -100,7 +100,7 @@ pub fn lay_out_with<C: WeightCell>(
     (header, Layout { tensors }, places)
 }
 
-/// The tensors of a model, in the order of its tuples, not placed yet.
+/// The tensors of a model, in the order of its tuples, without offsets.
 fn tables(tuples: &TupleSet) -> Vec<Tensor> {
     let tensor = |(table, (name, numbers)): (usize, (String, usize))| Tensor {
         name,
@@ -112,28 +112,28 @@ fn tables(tuples: &TupleSet) -> Vec<Tensor> {
     tuples.tables().enumerate().map(tensor).collect()
 }
 
-/// The tensors of a checkpoint, not placed yet.
+/// The tensors of a checkpoint, without offsets.
 fn blocks<C: WeightCell>(network: &WeightTables<C>) -> Vec<Tensor> {
-    let tensor = |(name, block): (&str, Block)| Tensor {
+    let tensor = |(name, block): (&str, MemoryBlock)| Tensor {
         name: name.to_owned(),
         source: Source::Block(block),
         float: Float::F32,
         numbers: network.block_len(block),
         at: 0,
     };
-    let blocks = [(CELLS, Block::Cells), (SUMS, Block::Sums)];
+    let blocks = [(CELLS, MemoryBlock::Cells), (SUMS, MemoryBlock::Sums)];
     let tensors = blocks.into_iter().map(tensor);
     tensors.filter(|tensor| tensor.numbers > 0).collect()
 }
 
-/// What choosing a move reads of the weights.
+/// The tensor of what choosing a move reads of the weights.
 const CELLS: &str = "cells";
-/// What only learning needs of them.
+/// The tensor of what only learning needs.
 const SUMS: &str = "sums";
 
-/// The beginning of a file with these tensors: name, type, count of numbers, first byte and the one
-/// behind the last. It is padded so that the first tensor starts at a multiple of 4096 bytes: whole pages
-/// of zeros can then be left out as holes by a writer that knows how.
+/// The header of a file with these tensors: name, type, number of values, start and end offset. It
+/// is padded so that the first tensor starts at a multiple of 4096 bytes; a writer can then leave
+/// out whole pages of zeros as holes.
 pub(super) fn header<'a>(
     tensors: impl Iterator<Item = (&'a str, &'a str, usize, u64, u64)>,
     metadata: &Metadata,
@@ -159,11 +159,10 @@ fn shaped_header<'a>(
     [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()
 }
 
-/// Writes a network from its first byte to its last; [`lay_out`] is for those who write several
-/// pieces at once.
+/// Writes a network sequentially; [`lay_out`] is for callers that write several pieces in parallel.
 ///
 /// # Errors
-/// When writing fails, or at a weight that is not finite: such a network is not worth keeping.
+/// When writing fails, or at a weight that is not finite: the network has diverged.
 pub fn write<C: WeightCell>(
     network: &WeightTables<C>,
     metadata: &Metadata,
@@ -172,7 +171,7 @@ pub fn write<C: WeightCell>(
 ) -> Result<(), NativeError> {
     let (header, layout) = lay_out(network, metadata, keep);
     out.write_all(&header)?;
-    // A writer that cannot go back wants all numbers in order.
+    // A sequential writer needs all numbers in order.
     const SOME: usize = 1 << 16;
     let (mut values, mut bytes) = (vec![0.0; SOME], vec![0; 4 * SOME]);
     for tensor in &layout.tensors {
@@ -187,18 +186,18 @@ pub fn write<C: WeightCell>(
     Ok(())
 }
 
-/// Some numbers with a name and a shape.
+/// An array of floats with a name and a shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Array {
     /// Its name.
     pub name: String,
-    /// How many numbers there are each way; the last way goes fastest.
+    /// The dimensions; the last one varies fastest.
     pub shape: Vec<usize>,
     /// The numbers.
     pub values: Vec<f32>,
 }
 
-/// A whole file of arrays, for networks that are no tables.
+/// A whole file of arrays, for networks that are not tables.
 ///
 /// # Errors
 /// At a number that is not finite.
@@ -235,16 +234,16 @@ pub fn file_of(
     Ok(file)
 }
 
-/// What a file of ours says about itself, checked against the size of the file.
+/// The header of one of our files, checked against the file size.
 #[derive(Debug)]
 pub struct Header {
     metadata: Metadata,
     tensors: safetensors::tensor::Metadata,
-    /// The place of the first tensor.
+    /// The offset of the first tensor.
     data: u64,
 }
 
-/// The header's entries as JSON has them.
+/// The header entries in JSON.
 #[derive(Deserialize)]
 struct Entries {
     #[serde(rename = "__metadata__")]
@@ -254,10 +253,10 @@ struct Entries {
 }
 
 impl Header {
-    /// Reads the beginning of a file of `size` bytes.
+    /// Reads the header of a file of `size` bytes.
     ///
     /// # Errors
-    /// When it is not safetensors, or not ours.
+    /// When it is not a safetensors file, or not one of ours.
     pub fn read(file: &mut impl Read, size: u64) -> Result<Self, NativeError> {
         let mut length = [0; 8];
         let room = size
@@ -276,7 +275,7 @@ impl Header {
         Self::parse(&text, room - length)
     }
 
-    /// The checks of tensors against each other and their own shapes are those of safetensors.
+    /// The safetensors crate checks tensors against each other and their shapes.
     fn parse(text: &[u8], data: u64) -> Result<Self, NativeError> {
         let json = std::str::from_utf8(text).map_err(SafeTensorError::InvalidHeader)?;
         let entries: Entries =
@@ -309,7 +308,7 @@ impl Header {
         &self.metadata
     }
 
-    /// Where the bytes of a tensor of any type are in the file: the first, and how many there are.
+    /// The offset and the length in bytes of a tensor of any type.
     ///
     /// # Errors
     /// When there is no such tensor.
@@ -320,11 +319,11 @@ impl Header {
         Ok((self.data + from as u64, (to - from) as u64))
     }
 
-    /// Where the numbers of a network are in the file: a model has all that playing needs, a checkpoint
-    /// has that and more.
+    /// The layout of a network's numbers in the file: a model has everything that playing needs, a
+    /// checkpoint has that and more.
     ///
     /// # Errors
-    /// When a tensor is missing or has the wrong size, or a checkpoint is in another order.
+    /// When a tensor is missing or has the wrong size, or a checkpoint has another memory layout.
     pub fn layout<C: WeightCell>(
         &self,
         network: &WeightTables<C>,
@@ -338,7 +337,7 @@ impl Header {
             blocks(network)
         };
         if keep == Keep::Weights {
-            tensors.retain(|tensor| tensor.source != Source::Block(Block::Sums));
+            tensors.retain(|tensor| tensor.source != Source::Block(MemoryBlock::Sums));
         }
         let placed = tensors.into_iter().map(|tensor| self.place(tensor));
         Ok(Layout {
@@ -358,7 +357,7 @@ impl Header {
         }
     }
 
-    /// A table may have come from a program that writes its numbers in another way.
+    /// A converted table may have another float type.
     fn place(&self, tensor: Tensor) -> Result<Tensor, NativeError> {
         let found = self.tensors.info(&tensor.name).map(|found| found.dtype);
         let float = match tensor.source {
@@ -374,14 +373,14 @@ impl Header {
         })
     }
 
-    /// The numbers of a tensor, if there is one of this name.
-    pub fn run(&self, name: &str) -> Option<Run> {
+    /// The span of a tensor, if there is one of this name.
+    pub fn span(&self, name: &str) -> Option<TensorSpan> {
         let found = self.tensors.info(name)?;
         let float = Float::of_dtype(found.dtype);
-        // Checked not to overflow when the header was read.
+        // Reading the header has checked this for overflow.
         let count: usize = found.shape.iter().product();
         let is_known = float.is_some() || found.dtype == Dtype::U8;
-        is_known.then(|| Run {
+        is_known.then(|| TensorSpan {
             tensor: name.to_owned(),
             float,
             count: count as u64,
@@ -389,14 +388,19 @@ impl Header {
         })
     }
 
-    /// The same, if it holds what is asked for.
+    /// The same, if it has this type and count.
     ///
     /// # Errors
-    /// When there is none, or it holds something else.
-    pub fn run_of(&self, name: &str, float: Option<Float>, count: u64) -> Result<Run, NativeError> {
+    /// When there is none, or it has another type or count.
+    pub fn span_of(
+        &self,
+        name: &str,
+        float: Option<Float>,
+        count: u64,
+    ) -> Result<TensorSpan, NativeError> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let (at, numbers) = self.tensor(name, dtype(float), Some(count))?;
-        Ok(Run {
+        Ok(TensorSpan {
             tensor: name.to_owned(),
             float,
             count: numbers as u64,
@@ -404,8 +408,8 @@ impl Header {
         })
     }
 
-    /// The place of a tensor's first byte, and how many numbers it holds, which must be so many if that
-    /// is known.
+    /// The offset of a tensor and its number of values, which is checked against `count` if that is
+    /// given.
     pub(super) fn tensor(
         &self,
         name: &str,
@@ -415,7 +419,7 @@ impl Header {
         let Some(found) = self.tensors.info(name) else {
             return Err(NativeError::NoTable(name.to_owned()));
         };
-        // Checked not to overflow when the header was read.
+        // Reading the header has checked this for overflow.
         let count: usize = found.shape.iter().product();
         if found.dtype != dtype || numbers.is_some_and(|numbers| numbers != count) {
             let some = numbers.map(|numbers| format!("{numbers} "));
@@ -438,32 +442,31 @@ fn dtype(float: Option<Float>) -> Dtype {
     }
 }
 
-/// The beginning of a new file of these numbers, wherever they come from; finds the place of each, and the
-/// length of the file.
-pub fn lay_out_runs(metadata: &Metadata, runs: &mut [Run]) -> (Vec<u8>, u64) {
+/// The header of a new file of these spans; sets the offset of each, and returns the file length.
+pub fn lay_out_spans(metadata: &Metadata, spans: &mut [TensorSpan]) -> (Vec<u8>, u64) {
     let mut end = 0;
-    for run in runs.iter_mut() {
-        run.at = end;
-        end += run.bytes();
+    for span in spans.iter_mut() {
+        span.at = end;
+        end += span.bytes();
     }
-    let entries = runs.iter().map(|run| {
-        let dtype = run.float.map_or("U8", Float::name);
-        let (from, to) = (run.at, run.at + run.bytes());
-        (&*run.tensor, dtype, run.count as usize, from, to)
+    let entries = spans.iter().map(|span| {
+        let dtype = span.float.map_or("U8", Float::name);
+        let (from, to) = (span.at, span.at + span.bytes());
+        (&*span.tensor, dtype, span.count as usize, from, to)
     });
     let header = header(entries, metadata);
-    for run in runs {
-        run.at += header.len() as u64;
+    for span in spans {
+        span.at += header.len() as u64;
     }
     let end = end + header.len() as u64;
     (header, end)
 }
 
-/// The metadata from the beginning of a file, without a look at the rest; `None` if there is none.
+/// The metadata at the start of a file, without checking the rest; `None` if there is none.
 pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
     let mut length = [0; 8];
     file.read_exact(&mut length).ok()?;
-    // A checkpoint may remember a hundred thousand moves here.
+    // The metadata of a format 1 checkpoint may hold a hundred thousand moves.
     let length = u64::from_le_bytes(length).min(LONGEST_HEADER);
     let mut header = Vec::new();
     file.take(length).read_to_end(&mut header).ok()?;
@@ -476,8 +479,8 @@ pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
     )
 }
 
-/// Fills a new network from the bytes of a file, from the first to the last; [`Header`] is for those
-/// who read several pieces at once.
+/// Fills a new network from the bytes of a file sequentially; [`Header`] is for callers that read
+/// several pieces in parallel.
 ///
 /// # Errors
 /// When a table is missing, has the wrong size, or holds something that is not a number.
@@ -489,8 +492,8 @@ pub fn read<C: WeightCell>(
     let header = Header::read(&mut &bytes[..], bytes.len() as u64)?;
     let mut buffer = Buffer::default();
     for piece in header.layout(network, keep)?.pieces(network) {
-        // The header was checked against these bytes, so all of its places are within them.
-        let fill = |run: &mut [u8], at: u64| (&bytes[at as usize..]).read_exact(run);
+        // The header was checked against these bytes, so all offsets are within them.
+        let fill = |span: &mut [u8], at: u64| (&bytes[at as usize..]).read_exact(span);
         piece.import(network, &mut buffer, fill)?;
     }
     Ok(())

@@ -1,7 +1,8 @@
-//! Going through the weight file of another program without its numbers: what is there, and where.
+//! Scanning the weight file of another program without reading its numbers: what it contains, and
+//! where.
 //!
-//! Every length in a file is compared with what the file still has before anything is made of it, so a
-//! file of a few bytes that claims to hold gigabytes costs nothing.
+//! Every length in a file is checked against the remaining bytes before anything is allocated, so a
+//! small file that claims gigabytes costs nothing.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -13,39 +14,39 @@ pub enum ScanError {
     /// The file ends too soon.
     #[error("it ends too soon: at byte {at}, {what}{} should have {needed} bytes, and {left} are left", of(*table))]
     Cut {
-        /// Where it begins.
+        /// Where the field starts.
         at: u64,
-        /// What should be there.
+        /// The field.
         what: &'static str,
         /// The table it belongs to.
         table: Option<usize>,
         /// Its length.
         needed: u64,
-        /// Bytes up to the end of the file.
+        /// Bytes left in the file.
         left: u64,
     },
-    /// Something that the format does not have.
+    /// A value that the format does not allow.
     #[error("at byte {at}, {what}{} is {found}; expected {expected}", of(*table))]
     Unexpected {
-        /// Where it is.
+        /// The offset of the field.
         at: u64,
-        /// What it should be.
+        /// The field.
         what: &'static str,
         /// The table it belongs to.
         table: Option<usize>,
-        /// What is there.
+        /// The value found.
         found: String,
-        /// What would do.
+        /// The values allowed.
         expected: &'static str,
     },
-    /// More behind the end.
+    /// Bytes after the last table.
     #[error(
-        "the last table ends at byte {at}, and {bytes} more bytes follow; expected the end of the file"
+        "the last table ends at byte {at}, but {bytes} more bytes follow; expected the end of the file"
     )]
     Rest {
-        /// Where the end should be.
+        /// Where the file should end.
         at: u64,
-        /// What follows.
+        /// The number of further bytes.
         bytes: u64,
     },
     /// Reading failed.
@@ -54,7 +55,7 @@ pub enum ScanError {
 }
 
 impl ScanError {
-    /// How far into the file everything was right.
+    /// The offset up to which the file is valid.
     pub(super) fn at(&self) -> u64 {
         match self {
             Self::Cut { at, .. } | Self::Unexpected { at, .. } | Self::Rest { at, .. } => *at,
@@ -67,20 +68,20 @@ fn of(table: Option<usize>) -> String {
     table.map_or_else(String::new, |table| format!(" of table {table}"))
 }
 
-/// The most tables of a file: a hundred times what anybody was seen to use.
+/// The largest number of tables in a file: a hundred times that of any known network.
 pub(super) const MOST_TABLES: usize = 4096;
 
-/// A file that is gone through from its first byte to its last.
+/// A sequential scan of a file.
 pub(super) struct Scan<'a, F> {
     file: &'a mut F,
     size: u64,
     at: u64,
-    /// The table that is being read.
+    /// The current table.
     pub(super) table: Option<usize>,
 }
 
 impl<'a, F: Read + Seek> Scan<'a, F> {
-    /// From the beginning of a file of this size.
+    /// Starts at the beginning of a file of this size.
     pub(super) fn new(file: &'a mut F, size: u64) -> io::Result<Self> {
         file.seek(SeekFrom::Start(0))?;
         Ok(Self {
@@ -95,7 +96,7 @@ impl<'a, F: Read + Seek> Scan<'a, F> {
         self.at >= self.size
     }
 
-    /// Refuses what the file cannot hold.
+    /// Fails if the file is too short for this.
     fn room(&self, needed: u64, what: &'static str) -> Result<(), ScanError> {
         let left = self.size - self.at;
         if needed <= left {
@@ -145,7 +146,7 @@ impl<'a, F: Read + Seek> Scan<'a, F> {
         self.take(what).map(u64::from_le_bytes)
     }
 
-    /// Goes past numbers; returns where they begin.
+    /// Skips numbers; returns their offset.
     pub(super) fn numbers(&mut self, width: u64, count: u64) -> Result<u64, ScanError> {
         let needed = width.saturating_mul(count);
         self.room(needed, "the numbers")?;
@@ -155,7 +156,7 @@ impl<'a, F: Read + Seek> Scan<'a, F> {
         Ok(at)
     }
 
-    /// An error about the last so many bytes.
+    /// An error about the last `back` bytes.
     pub(super) fn unexpected(
         &self,
         back: u64,
@@ -172,7 +173,7 @@ impl<'a, F: Read + Seek> Scan<'a, F> {
         }
     }
 
-    /// Refuses a number of tables, read from the last so many bytes, that no network has.
+    /// Refuses an implausible number of tables, read from the last `back` bytes.
     pub(super) fn tables(&self, back: u64, found: u64, before: usize) -> Result<usize, ScanError> {
         let most = (MOST_TABLES - before.min(MOST_TABLES)) as u64;
         if (1..=most).contains(&found) {
@@ -189,7 +190,7 @@ impl<'a, F: Read + Seek> Scan<'a, F> {
         Err(self.unexpected(8, "the number of weights", 0, "1 or more"))
     }
 
-    /// Refuses anything more.
+    /// Refuses further bytes.
     pub(super) fn end(self) -> Result<(), ScanError> {
         if self.is_at_end() {
             return Ok(());
@@ -201,7 +202,7 @@ impl<'a, F: Read + Seek> Scan<'a, F> {
     }
 }
 
-/// A file to be written: everything but the numbers, and where each piece goes.
+/// A file to write: everything but its numbers, with offsets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     pieces: Vec<(u64, Vec<u8>)>,
@@ -209,7 +210,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The pieces, each with the place of its first byte.
+    /// The pieces, each with its offset.
     pub fn pieces(&self) -> &[(u64, Vec<u8>)] {
         &self.pieces
     }
@@ -229,10 +230,10 @@ impl Frame {
         self.end += bytes.len() as u64;
     }
 
-    /// Leaves room for numbers; returns where it begins.
+    /// Reserves space for numbers; returns its offset.
     pub(super) fn leave(&mut self, bytes: u64) -> u64 {
         let at = self.end;
-        // Of numbers that are in a file already, so they are no more than a file can hold.
+        // The numbers come from an existing file, so the sum cannot overflow.
         self.end = self.end.saturating_add(bytes);
         at
     }

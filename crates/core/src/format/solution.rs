@@ -1,14 +1,15 @@
-//! Exact solutions: safetensors, as our models are (`native.rs`), with numbers of eight bytes.
+//! Exact solutions: safetensors, like our models (`native.rs`), with numbers of eight bytes.
 //!
 //! | tensor | numbers | what |
 //! |---|---|---|
 //! | `sums` | U64, one a layer | the sum of the tiles of all states in the layer, ascending |
-//! | `starts` | U64, one a layer and one more | where the layers begin in the tensors below, and their end |
+//! | `starts` | U64, one a layer and one more | the first index of each layer in the tensors below,
+//! and the end |
 //! | `codes` | U64, one a state | the states, ascending in each layer |
-//! | `score` | F64, one a state | the expected score to come |
-//! | `win` | F64, one a state | the probability of the target, where there is one |
+//! | `score` | F64, one a state | the expected future score |
+//! | `win` | F64, one a state | the probability of reaching the target, if the solution has one |
 //!
-//! Its metadata and the codes are explained in docs/formats/solution.md.
+//! docs/formats/solution.md explains the metadata and the codes.
 
 use safetensors::Dtype;
 
@@ -17,42 +18,42 @@ use super::native::{Header, Metadata, NativeError, header};
 /// Bytes of a number.
 pub const BYTES: usize = 8;
 
-/// Where a tensor is.
+/// The place of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The place of its first byte in the file.
+    /// The offset of its first byte in the file.
     pub at: u64,
-    /// How many numbers it holds.
+    /// The number of its values.
     pub numbers: usize,
 }
 
 impl Place {
-    /// The place behind its last byte.
+    /// The offset after its last byte.
     pub fn end(self) -> u64 {
         self.at + (self.numbers * BYTES) as u64
     }
 }
 
-/// Where all tensors are.
+/// The places of all tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// The sums of layers.
+pub struct SolutionLayout {
+    /// The tile sums of the layers.
     pub sums: Place,
-    /// Their first states.
+    /// The first states of the layers.
     pub starts: Place,
     /// The states.
     pub codes: Place,
     /// Their values.
     pub score: Place,
-    /// Their chances of the target.
+    /// Their probabilities of reaching the target.
     pub win: Option<Place>,
 }
 
-impl Layout {
-    /// Where a file has its tensors.
+impl SolutionLayout {
+    /// Finds the tensors in a header.
     ///
     /// # Errors
-    /// When one is missing, or does not fit the others.
+    /// When one is missing, or does not match the others.
     pub fn of(header: &Header, win: bool) -> Result<Self, NativeError> {
         let place = |name: &str, dtype: Dtype, numbers: Option<usize>| {
             let (at, numbers) = header.tensor(name, dtype, numbers)?;
@@ -76,15 +77,20 @@ impl Layout {
     }
 }
 
-/// The beginning of a new file with so many layers and states, and where its numbers go behind it.
-pub fn lay_out(metadata: &Metadata, layers: usize, states: usize, win: bool) -> (Vec<u8>, Layout) {
+/// The header of a new file with this number of layers and states, and the layout of its numbers.
+pub fn lay_out(
+    metadata: &Metadata,
+    layers: usize,
+    states: usize,
+    win: bool,
+) -> (Vec<u8>, SolutionLayout) {
     let mut end = 0;
     let mut place = |numbers| {
         let place = Place { at: end, numbers };
         end = place.end();
         place
     };
-    let mut layout = Layout {
+    let mut layout = SolutionLayout {
         sums: place(layers),
         starts: place(layers + 1),
         codes: place(states),
@@ -119,15 +125,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_laid_out_is_found() {
+    fn a_written_layout_is_read_back() {
         let metadata = Metadata::from([("afterstate".to_owned(), "1".to_owned())]);
         for win in [false, true] {
             let (mut bytes, layout) = lay_out(&metadata, 3, 10, win);
             assert_eq!(bytes.len() % 4096, 0);
             bytes.resize(layout.end() as usize, 0);
             let header = Header::read(&mut &bytes[..], bytes.len() as u64).unwrap();
-            assert_eq!(Layout::of(&header, win).unwrap(), layout);
-            assert_eq!(Layout::of(&header, true).is_ok(), win);
+            assert_eq!(SolutionLayout::of(&header, win).unwrap(), layout);
+            assert_eq!(SolutionLayout::of(&header, true).is_ok(), win);
         }
     }
 }

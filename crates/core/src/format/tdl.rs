@@ -1,66 +1,66 @@
-//! Weights of TDL2048+ (`.w`), as its program reads and writes them.
+//! Weights of TDL2048+ (`.w`), as that program reads and writes them.
 //!
-//! A file is one section or several, one behind the other; each is a list of tables. A table is a name
-//! and fields of numbers: the weights, then with TC the sums E and A in one field twice as long. The bytes
-//! are in docs/formats/tdl.md. Nothing of a file is forgotten here, so that writing it again gives the
-//! same bytes.
+//! A file is a sequence of sections; each is a list of tables. A table is a name and fields of
+//! numbers: the weights, then with TC the sums E and A in one field of twice the length.
+//! docs/formats/tdl.md specifies the bytes. The description keeps every detail of a file, so that
+//! writing it again gives the same bytes.
 
 use std::io::{Read, Seek};
 
 use serde::{Deserialize, Serialize};
 
 use super::floats::Float;
-use super::foreign::{Run, hex};
+use super::foreign::{TensorSpan, hex};
 use super::scan::{Frame, Scan, ScanError};
 
-/// The byte in front of a section of weights.
+/// The tag byte of a section of weights.
 const WEIGHTS: u8 = b'w';
-/// The byte in front of a section that is a transposition table.
+/// The tag byte of a transposition table.
 const CACHE: u8 = b'c';
-/// The version of tables that is written.
+/// The table version that we write.
 const VERSION: u8 = 4;
-/// The most fields of a table: it has two, and may have others in time.
+/// The largest number of fields of a table: current files have two.
 const MOST_FIELDS: usize = 16;
 
 /// All sections of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tdl {
     /// The sections, in order.
-    pub sections: Vec<Section>,
+    pub sections: Vec<TdlSection>,
 }
 
 /// Tables that were saved together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Section {
-    /// Whether a `w` says what it is.
+pub struct TdlSection {
+    /// Whether a tag byte `w` precedes it.
     pub tag: Tag,
     /// The tables, in order.
-    pub tables: Vec<Table>,
+    pub tables: Vec<TdlTable>,
 }
 
-/// Whether a section begins with its kind. TDL2048+ leaves the byte out in files whose extension begins with a
-/// `w`, and needs it in others.
+/// Whether a tag byte precedes a section. TDL2048+ omits it in files whose extension starts with a
+/// `w`, and requires it in others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tag {
-    /// As the name of the file asks for.
+    /// As the file name requires.
     #[default]
     ByName,
-    /// Whatever the name of the file.
+    /// Always, whatever the file name.
     Always,
-    /// The same, the other way.
+    /// Never, whatever the file name.
     Never,
 }
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Table {
-    /// How it is written: 4, or 0 to 2 in files from before December 2016.
+pub struct TdlTable {
+    /// The version of its encoding: 4, or 0 to 2 in files from before December 2016.
     pub version: u8,
-    /// Its name as the file has it; four bytes before version 4.
+    /// Its name in the file; four bytes before version 4.
     #[serde(with = "hex")]
     pub name: Vec<u8>,
-    /// What a file of ours calls it.
+    /// The name of its tensor in our files.
     pub tensor: String,
     /// Its numbers.
     pub fields: Vec<Field>,
@@ -69,17 +69,17 @@ pub struct Table {
 /// Numbers of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Field {
-    /// Bytes of each.
+    /// Bytes of each number.
     pub width: u16,
     /// How many there are.
     pub count: u64,
-    /// The place of the first byte in the file.
+    /// The offset of the first byte in the file.
     #[serde(skip)]
     pub at: u64,
 }
 
 impl Field {
-    /// So many numbers, not placed yet.
+    /// `count` numbers, without an offset.
     pub fn new(float: Float, count: u64) -> Self {
         Self {
             width: float.width() as u16,
@@ -88,7 +88,7 @@ impl Field {
         }
     }
 
-    /// What it holds, if that can be known.
+    /// The float type, if the width is one of a float.
     pub fn float(&self) -> Option<Float> {
         Float::of_width(self.width.into())
     }
@@ -100,10 +100,10 @@ impl Field {
 }
 
 impl Tdl {
-    /// Goes through a file of `size` bytes. `by_name` says whether its extension begins with a `w`.
+    /// Scans a file of `size` bytes. `by_name` says whether its extension starts with a `w`.
     ///
     /// # Errors
-    /// When it is not such a file, or is damaged.
+    /// When the file has another format, or is damaged.
     pub fn scan(
         file: &mut (impl Read + Seek),
         size: u64,
@@ -113,7 +113,7 @@ impl Tdl {
         let mut tdl = Self::default();
         let mut tables = 0;
         while !scan.is_at_end() || tables == 0 {
-            let section = Section::scan(&mut scan, by_name, tables)?;
+            let section = TdlSection::scan(&mut scan, by_name, tables)?;
             tables += section.tables.len();
             tdl.sections.push(section);
         }
@@ -121,14 +121,15 @@ impl Tdl {
     }
 
     /// A file of these tables, as TDL2048+ writes it.
-    pub fn new(tables: Vec<Table>) -> Self {
+    pub fn new(tables: Vec<TdlTable>) -> Self {
         let tag = Tag::ByName;
         Self {
-            sections: vec![Section { tag, tables }],
+            sections: vec![TdlSection { tag, tables }],
         }
     }
 
-    /// Everything of the file but its numbers, for which it finds the places. `by_name` as in [`Tdl::scan`].
+    /// Lays out the file: returns everything but its numbers, and sets their offsets. `by_name` as
+    /// in [`Tdl::scan`].
     pub fn lay_out(&mut self, by_name: bool) -> Frame {
         let mut frame = Frame::default();
         for section in &mut self.sections {
@@ -151,17 +152,17 @@ impl Tdl {
     }
 
     /// All tables, in order.
-    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+    pub fn tables(&self) -> impl Iterator<Item = &TdlTable> {
         self.sections.iter().flat_map(|section| &section.tables)
     }
 
-    pub(super) fn tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
+    pub(super) fn tables_mut(&mut self) -> impl Iterator<Item = &mut TdlTable> {
         let sections = self.sections.iter_mut();
         sections.flat_map(|section| &mut section.tables)
     }
 }
 
-impl Section {
+impl TdlSection {
     fn scan<F: Read + Seek>(
         scan: &mut Scan<'_, F>,
         by_name: bool,
@@ -190,7 +191,7 @@ impl Section {
         let mut tables = Vec::new();
         for number in 1..=count {
             scan.table = Some(before + number);
-            tables.push(Table::scan(scan)?);
+            tables.push(TdlTable::scan(scan)?);
         }
         scan.table = None;
         let tag = match tagged {
@@ -202,8 +203,8 @@ impl Section {
     }
 }
 
-impl Table {
-    /// A table for this pattern, as TDL2048+ names it.
+impl TdlTable {
+    /// A table for this pattern, with the name that TDL2048+ gives it.
     pub fn new(pattern: &str, fields: Vec<Field>) -> Option<Self> {
         let number = u32::from_str_radix(pattern, 16).ok()?;
         let mut name = number.to_le_bytes().to_vec();
@@ -294,7 +295,7 @@ impl Table {
         }
     }
 
-    /// Whether it can be written as it says: a description may come from a file that somebody has edited.
+    /// Whether it can be written: the description may come from an edited file.
     pub(super) fn is_sound(&self) -> bool {
         let floats = |field: &Field| field.float().is_some() && field.count > 0;
         let (Some(weights), fields) = (self.fields.first(), self.fields.len()) else {
@@ -310,7 +311,7 @@ impl Table {
         fits && floats(weights) && self.fields.iter().all(|field| field.width > 0)
     }
 
-    /// Its name as TDL2048+ shows it: digits, or a short text.
+    /// Its name as TDL2048+ displays it: digits, or a short text.
     pub fn label(&self) -> String {
         let length = self.fields.first().map_or(0, |field| field.count);
         let digits = length.max(1).ilog2() as usize / 4;
@@ -319,7 +320,7 @@ impl Table {
                 let number = u32::from_le_bytes([a, b, c, d]);
                 let told = usize::from(u16::from_le_bytes([low, high]));
                 let mut width = if told == 0 { digits } else { told };
-                // More digits than a number has are no name that anybody gave.
+                // A plausible name has no more digits than a number.
                 if width < format!("{number:x}").len() || width > 8 {
                     width = 8;
                 }
@@ -337,7 +338,7 @@ impl Table {
         }
     }
 
-    /// The pattern that its name and its length say, and for which stage it is.
+    /// The pattern and the stage, from its name and its length.
     pub fn pattern(&self) -> Option<(String, u32)> {
         let count = self.fields.first()?.count;
         let bits = count.checked_ilog2()? as usize;
@@ -351,35 +352,36 @@ impl Table {
         if stage.is_empty() {
             return Some((label, 0));
         }
-        // A stage is written backwards in front of the pattern, in a name of eight digits.
+        // In a name of eight digits, the stage precedes the pattern, with its digits reversed.
         let stage: String = stage.chars().rev().collect();
         let stage = u32::from_str_radix(&stage, 16).ok()?;
         (label.len() == 8).then(|| (pattern.to_owned(), stage))
     }
 
-    /// Its numbers with their names behind that of the table: the weights, both sums of TC, all else as it is.
-    pub(super) fn runs(&self) -> Vec<Run> {
+    /// Its spans of numbers, with suffixes to the tensor's name: the weights, both sums of TC, and
+    /// unknown fields as bytes.
+    pub(super) fn spans(&self) -> Vec<TensorSpan> {
         let weights = self.fields.first().copied();
-        let mut runs = Vec::new();
+        let mut spans = Vec::new();
         for (number, field) in self.fields.iter().enumerate() {
             let Field { width, count, at } = *field;
             let name = |suffix: &str| format!("{}{suffix}", self.tensor);
             let float = field.float();
             match (number, weights) {
-                (0, _) => runs.push(Run::new(name(""), float, count, at)),
+                (0, _) => spans.push(TensorSpan::new(name(""), float, count, at)),
                 (1, Some(weights))
                     if width == weights.width && Some(count) == weights.count.checked_mul(2) =>
                 {
                     let half = weights.bytes();
-                    runs.push(Run::new(name(".e"), float, weights.count, at));
-                    runs.push(Run::new(
+                    spans.push(TensorSpan::new(name(".e"), float, weights.count, at));
+                    spans.push(TensorSpan::new(
                         name(".a"),
                         float,
                         weights.count,
                         at.saturating_add(half),
                     ));
                 }
-                _ => runs.push(Run::new(
+                _ => spans.push(TensorSpan::new(
                     name(&format!(".{number}")),
                     None,
                     field.bytes(),
@@ -387,7 +389,7 @@ impl Table {
                 )),
             }
         }
-        runs
+        spans
     }
 }
 

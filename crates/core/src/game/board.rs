@@ -1,9 +1,9 @@
-//! The 4x4 board in one 64-bit number: four bits a cell, cell 0 lowest, a row in 16 bits.
+//! The 4x4 board in one 64-bit number: four bits a cell, cell 0 in the lowest bits, 16 bits a row.
 //!
-//! Four bits end at 15, the 32768-tile, but play can go on to 65,536 and 131,072. A cell with such
-//! a tile shows 15, and a second number says by how much the tile is larger, with two bits a cell.
-//! So empty cells, symmetries and tuple indices never look at the second number (networks see every
-//! tile from 32768 on alike), and only slides that could merge two such tiles take the slow path.
+//! Four bits reach to 15, the 32768-tile, but play can reach 65,536 and 131,072. Such a cell holds
+//! 15, and a second number holds the excess, two bits a cell. Empty cells, symmetries and tuple
+//! indices never read the second number (networks do not distinguish tiles from 32768 on), and only
+//! slides that could merge two such tiles take the slow path.
 
 use super::symmetry::{canonical, packed_key};
 use super::{GridBoard, Position, Shape};
@@ -31,7 +31,8 @@ impl Board {
         Self { cells, beyond: 0 }
     }
 
-    /// A board from tile indices by rows; indices beyond 18 do not occur and are held at 18.
+    /// A board from tile indices in row-major order; larger indices than 18 do not occur and are
+    /// clamped to 18.
     pub fn from_tiles(tiles: &[u8; 16]) -> Self {
         let mut board = Self::EMPTY;
         for (i, &tile) in tiles.iter().enumerate() {
@@ -41,12 +42,12 @@ impl Board {
         board
     }
 
-    /// The tile indices by rows.
+    /// The tile indices in row-major order.
     pub fn tiles(self) -> [u8; 16] {
         std::array::from_fn(|i| self.cell(i))
     }
 
-    /// The same board on the general path.
+    /// Converts the board to the general representation.
     pub fn to_grid(self) -> GridBoard {
         let mut grid = GridBoard::empty(Shape::FOUR);
         for (i, tile) in self.tiles().into_iter().enumerate() {
@@ -55,7 +56,7 @@ impl Board {
         grid
     }
 
-    /// From a 4x4 board of the general path.
+    /// Converts a 4x4 board from the general representation.
     pub fn from_grid(grid: GridBoard) -> Self {
         Self::from_tiles(&std::array::from_fn(|i| grid.cell(i)))
     }
@@ -68,13 +69,13 @@ impl Board {
         self.beyond != 0 || full & full.wrapping_sub(1) != 0
     }
 
-    /// The empty cells, a bit each.
+    /// The empty cells, one bit each.
     #[inline(always)]
     pub fn empty_cells(self) -> u32 {
         empty_cells(self.cells)
     }
 
-    /// The board with a small tile in an empty cell.
+    /// The board with a new tile in an empty cell. The tile is at most 15.
     #[inline(always)]
     pub fn with(self, cell: usize, tile: u8) -> Self {
         debug_assert_eq!(self.cell(cell), 0, "cell {cell} is occupied");
@@ -85,7 +86,7 @@ impl Board {
     }
 }
 
-/// The empty ones of packed cells, a bit each.
+/// The empty cells of packed cells, one bit each.
 #[inline(always)]
 pub(super) fn empty_cells(cells: u64) -> u32 {
     let x = cells | cells >> 1;
@@ -96,7 +97,7 @@ pub(super) fn empty_cells(cells: u64) -> u32 {
     (bits | bits >> 24) as u32 & 0xFFFF
 }
 
-/// Rows become columns.
+/// Swaps rows and columns.
 #[inline(always)]
 pub(super) fn transpose(x: u64) -> u64 {
     let t = (x ^ x >> 12) & 0x0000_F0F0_0000_F0F0;
@@ -105,14 +106,14 @@ pub(super) fn transpose(x: u64) -> u64 {
     x ^ t ^ t << 24
 }
 
-/// Each row from its other end.
+/// Reverses each row.
 #[inline(always)]
 fn flip_cols(x: u64) -> u64 {
     let x = (x & 0x00FF_00FF_00FF_00FF) << 8 | (x >> 8 & 0x00FF_00FF_00FF_00FF);
     (x & 0x0F0F_0F0F_0F0F_0F0F) << 4 | (x >> 4 & 0x0F0F_0F0F_0F0F_0F0F)
 }
 
-/// The last row first.
+/// Reverses the order of the rows.
 #[inline(always)]
 fn flip_rows(x: u64) -> u64 {
     let x = x.rotate_left(32);
@@ -128,7 +129,7 @@ pub(crate) fn symmetric_boards(x: u64) -> [u64; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// A symmetry's number with these bits changed is the number of the same symmetry after half a turn.
+/// XOR of a symmetry's number with this gives the symmetry followed by a rotation by 180 degrees.
 pub(crate) const HALF_TURN: usize = 3;
 
 impl Position for Board {
@@ -171,17 +172,17 @@ mod tests {
     #[test]
     fn symmetric_boards_are_those_of_the_shape() {
         let x = game_rng(1, 2).bits();
-        for (image, symmetry) in symmetric_boards(x)
+        for (symmetric, symmetry) in symmetric_boards(x)
             .into_iter()
             .zip(Shape::FOUR.symmetries())
         {
             for (i, &source) in symmetry.iter().enumerate() {
-                assert_eq!(image >> (4 * i) & 15, x >> (4 * source) & 15);
+                assert_eq!(symmetric >> (4 * i) & 15, x >> (4 * source) & 15);
             }
         }
         for n in 0..8 {
-            let (image, turned) = (symmetric_boards(x)[n], symmetric_boards(x)[n ^ HALF_TURN]);
-            assert_eq!(flip_rows(flip_cols(image)), turned);
+            let (symmetric, turned) = (symmetric_boards(x)[n], symmetric_boards(x)[n ^ HALF_TURN]);
+            assert_eq!(flip_rows(flip_cols(symmetric)), turned);
         }
     }
 

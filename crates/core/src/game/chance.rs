@@ -1,41 +1,43 @@
-//! The state of the chance process between two spawns.
+//! The state of the random process between two spawns.
 //!
-//! Some games draw their tiles from a bag, or show the next one in advance. What the next spawn depends on, beside the
-//! board, is a [`ChanceState`]: a hint, which everyone may see, and some memory that only the rules of the game
-//! understand. Games whose spawns are independent, such as 2048, have [`ChanceState::NONE`] throughout.
+//! Some games draw their tiles from a bag, or show the next tile in advance. A [`ChanceState`] is
+//! what the next spawn depends on apart from the board: a hint, which the player sees, and memory
+//! that only the rules of the game interpret. Games with independent spawns, such as 2048, always
+//! have [`ChanceState::NONE`].
 
 use std::fmt;
 
-/// What the next spawn depends on beside the board.
+/// What the next spawn depends on apart from the board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChanceState {
-    /// Three numbers below 8, understood by the game's [`Rules`](super::Rules) alone.
+    /// Three numbers below 8; only the game's [`Rules`](super::Rules) interpret them.
     pub memory: [u8; 3],
-    /// The next tile as it is shown: its index, [`ChanceState::BONUS`], or 0 where none is shown.
+    /// The hint about the next tile: its index, [`ChanceState::BONUS`], or 0 where the game shows
+    /// none.
     pub hint: u8,
 }
 
 impl ChanceState {
-    /// Nothing to remember and nothing shown.
+    /// No memory and no hint.
     pub const NONE: Self = Self {
         memory: [0; 3],
         hint: 0,
     };
-    /// Shown for any tile whose index is not told in advance.
+    /// The hint for a bonus tile, whose index is not known in advance.
     pub const BONUS: u8 = 4;
-    /// The number of different hints, in games that show one.
+    /// The number of different hints, in games that show them.
     pub const HINTS: usize = 4;
-    /// The bits of [`ChanceState::packed`].
+    /// The number of bits of [`ChanceState::packed`].
     pub const BITS: u32 = 12;
 
-    /// In a number of [`ChanceState::BITS`] bits.
+    /// Packs the chance state into [`ChanceState::BITS`] bits.
     #[inline(always)]
     pub fn packed(self) -> u16 {
         let [first, second, third] = self.memory.map(u16::from);
         first | second << 3 | third << 6 | u16::from(self.hint) << 9
     }
 
-    /// From [`ChanceState::packed`].
+    /// The inverse of [`ChanceState::packed`].
     #[inline(always)]
     pub fn unpacked(bits: u16) -> Self {
         let three_bits = |shift: u32| (bits >> shift & 7) as u8;
@@ -46,7 +48,7 @@ impl ChanceState {
     }
 }
 
-/// The hint as it follows a board in text, `+2` or `+bonus`; nothing where none is shown.
+/// The hint as written after a board in text, `+2` or `+bonus`; empty where there is none.
 impl fmt::Display for ChanceState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.hint {
@@ -57,17 +59,17 @@ impl fmt::Display for ChanceState {
     }
 }
 
-/// A new tile, and the chance state after it.
+/// A spawned tile, and the chance state after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spawn {
     /// The tile's index.
     pub tile: u8,
-    /// The chance state that follows.
+    /// The chance state after the spawn.
     pub chance_state: ChanceState,
 }
 
 impl Spawn {
-    /// A tile of a game without a chance state.
+    /// A tile in a game without chance state.
     #[inline(always)]
     pub fn of(tile: u8) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! One suite that every game passes: what all of them promise, checked over many positions.
+//! One suite that every game passes: the guarantees of [`Game`], checked on many positions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use crate::random::{Rng, game_rng};
 /// Plays random games and checks every position on the way.
 ///
 /// # Panics
-/// When the game breaks a promise; the message says which.
+/// When the game violates a guarantee; the message says which.
 pub fn conformance<G: Game>(game: &G, games: u64) {
     let few = game.rules().initial_tiles(game.shape()) <= 2;
     let starts = few.then(|| starts(game));
@@ -17,7 +17,10 @@ pub fn conformance<G: Game>(game: &G, games: u64) {
         let mut rng = game_rng(2048, number);
         let mut state = game.start(&mut rng);
         if let Some(starts) = &starts {
-            assert!(starts.contains(&state), "a start that has no chance");
+            assert!(
+                starts.contains(&state),
+                "an initial state that for_each_start does not visit"
+            );
         }
         for moves in 0..10_000 {
             check(game, state);
@@ -25,7 +28,7 @@ pub fn conformance<G: Game>(game: &G, games: u64) {
             let slides = game.slides(state);
             let legal: Vec<_> = slides.legal().collect();
             if legal.is_empty() {
-                assert!(moves > 0, "a first position without a move");
+                assert!(moves > 0, "an initial state without a legal slide");
                 break;
             }
             let slide = legal[rng.below(legal.len() as u32) as usize];
@@ -34,15 +37,18 @@ pub fn conformance<G: Game>(game: &G, games: u64) {
     }
 }
 
-/// All states that a game may start with; their chances sum to 1.
+/// All initial states; their probabilities sum to 1.
 fn starts<G: Game>(game: &G) -> HashSet<State<G::Board>> {
     let (mut starts, mut total) = (HashSet::new(), 0.0);
     game.for_each_start(|state, chance| {
-        assert!(chance > 0.0, "a start without a chance");
+        assert!(chance > 0.0, "an initial state of probability 0");
         starts.insert(state);
         total += chance;
     });
-    assert!((total - 1.0).abs() < 1e-12, "starts sum to {total}");
+    assert!(
+        (total - 1.0).abs() < 1e-12,
+        "probabilities of the initial states sum to {total}"
+    );
     starts
 }
 
@@ -77,15 +83,16 @@ fn check<G: Game>(game: &G, state: State<G::Board>) {
     check_canonical(game, state);
 }
 
-/// The chances of all new tiles sum to 1, no state comes twice, and each differs in one empty cell.
+/// The probabilities of all spawns sum to 1, no successor is visited twice, and each differs in one
+/// empty cell.
 fn check_spawns<G: Game>(game: &G, after: After<G::Board>) {
     let before = tiles(game, after.0);
     let mut total = 0.0;
     let mut seen = HashSet::new();
     game.for_each_spawn(after, |state, spawn_reward, chance| {
-        assert!(chance > 0.0, "a spawn without a chance");
+        assert!(chance > 0.0, "a spawn of probability 0");
         total += chance;
-        assert!(seen.insert(state), "a spawn that comes twice");
+        assert!(seen.insert(state), "a spawn that is visited twice");
         let now = tiles(game, state.0);
         let changed: Vec<_> = (0..now.len()).filter(|&i| now[i] != before[i]).collect();
         assert!(
@@ -94,18 +101,21 @@ fn check_spawns<G: Game>(game: &G, after: After<G::Board>) {
         );
         assert_eq!(spawn_reward, game.spawn_reward(now[changed[0]]));
     });
-    assert!((total - 1.0).abs() < 1e-12, "chances sum to {total}");
+    assert!(
+        (total - 1.0).abs() < 1e-12,
+        "spawn probabilities sum to {total}"
+    );
 }
 
 fn spawn_checked<G: Game>(game: &G, after: After<G::Board>, rng: &mut Rng) -> State<G::Board> {
     let state = game.spawn(after, rng);
     let mut possible = false;
     game.for_each_spawn(after, |other, _, _| possible |= other == state);
-    assert!(possible, "a spawn that for_each_spawn does not know");
+    assert!(possible, "a spawn that for_each_spawn does not visit");
     state
 }
 
-/// The slides of a turned or mirrored board are the turned or mirrored slides, with the same rewards.
+/// The slides of a transformed board are the transformed slides, with the same rewards.
 fn check_symmetry<G: Game>(game: &G, board: &[u8], chance_state: ChanceState) {
     let slides = |board: &[u8], symmetry: &[usize]| {
         let state = game.state(board, chance_state);
@@ -120,32 +130,32 @@ fn check_symmetry<G: Game>(game: &G, board: &[u8], chance_state: ChanceState) {
     };
     let symmetries = game.shape().symmetries();
     for symmetry in &symmetries {
-        let image: Vec<_> = symmetry.iter().map(|&source| board[source]).collect();
+        let transformed: Vec<_> = symmetry.iter().map(|&source| board[source]).collect();
         assert_eq!(
-            slides(&image, &symmetries[0]),
+            slides(&transformed, &symmetries[0]),
             slides(board, symmetry),
             "{board:?}"
         );
     }
 }
 
-/// The tiles of an afterstate and whether a new one may enter each cell, as a symmetry shows them.
+/// The tiles of an afterstate and its spawn cells, transformed by a symmetry.
 fn shown<G: Game>(game: &G, after: After<G::Board>, symmetry: &[usize]) -> Vec<(u8, u32)> {
     let spawn_cells = game.spawn_cells(after);
     let cell = |&source: &usize| (after.cell(source), spawn_cells >> source & 1);
     symmetry.iter().map(cell).collect()
 }
 
-/// All symmetric positions have the same canonical form, which is the one of them with the smallest key.
+/// All symmetric positions have the same canonical form: the one with the smallest key.
 fn check_canonical<G: Game>(game: &G, state: State<G::Board>) {
     let board = tiles(game, state.0);
     let symmetries = game.shape().symmetries();
-    let image = |symmetry: &Vec<usize>| {
+    let transform = |symmetry: &Vec<usize>| {
         let tiles: Vec<_> = symmetry.iter().map(|&source| board[source]).collect();
         let state = game.state(&tiles, game.chance_state(state));
         state.expect("a symmetric position of a state is a state")
     };
-    let symmetric: Vec<_> = symmetries.iter().map(image).collect();
+    let symmetric: Vec<_> = symmetries.iter().map(transform).collect();
     let canonical = state.canonical();
     assert!(symmetric.contains(&canonical), "{canonical:?} of {board:?}");
     assert_eq!(canonical.canonical(), canonical);
@@ -155,7 +165,8 @@ fn check_canonical<G: Game>(game: &G, state: State<G::Board>) {
         assert_eq!(other.canonical(), canonical, "{board:?}");
     }
 
-    // The afterstates of all symmetric states are those of one state and all that are symmetric to them.
+    // The afterstates of all symmetric states are the afterstates of one state and their symmetric
+    // boards.
     let slides = symmetric.iter().map(|&state| game.slides(state));
     let afterstates: Vec<_> = slides
         .flat_map(|slides| {
@@ -187,7 +198,7 @@ fn check_canonical<G: Game>(game: &G, state: State<G::Board>) {
     }
 }
 
-/// The positions of games by their keys.
+/// Positions by key.
 struct Keys<G: Game> {
     states: HashMap<<G::Board as Position>::Key, State<G::Board>>,
     afterstates: HashMap<<G::Board as Position>::Key, After<G::Board>>,
@@ -203,7 +214,7 @@ impl<G: Game> Default for Keys<G> {
 }
 
 impl<G: Game> Keys<G> {
-    /// Positions with the same key are the same position.
+    /// Checks that positions with the same key are equal.
     fn check(&mut self, game: &G, state: State<G::Board>) {
         assert_eq!(*self.states.entry(state.key()).or_insert(state), state);
         let cells: Vec<usize> = (0..game.shape().cells()).collect();

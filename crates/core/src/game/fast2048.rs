@@ -1,4 +1,4 @@
-//! 2048 on the 4x4 board: the fast path, equal in every result to [`Grid`](super::Grid) 4x4.
+//! 2048 on the 4x4 board: a fast path with the same results as [`Grid`](super::Grid) 4x4.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Fast2048 {
 }
 
 impl Fast2048 {
-    /// The game, with its row tables made.
+    /// Creates the game; the first call builds the row tables.
     pub fn new() -> Self {
         Self { rows: Rows::get() }
     }
@@ -45,7 +45,7 @@ impl Fast2048 {
         (left, right, reward)
     }
 
-    /// Boards on which a tile beyond 32768 is, or could come next.
+    /// Slides for boards that have, or could make, a tile beyond 32768.
     #[cold]
     fn slow_slides(board: Board) -> Slides<Board> {
         let grid = board.to_grid();

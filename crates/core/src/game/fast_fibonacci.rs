@@ -1,7 +1,7 @@
-//! 2584 on the 4x4 board: the fast path, equal in every result to [`Grid`](super::Grid) 4x4.
+//! 2584 on the 4x4 board: a fast path with the same results as [`Grid`](super::Grid) 4x4.
 //!
-//! The 2584-tile is the seventeenth of the sequence, so four bits a cell are too few: a cell is a byte here, and a line,
-//! with five bits for each of its cells, is slid by a table of all of them.
+//! The 2584-tile has index 17, so four bits a cell are not enough: a cell takes a byte. A table of
+//! all lines, packed with five bits a cell, gives the slid line.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -38,7 +38,7 @@ impl Position for FibonacciBoard {
 /// Bits of a cell in a packed line.
 const BITS: u32 = 5;
 
-/// A line slid towards its first cell, and what that earned.
+/// A line slid towards its first cell, and the reward.
 #[derive(Clone, Copy)]
 struct Line {
     tiles: [u8; 4],
@@ -55,22 +55,22 @@ static LINES: LazyLock<Box<[Line]>> = LazyLock::new(|| {
     (0..1 << (4 * BITS)).map(line).collect()
 });
 
-/// The cells of every line, from the wall that the tiles slide to.
-const WAYS: [[[usize; 4]; 4]; 4] = {
-    let mut ways = [[[0; 4]; 4]; 4];
+/// The cells of every line, starting at the wall that the tiles slide to.
+const LINE_CELLS: [[[usize; 4]; 4]; 4] = {
+    let mut lines = [[[0; 4]; 4]; 4];
     let mut line = 0;
     while line < 4 {
         let mut k = 0;
         while k < 4 {
-            ways[Direction::Up as usize][line][k] = 4 * k + line;
-            ways[Direction::Right as usize][line][k] = 4 * line + 3 - k;
-            ways[Direction::Down as usize][line][k] = 4 * (3 - k) + line;
-            ways[Direction::Left as usize][line][k] = 4 * line + k;
+            lines[Direction::Up as usize][line][k] = 4 * k + line;
+            lines[Direction::Right as usize][line][k] = 4 * line + 3 - k;
+            lines[Direction::Down as usize][line][k] = 4 * (3 - k) + line;
+            lines[Direction::Left as usize][line][k] = 4 * line + k;
             k += 1;
         }
         line += 1;
     }
-    ways
+    lines
 };
 
 /// 2584 on 4x4.
@@ -81,7 +81,7 @@ pub struct FastFibonacci {
 }
 
 impl FastFibonacci {
-    /// This variant, with its tables made.
+    /// Creates the game in this variant; the first call builds the table of lines.
     pub fn new(rules: Fibonacci) -> Self {
         Self {
             rules,
@@ -120,7 +120,7 @@ impl Game for FastFibonacci {
     fn slides(&self, State(board): State<Self::Board>) -> Slides<Self::Board> {
         Slides::new(board, |direction| {
             let (mut after, mut reward) = ([0; 16], 0);
-            for cells in &WAYS[direction as usize] {
+            for cells in &LINE_CELLS[direction as usize] {
                 let pack = |line: u32, &cell: &usize| line << BITS | u32::from(board.0[cell]);
                 let line = self.lines[cells.iter().rev().fold(0, pack) as usize];
                 for (&cell, tile) in cells.iter().zip(line.tiles) {

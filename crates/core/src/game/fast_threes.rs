@@ -1,8 +1,8 @@
-//! Threes! on the 4x4 board: the fast path, equal in every result to [`Grid`](super::Grid) 4x4.
+//! Threes! on the 4x4 board: a fast path with the same results as [`Grid`](super::Grid) 4x4.
 //!
-//! Fifteen kinds of tiles fit into four bits a cell, so a board is a number as in 2048. A line moves by one cell at most,
-//! so a slide is a shift of the cells behind the first that gives way: some operations on the whole board. A table of all rows would
-//! take the place of weights in the caches.
+//! Fifteen tile indices fit into four bits a cell, so a board is one number as in 2048. A line
+//! moves by at most one cell, so a slide is a shift of all cells after the first gap or merge: a
+//! few operations on the whole board. A table of all rows would evict weights from the caches.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -19,12 +19,12 @@ use super::{
 pub struct ThreesBoard {
     cells: u64,
     chance_state: ChanceState,
-    /// Of an afterstate, the cells that the slide lets a new tile enter, empty or not. Of a state, none.
+    /// In an afterstate, the cells in which a tile may spawn if they are empty. In a state, none.
     spawn_mask: u16,
 }
 
 impl ThreesBoard {
-    /// The cells that a new tile may enter.
+    /// The cells in which a tile may spawn.
     #[inline(always)]
     fn spawn_cells(self) -> u32 {
         u32::from(self.spawn_mask) & empty_cells(self.cells)
@@ -70,8 +70,9 @@ const FIRST: u64 = 0x000F_000F_000F_000F;
 /// The last cell of every line.
 const LAST: u64 = FIRST << 12;
 
-/// What making a tile in each of two lines earns, by both tiles: 3 for a 3-tile, a third of what the tile scores for those from 6 on.
-static EARNED: LazyLock<Box<[u32; 256]>> = LazyLock::new(|| {
+/// The reward for merges in two lines, indexed by the two merged tiles: 3 for a 3-tile, a third of
+/// the tile's score from 6 on.
+static MERGE_REWARDS: LazyLock<Box<[u32; 256]>> = LazyLock::new(|| {
     let score = |tile| Threes::Course.spawn_reward(tile);
     let earned = |tile: usize| match tile as u8 {
         made @ 4..=Threes::LARGEST => score(made) - 2 * score(made - 1),
@@ -83,19 +84,19 @@ static EARNED: LazyLock<Box<[u32; 256]>> = LazyLock::new(|| {
     }))
 });
 
-/// Four lines slid one way.
+/// Four lines slid in one direction.
 #[derive(Clone, Copy)]
-struct Slid {
+struct SlidLines {
     cells: u64,
-    /// The tile that a merge made in each line, or none: those of the first two lines in the lowest byte, those of the others in the
-    /// fifth.
+    /// The tile that a merge made in each line, or 0: those of the first two lines in the lowest
+    /// byte, those of the others in the fifth.
     made: u64,
 }
 
-/// Slides four lines towards their first cells, and towards their last: four bits a cell, a fact about a cell in its
-/// lowest bit. Neighbours that merge one way merge the other way as well.
+/// Slides four lines towards their first cells, and towards their last. Flags of a cell are in the
+/// lowest of its four bits. Neighbours that merge in one direction also merge in the other.
 #[inline(always)]
-fn slide(tiles: u64) -> [Slid; 2] {
+fn slide(tiles: u64) -> [SlidLines; 2] {
     let is_zero = |cells: u64| !(cells | cells >> 1 | cells >> 2 | cells >> 3) & LOWEST_BITS;
     let whole = |facts: u64| facts * 15;
     let behind = tiles >> 4 & !LAST;
@@ -104,11 +105,12 @@ fn slide(tiles: u64) -> [Slid; 2] {
     let large = tiles >> 2 | tiles >> 3;
     let from_three = large | tiles >> 1 & tiles;
     let below_largest = !(tiles >> 1 & tiles >> 2 & tiles >> 3);
-    // Facts about a cell and the one behind it: equal tiles; or a 1 and a 2, a low bit in the one, the other bit in the other.
+    // Flags of a cell and its successor: equal tiles, or a 1 and a 2 (a low bit in one, the second
+    // bit in the other).
     let equal = is_zero(tiles ^ behind) & from_three & below_largest;
     let pair = is_zero(tiles ^ behind ^ (3 * LOWEST_BITS)) & (tiles ^ tiles >> 1) & !large;
 
-    // A line closes up at the first cell where it can, and all cells from there on with it.
+    // A line closes up at the first cell where it can, and all later cells move with it.
     let closed = |closes: u64, first: u64, from: u64, next: u64, equal: u64, pair: u64| {
         let merges = closes & first & !gap;
         let moved = tiles & !whole(from) | next & whole(from);
@@ -116,7 +118,7 @@ fn slide(tiles: u64) -> [Slid; 2] {
         let made = cells & whole(merges);
         let made = made | made >> 8;
         let made = (made | made >> 4) & FIRST;
-        Slid {
+        SlidLines {
             cells,
             made: made | made >> 12,
         }
@@ -139,14 +141,15 @@ fn slide(tiles: u64) -> [Slid; 2] {
     [forth, back]
 }
 
-/// The cells of the edge that each direction slides away from, in lines of which bit k stands for the k-th.
+/// The cells of the edge that each direction slides away from; bit k of the index selects the k-th
+/// line.
 static EDGES: LazyLock<[[u16; 16]; 4]> = LazyLock::new(|| {
     Direction::ALL.map(|direction| {
         std::array::from_fn(|lines| edge(Shape::FOUR, direction, lines as u32) as u16)
     })
 });
 
-/// The lines that have a bit set, a bit each.
+/// The lines that have a bit set, one bit each.
 #[inline(always)]
 fn changed(cells: u64) -> usize {
     let has = |k: usize| usize::from((cells >> (16 * k)) as u16 != 0) << k;
@@ -162,11 +165,11 @@ pub struct FastThrees {
 }
 
 impl FastThrees {
-    /// This variant, with its tables made.
+    /// Creates the game in this variant; the first call builds the tables.
     pub fn new(rules: Threes) -> Self {
         Self {
             rules,
-            earned: &EARNED,
+            earned: &MERGE_REWARDS,
             edges: &EDGES,
         }
     }
@@ -211,7 +214,7 @@ impl Game for FastThrees {
         let columns = transpose(board.cells);
         let [left, right] = slide(board.cells);
         let [up, down] = slide(columns);
-        let ways = [
+        let slid_by_direction = [
             (up, columns),
             (right, board.cells),
             (down, columns),
@@ -224,7 +227,7 @@ impl Game for FastThrees {
             left.cells,
         ];
         Slides::of(|direction| {
-            let (slid, lines) = ways[direction as usize];
+            let (slid, lines) = slid_by_direction[direction as usize];
             let spawn_cells = match self.rules {
                 Threes::Course | Threes::Hint => 15,
                 Threes::Original => changed(slid.cells ^ lines),
@@ -247,7 +250,7 @@ impl Game for FastThrees {
 
     #[inline(always)]
     fn for_each_new_tile(&self, After(board): After<Self::Board>, visit: impl FnMut(Spawn, f64)) {
-        // Only bonus tiles ask for it.
+        // Only bonus tiles depend on the largest tile.
         let largest = if self.rules == Threes::Course {
             0
         } else {
@@ -292,7 +295,8 @@ impl Game for FastThrees {
 mod tests {
     use super::*;
 
-    /// Every row of every tile that there is, as each of four lines, both ways, against the rule.
+    /// Checks every row of every tile, in each of the four lines and in both directions, against
+    /// the rule.
     #[test]
     fn lines_slide_by_the_rule() {
         let tiles = |line: u64| [0, 4, 8, 12].map(|shift| (line >> shift & 15) as u8);
@@ -311,7 +315,10 @@ mod tests {
                     let found = tiles(slid.cells >> (16 * k));
                     assert_eq!(found, line, "{row:04x} in line {k}");
                     let made = slid.made >> [0, 4, 32, 36][k] & 15;
-                    assert_eq!(EARNED[made as usize], reward, "{row:04x} in line {k}");
+                    assert_eq!(
+                        MERGE_REWARDS[made as usize], reward,
+                        "{row:04x} in line {k}"
+                    );
                 }
             }
         }

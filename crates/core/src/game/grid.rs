@@ -1,23 +1,24 @@
-//! Any game on any board from 2x2 to 5x5, one line after the other: the slow path that a beginner can read.
+//! Any game on any board from 2x2 to 5x5, one line at a time: the slow path, written to be easy to
+//! read.
 //!
-//! Every fast path is built from the same [`Rules`] or tested against it: whole games of
-//! [`Fast2048`](super::Fast2048) are compared with games of `Grid` 4x4, move by move.
+//! Every fast path is built from the same [`Rules`] or tested against this one: tests compare whole
+//! games of [`Fast2048`](super::Fast2048) and `Grid` 4x4 move by move.
 
 use super::symmetry::{canonical, transform_mask};
 use super::{After, ChanceState, Direction, Game, Position, Rules, Shape, Slides, Spawn, State};
 
-/// Cells by rows, each with a tile index, 0 where it is empty; and the chance state.
+/// Tile indices in row-major order, 0 for an empty cell, and the chance state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GridBoard {
     shape: Shape,
     cells: [u8; Shape::MAX_CELLS],
     chance_state: ChanceState,
-    /// Of an afterstate, the cells that the slide lets a new tile enter, empty or not. Of a state, none.
+    /// In an afterstate, the cells in which a tile may spawn if they are empty. In a state, none.
     spawn_mask: u32,
 }
 
 impl GridBoard {
-    /// A board without tiles.
+    /// The empty board.
     pub fn empty(shape: Shape) -> Self {
         Self {
             shape,
@@ -27,7 +28,7 @@ impl GridBoard {
         }
     }
 
-    /// The board with these tile indices, if there is one for every cell.
+    /// The board with these tile indices; `None` unless there is one for each cell.
     pub fn from_tiles(shape: Shape, tiles: &[u8]) -> Option<Self> {
         let mut board = Self::empty(shape);
         (tiles.len() == shape.cells()).then(|| {
@@ -44,7 +45,7 @@ impl GridBoard {
         }
     }
 
-    /// The board as an afterstate, where a new tile may enter these cells.
+    /// The board as an afterstate in which a tile may spawn in these cells.
     pub fn with_spawn_mask(self, spawn_mask: u32) -> Self {
         Self { spawn_mask, ..self }
     }
@@ -54,30 +55,30 @@ impl GridBoard {
         self.chance_state
     }
 
-    /// The cells that a new tile may enter.
+    /// The cells in which a tile may spawn.
     pub fn spawn_cells(&self) -> u32 {
         self.spawn_mask & self.empty_cells()
     }
 
-    /// The tile indices by rows.
+    /// The tile indices in row-major order.
     pub fn tiles(&self) -> &[u8] {
         &self.cells[..self.shape.cells()]
     }
 
-    /// The board with one more tile, in an empty cell.
+    /// The board with a new tile in an empty cell.
     pub fn with(mut self, cell: usize, tile: u8) -> Self {
         debug_assert_eq!(self.cells[cell], 0, "cell {cell} is occupied");
         self.cells[cell] = tile;
         self
     }
 
-    /// The empty cells as bits.
+    /// The empty cells, one bit each.
     pub fn empty_cells(&self) -> u32 {
         let bit = |(i, &tile): (usize, &u8)| u32::from(tile == 0) << i;
         self.tiles().iter().enumerate().map(bit).sum()
     }
 
-    /// Slides every line; `None` if that changes nothing.
+    /// Slides every line; `None` if nothing changes.
     pub fn slide(self, rules: &dyn Rules, direction: Direction) -> Option<(Self, u32)> {
         let (rows, cols) = (self.shape.rows(), self.shape.cols());
         let (lines, length) = match direction {
@@ -110,7 +111,7 @@ impl GridBoard {
     }
 }
 
-/// Cells, chance state and the cells that a new tile may enter.
+/// Cells, chance state and spawn cells.
 pub type GridKey = ([u8; Shape::MAX_CELLS], u16, u32);
 
 impl Position for GridBoard {
@@ -139,7 +140,7 @@ impl Position for GridBoard {
     }
 }
 
-/// A game on any board size, by its rules alone.
+/// A game on any board size, played by its rules alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid {
     shape: Shape,
@@ -225,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directions_are_what_they_say() {
+    fn each_direction_slides_its_way() {
         let shape = Shape::new(2, 3).unwrap();
         let board = GridBoard::from_tiles(shape, &[1, 0, 2, 1, 0, 0]).unwrap();
         let slide = |d| {

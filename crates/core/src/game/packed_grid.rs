@@ -1,8 +1,9 @@
-//! Any game on small boards in one 64-bit number: four bits a cell, cell 0 lowest, without gaps. The fast twin of
-//! [`Grid`](super::Grid) for those who look at every position of a board.
+//! Any game on small boards in one 64-bit number: four bits a cell, cell 0 in the lowest bits,
+//! without gaps. A fast path with the same results as [`Grid`](super::Grid), for code that
+//! enumerates every position of a board.
 //!
-//! A slide gathers the cells of each line, from the wall that the tiles slide to, and reads the slid line from a
-//! table of all lines of that length, which the slow rule has made.
+//! A slide gathers the cells of each line, starting at the wall that the tiles slide to, and reads
+//! the slid line from a table of all lines of that length. The slow rule fills the table.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -21,20 +22,20 @@ const LARGEST: u8 = 15;
 pub struct PackedBoard {
     pub(crate) cells: u64,
     pub(crate) chance_state: ChanceState,
-    /// Of an afterstate, the cells that the slide lets a new tile enter, empty or not. Of a state, none.
+    /// In an afterstate, the cells in which a tile may spawn if they are empty. In a state, none.
     pub(crate) spawn_mask: u16,
     pub(crate) shape: Shape,
 }
 
 impl PackedBoard {
-    /// The empty cells, a bit each.
+    /// The empty cells, one bit each.
     #[inline(always)]
     fn empty_cells(self) -> u32 {
         let cells = 0..self.shape.cells();
         cells.map(|i| u32::from(self.cell(i) == 0) << i).sum()
     }
 
-    /// The cells that a new tile may enter.
+    /// The cells in which a tile may spawn.
     #[inline(always)]
     fn spawn_cells(self) -> u32 {
         u32::from(self.spawn_mask) & self.empty_cells()
@@ -67,7 +68,7 @@ impl Position for PackedBoard {
     }
 }
 
-/// A line slid towards its first cell: its cells, and what that earned.
+/// A line slid towards its first cell, and the reward.
 type Line = (u16, u32);
 
 fn lines(rules: &dyn Rules, length: usize) -> Vec<Line> {
@@ -85,7 +86,7 @@ fn lines(rules: &dyn Rules, length: usize) -> Vec<Line> {
         .collect()
 }
 
-/// A game on a board of sides from 2 to 4, none of whose tiles is larger than 15.
+/// A game on a board with sides from 2 to 4 and no tile index above 15.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedGrid {
     shape: Shape,
@@ -95,7 +96,7 @@ pub struct PackedGrid {
 }
 
 impl PackedGrid {
-    /// The game on this board, if its lines are short enough and its tiles small enough.
+    /// Creates the game on this board; `None` if its lines are too long or its tiles too large.
     pub fn new(shape: Shape, rules: &'static dyn Rules) -> Option<Self> {
         let short = shape.rows() <= LONGEST && shape.cols() <= LONGEST;
         let fits = short && rules.largest_tile(shape) <= LARGEST;
@@ -107,16 +108,22 @@ impl PackedGrid {
         })
     }
 
-    /// Slides so many lines of so many cells.
+    /// Slides `count` lines of `length` cells.
     #[inline(always)]
-    fn slide(board: u64, lines: &[Line], count: usize, length: usize, way: Way) -> (u64, u32, u32) {
+    fn slide(
+        board: u64,
+        lines: &[Line],
+        count: usize,
+        length: usize,
+        path: LinePath,
+    ) -> (u64, u32, u32) {
         let (mut after, mut reward, mut moved) = (0, 0, 0);
-        let mut first = way.first;
+        let mut first = path.first;
         for number in 0..count {
             let (mut line, mut at) = (0, first);
             for k in 0..length as u32 {
                 line |= (board >> at & 15) << (BITS * k);
-                at = at.wrapping_add(way.step);
+                at = at.wrapping_add(path.step);
             }
             let (slid, earned) = lines[line as usize];
             reward += earned;
@@ -124,46 +131,46 @@ impl PackedGrid {
             let mut at = first;
             for k in 0..length as u32 {
                 after |= (u64::from(slid) >> (BITS * k) & 15) << at;
-                at = at.wrapping_add(way.step);
+                at = at.wrapping_add(path.step);
             }
-            first = first.wrapping_add(way.next);
+            first = first.wrapping_add(path.next);
         }
         (after, reward, moved)
     }
 
-    /// The cells after a slide, what it earned, and which lines it moved.
+    /// The cells after a slide, the reward, and the lines that moved, one bit each.
     #[inline(always)]
     fn slid(&self, board: u64, direction: Direction) -> (u64, u32, u32) {
         let (rows, cols) = (self.shape.rows() as u32, self.shape.cols() as u32);
         let (down, right) = (BITS * cols, BITS);
-        let (lines, count, length, way) = match direction {
-            Direction::Up => (self.cols, cols, rows, Way::new(0, down, right)),
+        let (lines, count, length, path) = match direction {
+            Direction::Up => (self.cols, cols, rows, LinePath::new(0, down, right)),
             Direction::Down => {
-                let way = Way::new((rows - 1) * down, down.wrapping_neg(), right);
-                (self.cols, cols, rows, way)
+                let path = LinePath::new((rows - 1) * down, down.wrapping_neg(), right);
+                (self.cols, cols, rows, path)
             }
-            Direction::Left => (self.rows, rows, cols, Way::new(0, right, down)),
+            Direction::Left => (self.rows, rows, cols, LinePath::new(0, right, down)),
             Direction::Right => {
-                let way = Way::new((cols - 1) * right, right.wrapping_neg(), down);
-                (self.rows, rows, cols, way)
+                let path = LinePath::new((cols - 1) * right, right.wrapping_neg(), down);
+                (self.rows, rows, cols, path)
             }
         };
-        Self::slide(board, lines, count as usize, length as usize, way)
+        Self::slide(board, lines, count as usize, length as usize, path)
     }
 }
 
-/// How lines run over the board, in bits, where a way back is a number that wraps around.
+/// How lines run over the board, in bits. Backward steps are wrapping negative numbers.
 #[derive(Clone, Copy)]
-struct Way {
+struct LinePath {
     /// The first cell of the first line.
     first: u32,
-    /// From a cell of a line to the next.
+    /// Distance from a cell of a line to the next.
     step: u32,
-    /// From a line to the next.
+    /// Distance from a line to the next.
     next: u32,
 }
 
-impl Way {
+impl LinePath {
     fn new(first: u32, step: u32, next: u32) -> Self {
         Self { first, step, next }
     }
@@ -265,19 +272,20 @@ impl Game for PackedGrid {
     }
 }
 
-/// The lines of every game and length that was asked for, made once a program.
+/// The tables of every game and line length used so far, built once per process.
 static LINES: Lines = Lines(Mutex::new(Vec::new()));
 
-/// The rules, the length of a line, and all lines of that length.
-type Entry = (&'static dyn Rules, usize, &'static [Line]);
+/// The rules, the line length, and the table of all lines of that length.
+type LineTable = (&'static dyn Rules, usize, &'static [Line]);
 
-struct Lines(Mutex<Vec<Entry>>);
+struct Lines(Mutex<Vec<LineTable>>);
 
 impl Lines {
     fn get(&self, rules: &'static dyn Rules, length: usize) -> &'static [Line] {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // One address and one type are one set of rules; one set may have several addresses, and then its lines are made again.
-        let same = |(known, long, _): &&Entry| *long == length && std::ptr::eq(*known, rules);
+        // Equal addresses are equal rules. Equal rules at several addresses build their table
+        // again.
+        let same = |(known, long, _): &&LineTable| *long == length && std::ptr::eq(*known, rules);
         if let Some((.., lines)) = known.iter().find(same) {
             return lines;
         }
@@ -297,8 +305,8 @@ mod tests {
         (0..shape.cells()).map(|i| board.cell(i)).collect()
     }
 
-    /// Random boards of every shape, most of them with tiles that merge.
-    fn slides_and_spawns_are_those_of_the_slow_board(rules: &'static dyn Rules) {
+    /// Checks random boards of every shape, most of them with tiles that merge.
+    fn slides_and_spawns_agree_with_the_slow_board(rules: &'static dyn Rules) {
         let mut rng = game_rng(1, 3);
         for (rows, cols) in (2..=4).flat_map(|rows| (2..=4).map(move |cols| (rows, cols))) {
             let shape = Shape::new(rows, cols).unwrap();
@@ -353,16 +361,16 @@ mod tests {
     }
 
     #[test]
-    fn every_game_is_that_of_the_slow_board() {
-        slides_and_spawns_are_those_of_the_slow_board(&PowersOfTwo);
-        slides_and_spawns_are_those_of_the_slow_board(&Fibonacci::OneTwo);
-        slides_and_spawns_are_those_of_the_slow_board(&Fibonacci::OneThree);
-        slides_and_spawns_are_those_of_the_slow_board(&Threes::Course);
-        slides_and_spawns_are_those_of_the_slow_board(&Threes::Hint);
-        slides_and_spawns_are_those_of_the_slow_board(&Threes::Original);
+    fn every_game_agrees_with_the_slow_board() {
+        slides_and_spawns_agree_with_the_slow_board(&PowersOfTwo);
+        slides_and_spawns_agree_with_the_slow_board(&Fibonacci::OneTwo);
+        slides_and_spawns_agree_with_the_slow_board(&Fibonacci::OneThree);
+        slides_and_spawns_agree_with_the_slow_board(&Threes::Course);
+        slides_and_spawns_agree_with_the_slow_board(&Threes::Hint);
+        slides_and_spawns_agree_with_the_slow_board(&Threes::Original);
     }
 
-    /// Rules that look alike in debug output, but double the reward or not.
+    /// Rules with equal debug output but different rewards.
     struct Lookalike {
         doubled: bool,
     }
@@ -402,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_with_equal_debug_output_have_lines_of_their_own() {
+    fn rules_with_equal_debug_output_have_separate_tables() {
         let shape = Shape::new(2, 2).unwrap();
         let reward = |doubled: bool| {
             let rules: &dyn Rules = if doubled {
@@ -418,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_five_are_too_long_and_some_tiles_too_large() {
+    fn lines_of_five_and_large_tiles_are_refused() {
         let shape = |rows, cols| Shape::new(rows, cols).unwrap();
         assert!(PackedGrid::new(shape(2, 5), &PowersOfTwo).is_none());
         assert!(PackedGrid::new(shape(4, 4), &PowersOfTwo).is_none());

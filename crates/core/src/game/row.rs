@@ -1,36 +1,36 @@
-//! All 65,536 rows of four cells, slid both ways beforehand by the slow rule.
+//! All 65,536 rows of four cells, slid in both directions by the slow rule at first use.
 //!
-//! A slide of a 4x4 board is then four table reads. F32x2 directions of a row earn the same: equal
+//! A slide of a 4x4 board is then four table reads. Both directions of a row earn the same: equal
 //! neighbours form runs, and a run of n tiles makes n/2 merges from either end.
 
 use std::sync::LazyLock;
 
 use super::{PowersOfTwo, Rules};
 
-/// A row, slid to either side. The three stand together, so that a row costs one read: 512 KiB in all, of
-/// which play touches a small part.
+/// A row slid in both directions. The three fields are adjacent, so that a row costs one read: 512
+/// KiB in all, of which play touches a small part.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct SlidRow {
     /// The row slid towards its first cell.
     pub(super) left: u16,
     /// The row slid towards its last cell.
     pub(super) right: u16,
-    /// What either slide earns.
+    /// The reward of either slide.
     pub(super) reward: u32,
 }
 
 /// All rows, by their packed cells.
-pub(super) struct Rows(Box<[Row; 65_536]>);
+pub(super) struct Rows(Box<[SlidRow; 65_536]>);
 
 impl Rows {
-    /// The table, made once a program.
+    /// The table, built once per process.
     pub(super) fn get() -> &'static Self {
         static ROWS: LazyLock<Rows> = LazyLock::new(Rows::build);
         &ROWS
     }
 
     fn build() -> Self {
-        let mut rows = Box::new([Row::default(); 65_536]);
+        let mut rows = Box::new([SlidRow::default(); 65_536]);
         for (packed, row) in (0..=u16::MAX).zip(rows.iter_mut()) {
             let mut tiles = unpack(packed);
             row.reward = PowersOfTwo.slide_line(&mut tiles);
@@ -47,7 +47,7 @@ impl Rows {
 
     /// The row with these packed cells.
     #[inline(always)]
-    pub(super) fn row(&self, packed: u16) -> Row {
+    pub(super) fn row(&self, packed: u16) -> SlidRow {
         self.0[usize::from(packed)]
     }
 }
@@ -70,7 +70,7 @@ mod tests {
     use super::super::{Direction, GridBoard, Shape};
     use super::*;
 
-    /// Every row against the slow board, where one row of a 2x4 board does not touch the other.
+    /// Checks every row against the slow board; the two rows of a 2x4 board do not interact.
     #[test]
     fn every_row_agrees_with_the_slow_rule() {
         let rows = Rows::get();

@@ -1,6 +1,7 @@
-//! What makes a game the game it is on boards of every size, told so that a beginner can read it.
+//! What distinguishes one game from another, for boards of every size, written to be easy to read.
 //!
-//! [`Grid`](super::Grid) plays any rules on any board; every faster path is made of them or compared with it.
+//! [`Grid`](super::Grid) plays any rules on any board; every fast path is built from them or tested
+//! against it.
 
 mod fibonacci;
 mod powers_of_two;
@@ -16,19 +17,21 @@ use super::{ChanceState, Direction, Shape, Spawn};
 
 /// The rules of a game.
 pub trait Rules: fmt::Debug + Send + Sync {
-    /// The face value of a tile index; 0 is an empty cell.
+    /// The number on a tile, by tile index; 0 for an empty cell.
     fn tile_value(&self, tile: u8) -> u64;
 
-    /// The largest tile index that play on such a board can reach.
+    /// The largest tile index that play on a board of this shape can reach.
     fn largest_tile(&self, shape: Shape) -> u8;
 
-    /// Slides a line towards its first cell, and returns what that earns.
+    /// Slides a line towards its first cell and returns the reward.
     fn slide_line(&self, line: &mut [u8]) -> u32;
 
-    /// Whether such a board can hold these tiles and this chance state; false for a wrong number of tiles.
+    /// Whether a board of this shape can have these tiles and this chance state; false for a wrong
+    /// number of tiles.
     fn is_possible(&self, shape: Shape, tiles: &[u8], chance_state: ChanceState) -> bool;
 
-    /// Every tile that may spawn on a board with this chance state and this largest tile, with its probability; these sum to 1.
+    /// Visits every tile that may spawn, given the chance state and the largest tile on the board,
+    /// with its probability; the probabilities sum to 1.
     fn for_each_new_tile(
         &self,
         shape: Shape,
@@ -37,7 +40,7 @@ pub trait Rules: fmt::Debug + Send + Sync {
         visit: &mut dyn FnMut(Spawn, f64),
     );
 
-    /// How many tiles a game starts with.
+    /// The number of initial tiles.
     fn initial_tiles(&self, _: Shape) -> usize {
         2
     }
@@ -47,46 +50,49 @@ pub trait Rules: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether the tile to come is shown on such a board.
+    /// Whether a board of this shape shows a hint about the next tile.
     fn shows_hint(&self, _: Shape) -> bool {
         false
     }
 
-    /// The luck that goes with these tiles and this hint (0: none), as far as it can be told; `None` if no game comes
-    /// to them.
+    /// The chance state that belongs to these tiles and this hint (0: none), as far as they
+    /// determine it; `None` if no game can reach them.
     fn chance_state_of(&self, _: Shape, _tiles: &[u8], hint: u8) -> Option<ChanceState> {
         (hint == 0).then_some(ChanceState::NONE)
     }
 
-    /// The bits that a table needs to tell apart the tiles that matter.
+    /// The number of bits that a weight table needs for a tile.
     fn tile_bits(&self, _: Shape) -> usize {
         4
     }
 
-    /// The cells that a new tile may enter after a slide, a bit each, if they are empty: all of them, or some at
-    /// the edge that the tiles slid away from. Of `moved`, bit k is set if the k-th line changed.
+    /// The cells in which a tile may spawn after a slide, if they are empty, one bit each: all
+    /// cells, or some at the edge that the tiles slid away from. Bit k of `moved` is set if the
+    /// k-th line changed.
     fn spawn_mask(&self, _: Shape, _: Direction, _moved: u32) -> u32 {
         u32::MAX
     }
 
-    /// What a new tile adds to the score.
+    /// The reward of the spawn of a tile.
     #[inline(always)]
     fn spawn_reward(&self, _tile: u8) -> u32 {
         0
     }
 
-    /// The tile that players of this game want, by which judges assess them.
+    /// The tile that counts as winning; `judge` measures its frequency.
     fn goal_tile(&self) -> Option<u8> {
         None
     }
 
-    /// The new tiles and their chances where these are the same for every board and every empty cell.
+    /// The spawned tiles and their probabilities, where these are the same for every board and
+    /// every empty cell.
     fn uniform_spawns(&self) -> Option<&'static [(u8, f64)]> {
         None
     }
 }
 
-/// The last cell of some lines, where the k-th of them stands in bit k: the edge that tiles slide away from.
+/// The last cell of each line of a mask, where bit k selects the k-th line: the edge that the tiles
+/// slide away from.
 pub(super) fn edge(shape: Shape, direction: Direction, lines: u32) -> u32 {
     let (rows, cols) = (shape.rows(), shape.cols());
     let cell = |line: usize| match direction {
@@ -103,8 +109,9 @@ pub(super) fn edge(shape: Shape, direction: Direction, lines: u32) -> u32 {
     cells.fold(0, |mask, cell| mask | 1 << cell)
 }
 
-/// Slides one line towards its first cell, a tile after the other and a cell at a time, and returns the sum of the
-/// faces that merges made. `merge` says what two neighbours become; a tile that was just made does not merge again.
+/// Slides one line towards its first cell, tile by tile and cell by cell, and returns the sum of
+/// the tile values that merges made. `merge` returns what two neighbours become; a merged tile does
+/// not merge again in the same slide.
 fn slide_all_the_way(
     line: &mut [u8],
     merge: impl Fn(u8, u8) -> Option<u8>,

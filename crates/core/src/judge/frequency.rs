@@ -1,35 +1,38 @@
-//! Did things happen as often as they should, when their chances were different every time?
+//! A test of frequencies for draws whose probabilities differ from draw to draw.
 //!
-//! Each draw i has its own chances p_i. What was drawn less what was expected, d = sum of (drawn - p_i), has the
-//! covariance C = sum of (diag(p_i) - p_i p_i^T) whatever came before, so that d^T C^-1 d is chi-squared with as many
-//! degrees of freedom as C has rank. With chances that never change this is Pearson's test.
+//! Draw i has its own probabilities p_i. The sum of observed minus expected counts, d = sum of
+//! (drawn - p_i), has the covariance C = sum of (diag(p_i) - p_i p_i^T), whatever the earlier draws
+//! were. So d^T C^-1 d is asymptotically chi-squared, with the rank of C as degrees of freedom.
+//! With constant probabilities this is Pearson's test.
 //!
-//! That is the law of many draws. Three 4-tiles in a row come in one of a thousand games, and chi-squared would have it that
-//! they never do. So kinds that were hardly ever possible are left out until their variance is [`LEAST_VARIANCE`].
+//! This holds for many draws. Three 4-tiles in a row occur in one of a thousand games, but
+//! chi-squared assigns them almost no probability. So kinds that were hardly ever possible are left
+//! out until their variance is [`LEAST_VARIANCE`].
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-/// Where chi-squared begins to be true far out: of fair files of 278 new 2048-tiles, whose variance this is, 3.7 in a million have
-/// p < 1e-6, by the sums of the binomial distribution.
+/// The variance from which the tail of chi-squared is accurate: of fair files of 278 spawns in
+/// 2048, which have this variance, 3.7 in a million have p < 1e-6, by sums of the binomial
+/// distribution.
 const LEAST_VARIANCE: f64 = 25.0;
 
-/// How often each of some kinds was drawn, beside how often it should have been.
+/// Observed and expected counts of some kinds.
 #[derive(Clone, Debug)]
 pub struct Frequency {
     kinds: usize,
     draws: u64,
-    /// Drawn less expected.
+    /// Observed minus expected.
     surplus: Vec<f64>,
-    /// By rows.
+    /// In row-major order.
     covariance: Vec<f64>,
 }
 
-/// How likely fair chance is to stray as far, or farther.
+/// The result of a test: the probability that fair draws deviate at least as far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
-    /// How many draws there were.
+    /// The number of draws.
     pub draws: u64,
-    /// How far they strayed.
+    /// The test statistic.
     pub chi_squared: f64,
     /// Degrees of freedom.
     pub freedom: usize,
@@ -38,7 +41,7 @@ pub struct Test {
 }
 
 impl Frequency {
-    /// Of so many kinds, nothing drawn yet.
+    /// A test of `kinds` kinds, without draws.
     pub fn new(kinds: usize) -> Self {
         Self {
             kinds,
@@ -48,7 +51,8 @@ impl Frequency {
         }
     }
 
-    /// One was drawn of kinds that had these chances; the others had none. A draw without a choice tells nothing.
+    /// Counts one draw from kinds with these probabilities; all other kinds had probability 0. A
+    /// draw with a single possible kind has no effect.
     pub fn see(&mut self, drawn: usize, chances: impl Iterator<Item = (usize, f64)> + Clone) {
         if chances.clone().take(2).count() < 2 {
             return;
@@ -65,7 +69,7 @@ impl Frequency {
         }
     }
 
-    /// What it comes to; `None` if there was nothing to choose, or too seldom.
+    /// The result of the test; `None` if no draw had a choice, or too few did.
     pub fn test(&self) -> Option<Test> {
         let (chi_squared, freedom) = self.distance();
         let law = ChiSquared::new(freedom as f64).ok()?;
@@ -77,7 +81,8 @@ impl Frequency {
         })
     }
 
-    /// d^T C^-1 d and the rank of C, by elimination: the largest variance first, until what is left says too little.
+    /// d^T C^-1 d and the rank of C, by elimination with the largest variance as pivot, until the
+    /// remaining variances are too small.
     fn distance(&self) -> (f64, usize) {
         let n = self.kinds;
         let (mut c, mut d) = (self.covariance.clone(), self.surplus.clone());
@@ -112,9 +117,9 @@ mod tests {
     use super::*;
     use crate::random::game_rng;
 
-    /// 1,000 throws of a die; Pearson's statistic and its p-value by hand.
+    /// 1,000 throws of a die; Pearson's statistic and its p-value computed by hand.
     #[test]
-    fn with_equal_chances_it_is_pearsons_test() {
+    fn with_equal_probabilities_it_is_pearsons_test() {
         let counts = [150, 180, 170, 160, 190, 150];
         let mut die = Frequency::new(6);
         for (side, count) in counts.into_iter().enumerate() {
@@ -135,7 +140,8 @@ mod tests {
         assert!((test.p_value - 0.156_235_6).abs() < 1e-6, "{test:?}");
     }
 
-    /// Chances that change from draw to draw, drawn fairly: p-values are spread evenly. Drawn with a preference: caught.
+    /// Probabilities that change from draw to draw. Fair draws have uniform p-values; biased draws
+    /// are detected.
     #[test]
     fn fair_draws_pass_and_unfair_ones_do_not() {
         let run = |number: u64, preference: f64| {
@@ -158,9 +164,9 @@ mod tests {
         assert!(run(1, 0.2) < 1e-6);
     }
 
-    /// What is possible and rare is not held against anybody; what is rare and comes often is.
+    /// A rare kind that occurs rarely is accepted; a rare kind that occurs often is not.
     #[test]
-    fn few_draws_say_nothing() {
+    fn few_draws_give_no_result() {
         let chances = || [(1, 0.9), (2, 0.1)].into_iter();
         let mut fours = Frequency::new(3);
         for _ in 0..200 {

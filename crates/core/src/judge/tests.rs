@@ -4,14 +4,14 @@ use crate::policy::{Policy, Random};
 use crate::random::{Rng, game_rng};
 use crate::value::Decision;
 
-/// A random game as a record. `tamper` may change each new tile before it is placed.
+/// A random game as a record. `tamper` may change each spawn before it is placed.
 fn record<G: Game>(
     game: &G,
     number: u64,
     mut tamper: impl FnMut(&mut Rng, (usize, Spawn)) -> (usize, Spawn),
-) -> Episode {
+) -> EpisodeRecord {
     let mut rng = game_rng(7, number);
-    let mut episode = Episode::default();
+    let mut episode = EpisodeRecord::default();
     let first = game.rules().initial_tiles(game.shape());
     let mut after = game.empty();
     loop {
@@ -39,8 +39,8 @@ fn record<G: Game>(
     }
 }
 
-fn push(episode: &mut Episode, action: Action, reward: u64) {
-    episode.moves.push(Move {
+fn push(episode: &mut EpisodeRecord, action: Action, reward: u64) {
+    episode.moves.push(RecordedMove {
         action,
         reward,
         millis: 0,
@@ -48,7 +48,7 @@ fn push(episode: &mut Episode, action: Action, reward: u64) {
     });
 }
 
-fn fair<G: Game>(game: &G, number: u64) -> Episode {
+fn fair<G: Game>(game: &G, number: u64) -> EpisodeRecord {
     record(game, number, |_, drawn| drawn)
 }
 
@@ -74,11 +74,11 @@ fn games_by_the_rules_pass() {
     pass(Grid::new(Shape::new(2, 3).unwrap(), &Threes::Course));
 }
 
-/// The example of the format's page: a game that was given up.
+/// The example in the documentation of the format: an unfinished game.
 #[test]
 fn a_record_may_end_early() {
     let line = b"slide:place@1794770036503|C1E2#L92#D[8]A1#LA1#D[4]31|place@1794770036503";
-    let mut episode = Episode::default();
+    let mut episode = EpisodeRecord::default();
     episode.read(line, false).unwrap();
     let mut judge = Judge::new(Fast2048::new());
     let outcome = judge.watch(&episode).unwrap();
@@ -86,8 +86,12 @@ fn a_record_may_end_early() {
     assert_eq!(judge.unfinished(), 1);
 }
 
-/// What comes of a record after a change.
-fn caught<G: Game>(game: G, episode: &Episode, change: impl FnOnce(&mut Episode)) -> Fault {
+/// The fault that the judge finds after a change to a record.
+fn caught<G: Game>(
+    game: G,
+    episode: &EpisodeRecord,
+    change: impl FnOnce(&mut EpisodeRecord),
+) -> Fault {
     let mut forged = episode.clone();
     change(&mut forged);
     let mut judge = Judge::new(game);
@@ -117,7 +121,7 @@ fn forged_records_are_caught() {
             "{fault}"
         );
     };
-    // A slide that changes nothing: the same one until nothing moves any more.
+    // A slide that changes nothing: the same slide repeated until nothing moves.
     let fault = caught(game, &episode, |e| {
         for &n in &slides {
             e.moves[n].action = Action::Slide(Direction::Up);
@@ -189,7 +193,7 @@ fn forged_records_are_caught() {
 
 #[test]
 fn an_illegal_slide_is_named() {
-    let mut episode = Episode::default();
+    let mut episode = EpisodeRecord::default();
     episode.read(b"a@1|0111#U|b@1", false).unwrap();
     let fault = Judge::new(Fast2048::new()).watch(&episode).unwrap_err();
     assert_eq!(fault.to_string(), "column 9: a slide up changes nothing");
@@ -199,7 +203,7 @@ fn an_illegal_slide_is_named() {
 fn threes_has_a_bag_and_edges() {
     let game = FastThrees::new(Threes::Course);
     let episode = fair(&game, 1);
-    // The first three tiles are one bag: two of a kind cannot be among them.
+    // The first three tiles are one bag: no two of them are equal.
     let fault = caught(game, &episode, |e| {
         let Action::Place { tile, .. } = e.moves[0].action else {
             unreachable!()
@@ -210,7 +214,7 @@ fn threes_has_a_bag_and_edges() {
     });
     assert!(matches!(fault.reason, Reason::Tile { .. }), "{fault}");
     assert_eq!(fault.action, Some(2));
-    // After a slide the new tile enters at one edge. Some empty cell elsewhere is refused.
+    // After a slide, tiles spawn at one edge. An empty cell elsewhere is refused.
     let mut edges = 0;
     for number in 0..50 {
         let episode = fair(&game, number);
@@ -231,7 +235,7 @@ fn threes_has_a_bag_and_edges() {
         }
     }
     assert!(edges > 50, "{edges}");
-    // A hint that does not come true.
+    // A hint that the next spawn contradicts.
     let game = FastThrees::new(Threes::Hint);
     let episode = fair(&game, 1);
     let fault = caught(game, &episode, |e| {
@@ -248,7 +252,7 @@ fn threes_has_a_bag_and_edges() {
 /// Changes what was drawn.
 type Tamper<'a> = &'a mut dyn FnMut(&mut Rng, (usize, Spawn)) -> (usize, Spawn);
 
-/// Environments that keep to the rules, but not to the chances.
+/// Environments that follow the rules, but with wrong probabilities.
 #[test]
 fn a_biased_environment_is_caught() {
     let game = Fast2048::new();
@@ -262,7 +266,7 @@ fn a_biased_environment_is_caught() {
             .map(|(_, test)| test.p_value)
             .fold(1.0, f64::min)
     };
-    // No 4 in half of the cases in which one was due.
+    // Leaves out half of the 4-tiles.
     let fewer = least(&mut |rng, (cell, spawn)| {
         let spared = spawn.tile == 2 && rng.below(2) == 0;
         (cell, if spared { Spawn::of(1) } else { spawn })
@@ -271,12 +275,12 @@ fn a_biased_environment_is_caught() {
     assert!(least(&mut |_, drawn| drawn) > 1e-4);
 }
 
-/// Times as large as numbers can be.
+/// The largest possible times.
 #[test]
-fn times_without_measure_are_judged() {
+fn huge_times_do_not_overflow() {
     let mut judge = Judge::new(Fast2048::new());
     let mut watch = |line: &str| {
-        let mut episode = Episode::default();
+        let mut episode = EpisodeRecord::default();
         episode.read(line.as_bytes(), false).unwrap();
         judge.watch(&episode).map(|_| ())
     };

@@ -3,13 +3,13 @@
 //! z = 0; for t = T..0: target = g_t + z; V(x_t) moves towards target;
 //! z = gamma (lambda target + (1 - lambda) V(x_t)), with V as it is *after* its update.
 //!
-//! The last position learns first, so the end of the game reaches every position at once. With lambda 0
-//! this is TD(0). `reward_twice` counts the move's reward in z once more; on states, z = g_t + V(x_t). Two reports of the DLP
-//! lab, 2021, publish it so; the value learned is then about twice the return, and a move chosen by
-//! r + E[V] weighs the future double.
+//! The last position is updated first, so the end of the game influences every position at once.
+//! With lambda 0 this is TD(0). `reward_twice` adds the move's reward to z a second time; on
+//! states, z = g_t + V(x_t). Two reports of the DLP lab, 2021, publish this target; the learned
+//! value is then about twice the return, and choosing by r + E[V] gives the future double weight.
 //!
-//! Positions are looked up four at a time, and the four before them are fetched from memory while these
-//! learn: without that, training has 0.88 of the speed (benchmarks/2026-11-16.md).
+//! Positions are looked up four at a time, and the four before them are prefetched while these are
+//! updated: without prefetching, training has 0.88 of the speed (benchmarks/2026-11-16.md).
 
 use std::marker::PhantomData;
 
@@ -20,19 +20,19 @@ use crate::game::{Game, State};
 use crate::ntuple::UpdateRule;
 use crate::value::{Trainable, TrajectoryStep};
 
-/// Keeps the trajectory of a game and learns from it when the game is over.
+/// Stores the trajectory of a game and learns from it when the game is over.
 pub struct Backward<'n, G: Game, N: Trainable<G>, R> {
     network: &'n N,
     params: TdParams,
     trajectory: Vec<TrajectoryStep<N::Position>>,
-    /// The places of the stretch that is being updated, and of the one before it.
+    /// The indices of the four positions being updated, and of the four before them.
     at: [N::Located; 2],
     td_errors: TdErrorStats,
     rule: PhantomData<R>,
 }
 
 impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Backward<'n, G, N, R> {
-    /// A learner that adjusts this network.
+    /// A learner that updates this network.
     pub fn new(network: &'n N, params: TdParams) -> Self {
         Self {
             network,
@@ -44,7 +44,7 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Backward<'n, G, N, R> {
         }
     }
 
-    /// Finds the weights of up to four positions and asks the processor for them.
+    /// Computes the indices of up to four positions and prefetches their weights.
     #[inline(always)]
     fn look_up(network: &N, stretch: &[TrajectoryStep<N::Position>], at: &mut N::Located) {
         let last = stretch.len() - 1;

@@ -1,9 +1,10 @@
-//! TD(0) during the game: each position learns as soon as the next one is known.
+//! TD(0) during the game: each position is updated as soon as the next one is known.
 //!
 //! V(x_t) moves towards g_t + gamma V(x_{t+1}); the last position towards g_T alone.
 //!
-//! For afterstates gamma V(x_{t+1}) is the value that chose the move, read before x_t is updated. A learner may take it from
-//! the policy only if both read the same network: [`Forward::with_policy`] makes such a pair, and its type says so.
+//! For afterstates gamma V(x_{t+1}) is the value that chose the move, read before x_t is updated. A
+//! learner may reuse the policy's value only if both read the same network:
+//! [`Forward::with_policy`] creates such a pair, and the types guarantee it.
 
 use std::marker::PhantomData;
 
@@ -15,7 +16,7 @@ use crate::ntuple::UpdateRule;
 use crate::policy::{Greedy, Ties};
 use crate::value::{Trainable, TrajectoryStep};
 
-/// The learner reads every value itself: it goes with any policy.
+/// The learner reads every value itself: it works with any policy.
 #[derive(Clone, Copy, Debug)]
 pub enum ReadAgain {}
 
@@ -23,7 +24,7 @@ pub enum ReadAgain {}
 #[derive(Clone, Copy, Debug)]
 pub enum Trusted {}
 
-/// Keeps one position back and updates it when its successor is known.
+/// Holds one position and updates it when its successor is known.
 pub struct Forward<'n, G: Game, N: Trainable<G>, R, T = ReadAgain> {
     network: &'n N,
     learning_rate: Value,
@@ -34,15 +35,15 @@ pub struct Forward<'n, G: Game, N: Trainable<G>, R, T = ReadAgain> {
 }
 
 impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Forward<'n, G, N, R> {
-    /// A learner that adjusts this network, whoever chooses the moves.
+    /// A learner that updates this network, with any policy.
     pub fn new(network: &'n N, learning_rate: Value) -> Self {
         Self::make(network, learning_rate)
     }
 }
 
 impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Forward<'n, G, N, R, Trusted> {
-    /// The greedy policy of a network, and a learner that adjusts the same network and need not read again what
-    /// the policy has read.
+    /// The greedy policy of a network, and a learner that updates the same network and reuses the
+    /// values that the policy has read.
     pub fn with_policy(
         game: &G,
         network: &'n N,
@@ -68,7 +69,8 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule, T> Forward<'n, G, N, R, T> {
         }
     }
 
-    /// `next_value` is the discounted value of the position that the step visits, where it is known.
+    /// `next_value` is the discounted value of the position that the step visits, where it is
+    /// known.
     #[inline(always)]
     fn observe(&mut self, step: &Step<G>, next_value: Option<Value>) {
         let next = self.network.trajectory_step(step);

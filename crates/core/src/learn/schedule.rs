@@ -1,29 +1,28 @@
 //! A learning rate as a function of the games finished so far.
 //!
-//! rate(n) = the learning rate of the last step whose `from` is at most n. A constant is a single step from
-//! game 0, so that one shape serves every kind: constant, stepped, and (by [`Schedule::then`]) one
-//! schedule after another. In a recipe it is written as people think of it, a number or a list:
+//! rate(n) = the learning rate of the last step whose `from` is at most n. A constant is a single
+//! step from game 0, so one representation serves every kind: constant, stepped, and (by
+//! [`Schedule::then`]) one schedule after another. In a recipe it is a number or a list:
 //!
 //! ```toml
 //! learning_rate = 0.1
 //! learning_rate = [{ from = 0, learning_rate = 0.1 }, { from = 50000, learning_rate = 0.01 }]
 //! ```
 //!
-//! Whatever made it, a `Schedule` in hand is valid: there is a rate for every game, and every rate
-//! is above zero and finite.
+//! Every `Schedule` is valid: it has a rate for every game, and every rate is above zero and
+//! finite.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The largest rate that is accepted: TD learns below 1 and TC at about 1, so more than this is a
-/// slip of the pen (10 for 1.0), not an experiment.
+/// The largest accepted rate: TD uses rates below 1 and TC about 1, so a larger rate is a typing
+/// error (10 for 1.0).
 pub const MAX_RATE: f64 = 10.0;
 
-/// The most steps of a schedule: more cannot be read by a person, and make a recipe that is larger
-/// than its file may be.
+/// The largest number of steps of a schedule; more would make a recipe longer than its file may be.
 pub const MAX_STEPS: usize = 1000;
 
-/// From this many finished games on, this rate holds.
+/// A rate that holds from this number of finished games on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
@@ -52,17 +51,17 @@ pub struct RateStep {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Form", into = "Form")]
 pub struct Schedule {
-    /// Never empty; the first is from 0, the others rise.
+    /// Never empty; the first starts at 0, and the starts increase.
     steps: Vec<RateStep>,
 }
 
-/// Why a list of steps is no schedule. Steps are counted from 1, as they stand in the file.
+/// Why a list of steps is not a schedule. Steps are counted from 1, in file order.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ScheduleError {
     /// There is no step at all.
     #[error("the list of steps is empty: expected at least one, from game 0")]
     Empty,
-    /// More steps than anybody can read.
+    /// Too many steps.
     #[error("the list has {found} steps: expected at most {MAX_STEPS}")]
     TooMany {
         /// The number of steps.
@@ -77,19 +76,19 @@ pub enum ScheduleError {
     /// A step that begins where, or before, the previous one does.
     #[error("step {step} begins at game {found}: expected more than {previous}, where step {} begins", step - 1)]
     Order {
-        /// The step at fault.
+        /// The invalid step.
         step: usize,
         /// Where it begins.
         found: u64,
         /// Where the step before it begins.
         previous: u64,
     },
-    /// A rate that is no number, not positive, or implausibly large.
+    /// A rate that is NaN, not positive, or implausibly large.
     #[error(
         "the learning rate of step {step} is {found:?}: expected a number above 0 and at most {MAX_RATE}"
     )]
     Rate {
-        /// The step at fault.
+        /// The invalid step.
         step: usize,
         /// Its rate.
         found: f64,
@@ -97,7 +96,7 @@ pub enum ScheduleError {
     /// A step beyond the largest number of games that a recipe can hold.
     #[error("step {step} begins at game {found}: expected at most {}", i64::MAX)]
     TooLate {
-        /// The step at fault.
+        /// The invalid step.
         step: usize,
         /// Where it begins.
         found: u64,
@@ -113,7 +112,7 @@ impl Schedule {
         }])
     }
 
-    /// A rate that changes at given numbers of games: the first step is from 0, and each begins
+    /// A rate that changes at given numbers of games: the first step starts at 0, and each starts
     /// later than the one before it.
     pub fn steps(steps: Vec<RateStep>) -> Result<Schedule, ScheduleError> {
         let first = steps.first().ok_or(ScheduleError::Empty)?;
@@ -141,13 +140,13 @@ impl Schedule {
             },
         ) in (1..).zip(&steps)
         {
-            // Judged as the f32 that learners use: 1e-60 would silently be a rate of 0 there.
-            // Written so that NaN, which compares false with everything, fails.
+            // Checked as the f32 that learners use: 1e-60 would silently be a rate of 0 there. NaN
+            // compares false with everything, and so fails.
             if !(learning_rate as f32 > 0.0 && learning_rate <= MAX_RATE) {
                 let found = learning_rate;
                 return Err(ScheduleError::Rate { step, found });
             }
-            // TOML's whole numbers end here: a schedule that was built can be written, too.
+            // The largest integer in TOML: every valid schedule can be written to a recipe.
             if i64::try_from(from).is_err() {
                 return Err(ScheduleError::TooLate { step, found: from });
             }
@@ -190,7 +189,7 @@ impl Default for Schedule {
     }
 }
 
-/// How a schedule is written: a number if it is constant, a list of steps otherwise.
+/// The serialised form: a number if the rate is constant, else a list of steps.
 #[derive(Serialize, Deserialize)]
 #[serde(
     untagged,
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named() {
+    fn invalid_steps_are_refused_with_the_reason() {
         assert_eq!(steps(&[]), Err(ScheduleError::Empty));
         let late = steps(&[(5, 0.1)]);
         assert_eq!(late, Err(ScheduleError::FirstStep { found: 5 }));
@@ -331,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_says_what_is_wrong() {
+    fn invalid_text_is_refused_with_the_reason() {
         for (text, part) in [
             (r#""fast""#, "expected a number such as 0.1, or steps"),
             (r#"[{"from":0,"rat":0.1}]"#, "or steps such as"),

@@ -1,11 +1,11 @@
-//! A number that threads share without locks.
+//! A float that threads share without locks.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::Value;
 
-/// A 32-bit float in memory that several threads read and write. Relaxed atomics: plain moves to the
-/// processor, no data race to the language.
+/// A 32-bit float that several threads read and write. Relaxed atomics compile to plain moves, and
+/// are no data race in the language.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct AtomicF32(AtomicU32);

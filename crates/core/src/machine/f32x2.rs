@@ -1,7 +1,7 @@
-//! Two numbers in one register, added as one.
+//! Two floats in one register, added with one instruction.
 //!
-//! A network of states reads two numbers of every weight, side by side in memory. One load and one
-//! addition serve both: 27 instructions for eight weights instead of 54.
+//! A network of states reads two numbers for every weight, which are adjacent in memory. One load
+//! and one addition serve both: 27 instructions for eight weights instead of 54.
 
 use std::ops::Add;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{AtomicF32, WeightRef};
 use crate::Value;
 
-/// Two numbers, or two sums.
+/// Two floats, or two sums.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct F32x2(Register);
 
@@ -66,7 +66,7 @@ impl From<[Value; 2]> for F32x2 {
     }
 }
 
-/// Two floats in memory that threads read and write together: none of them ever sees one of the old and one of the new.
+/// Two floats that threads read and write together: a reader never sees one old and one new number.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct AtomicF32x2(AtomicU64);
@@ -96,7 +96,7 @@ impl AtomicF32x2 {
 }
 
 impl WeightRef<'_, [AtomicF32; 2]> {
-    /// Both numbers of the cell.
+    /// Both numbers of the weight cell.
     #[inline(always)]
     pub(crate) fn both(self) -> F32x2 {
         #[cfg(target_arch = "x86_64")]
@@ -104,8 +104,9 @@ impl WeightRef<'_, [AtomicF32; 2]> {
             let (all, i) = self.operand();
             let both: Register;
             const { assert!(size_of::<[AtomicF32; 2]>() == 8) }
-            // SAFETY: does what two relaxed loads of the cell's numbers may do, in one access. A slab begins at
-            // a page and a cell has eight bytes, so that no number is read in pieces; SSE2 is part of x86-64.
+            // SAFETY: one access does what two relaxed loads of the cell's numbers may do. The
+            // memory starts at a page and a cell has eight bytes, so no number is read in pieces;
+            // SSE2 is part of x86-64.
             unsafe {
                 std::arch::asm!(
                     "movsd {both}, qword ptr [{all} + 8*{i}]",
@@ -132,19 +133,19 @@ mod tests {
 
     #[test]
     fn both_numbers_are_read_and_added() {
-        let slab: WeightMemory<[AtomicF32; 2]> = WeightMemory::zeroed(10).unwrap();
-        for (i, [first, second]) in slab.iter().enumerate() {
+        let memory: WeightMemory<[AtomicF32; 2]> = WeightMemory::zeroed(10).unwrap();
+        for (i, [first, second]) in memory.iter().enumerate() {
             first.set(i as Value);
             second.set(-0.5 * i as Value);
         }
         let mut indices = Indices::default();
         indices.fill(2, 10, |k| [0, 3 + k, 9, 9]);
-        let found = slab.at(&indices);
-        let spots = [found.spot(0, 1), found.spot(1, 1), found.spot(1, 3)];
-        assert_eq!(spots[2].both().parts(), [9.0, -4.5]);
-        let sum = spots
+        let found = memory.at(&indices);
+        let weights = [found.weight(0, 1), found.weight(1, 1), found.weight(1, 3)];
+        assert_eq!(weights[2].both().parts(), [9.0, -4.5]);
+        let sum = weights
             .into_iter()
-            .fold(F32x2::default(), |sum, spot| sum + spot.both());
+            .fold(F32x2::default(), |sum, weight| sum + weight.both());
         assert_eq!(sum.parts(), [3.0 + 4.0 + 9.0, -8.0]);
     }
 }

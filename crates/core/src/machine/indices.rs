@@ -1,28 +1,30 @@
-//! Indices that are checked when they are found and not again when they are used.
+//! Indices that are bounds-checked when they are computed and not again when they are used.
 //!
-//! A move reads more than a hundred weights by indices that come from bits of a board. Instead of comparing
-//! each of them with the length of the tables, [`Indices`] knows a bound that none of them reaches, and a
-//! [`WeightMemory`] compares its length with the bound, once for the weights of four positions.
+//! A move reads more than a hundred weights by indices computed from the bits of a board. Instead
+//! of comparing each of them with the length of the tables, [`Indices`] knows a bound above all of
+//! them, and a [`WeightMemory`] compares its length with that bound, once for the weights of four
+//! positions.
 
 use super::{AtomicF32, Cpu, WeightMemory, Zeroed, lanes};
 use crate::Value;
 
-/// The places of the weights of four positions in all tables, worked out once for several uses.
+/// The indices of the weights of four positions in all tables, computed once for several uses.
 ///
-/// Four, because that is how positions come, the four afterstates of a state or a stretch of a game, and
-/// because a processor finds four at the price of one. A position is named by its lane, 0 to 3.
+/// Four, because positions come in fours (the four afterstates of a state, or four steps of a game)
+/// and SIMD computes four at the price of one. A lane, 0 to 3, selects a position.
 #[derive(Clone, Debug, Default)]
 pub struct Indices {
     /// For each lookup, the index of each position: all of them below `bound`.
     at: Vec<[usize; 4]>,
-    /// None while they are being written, so that nobody reads by them if the writing should panic.
+    /// `None` while they are being written, so that nothing reads them after a panic during the
+    /// write.
     bound: Option<usize>,
-    /// Room for what an update changes at each of them.
+    /// Buffer for the change that an update makes at each index.
     pub(crate) change: Vec<Value>,
 }
 
 impl Indices {
-    /// Writes `count` lookups by any rule.
+    /// Writes `count` lookups by the given rule.
     ///
     /// # Panics
     /// When an index is not below `bound`.
@@ -37,18 +39,18 @@ impl Indices {
     /// Writes the lookups of four packed boards.
     #[inline(always)]
     pub(crate) fn fill_packed(&mut self, cpu: Cpu, gathers: &Gathers, boards: [u64; 4]) {
-        // What is already there may be larger than the new bound, but all of it is written over: every
-        // tuple has its lookups, one for each symmetry, and there are 1 or 8 of those.
+        // Old entries may exceed the new bound, but all of them are overwritten: every tuple has
+        // one lookup for each symmetry, and there are 1 or 8 symmetries.
         self.bound = None;
         self.at.resize(gathers.lookups, [0; 4]);
         lanes::find_four(cpu, gathers, boards, &mut self.at);
         self.bound = Some(gathers.bound);
     }
 
-    /// Moves the indices of each position further by a number of its own, none larger than `most`.
+    /// Adds an offset to the indices of each position, none larger than `most`.
     ///
     /// # Panics
-    /// When one is.
+    /// When an offset is larger.
     #[inline(always)]
     pub(crate) fn shift(&mut self, by: [usize; 4], most: usize) {
         assert!(by.iter().all(|&by| by <= most));
@@ -68,8 +70,8 @@ impl Indices {
     }
 }
 
-/// How to cut the indices of all tuples out of a packed board: a list of [`Gather`]s with the bound
-/// that no index of theirs reaches.
+/// How to extract the indices of all tuples from a packed board: a list of [`Gather`]s with a bound
+/// above all of their indices.
 #[derive(Clone, Debug)]
 pub(crate) struct Gathers {
     each: Vec<Gather>,
@@ -78,14 +80,15 @@ pub(crate) struct Gathers {
     bound: usize,
 }
 
-/// The lookups of one tuple, or of two whose tables are interleaved together, in a 4x4 board of four bits a
-/// cell. Cells whose distance to their digits is the same move together, so that `012345` takes two
-/// shifts and masks instead of six; and what two tuples share is worked out once.
+/// The lookups of one tuple, or of two whose tables are interleaved, in a 4x4 board of four bits a
+/// cell. Cells with the same distance to their digits move together, so that `012345` takes two
+/// shifts and masks instead of six; what two tuples share is computed once.
 #[derive(Clone, Debug)]
 pub(crate) struct Gather {
-    /// Whether the cells are cut out of the board turned by half a turn: [`HALF_TURN`](crate::game::HALF_TURN).
+    /// Whether the cells are taken from the board rotated by 180 degrees:
+    /// [`HALF_TURN`](crate::game::HALF_TURN).
     pub(crate) turned: bool,
-    /// The cells that all members have, or all but the lowest digit.
+    /// The cells that all members share; with one member, all cells but the lowest digit.
     pub(crate) shared: Vec<Shift>,
     /// One tuple, or two.
     pub(crate) members: Vec<Member>,
@@ -96,19 +99,18 @@ pub(crate) struct Gather {
 pub(crate) struct Member {
     /// Its number in the set.
     pub(super) tuple: usize,
-    /// Where its table starts, once for each lane.
+    /// The start of its table, repeated for each lane.
     pub(super) start: [u64; 4],
-    /// The cell that its partner does not have; of a tuple without a partner, its lowest digit.
+    /// The cell that its partner does not have; for a tuple without a partner, its lowest digit.
     pub(super) own: Shift,
 }
 
-/// Bits of a board that move by one distance on their way into an index, each number once for each
-/// lane.
+/// Bits of a board that move by one distance into an index. Each number is repeated for each lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shift {
-    /// How far they move to the right: less than 64.
+    /// The distance of the shift to the right: less than 64.
     pub(super) by: [u64; 4],
-    /// The bits of the index that they become.
+    /// The bits of the index that they fill.
     pub(super) mask: [u64; 4],
 }
 
@@ -121,10 +123,10 @@ impl Member {
 }
 
 impl Shift {
-    /// Bits that become those of `mask` by a shift to the right.
+    /// Bits that a shift to the right moves to those of `mask`.
     ///
     /// # Panics
-    /// When nothing would be left of a board.
+    /// When the shift is 64 or more.
     pub(crate) fn new(by: u32, mask: u64) -> Self {
         assert!(by < u64::BITS);
         Self {
@@ -135,10 +137,11 @@ impl Shift {
 }
 
 impl Gathers {
-    /// Gathers for boards that are turned by so many symmetries.
+    /// Gathers for boards transformed by this number of symmetries.
     ///
     /// # Panics
-    /// When the tuples are not numbered 0, 1, 2, ... in some order, or the symmetries are not 1 or 8.
+    /// When the tuples are not numbered 0, 1, 2, ... in some order, or the symmetries are not 1 or
+    /// 8.
     pub(crate) fn new(each: Vec<Gather>, symmetries: usize) -> Self {
         assert!(matches!(symmetries, 1 | 8));
         let mut tuples: Vec<usize> = each
@@ -168,10 +171,10 @@ impl Gathers {
 }
 
 impl Gather {
-    /// One more than the largest index that any board leads to: all bits of all masks are set.
+    /// One more than the largest index that any board gives: all bits of all masks are set.
     ///
     /// # Panics
-    /// When that is no index.
+    /// When that overflows.
     fn bound(&self) -> usize {
         let bits =
             |all: u64, shift: &Shift| all | shift.mask.iter().fold(0, |all, mask| all | mask);
@@ -191,8 +194,8 @@ impl Gather {
     }
 }
 
-/// One value of a slab, named by the slab and the index: the two together are an operand to the
-/// processor, where a reference would have to be worked out first.
+/// One value in a [`WeightMemory`], as the memory and an index: the two together are one operand of
+/// the processor, where a reference would have to be computed first.
 #[derive(Debug)]
 pub struct WeightRef<'s, T> {
     all: &'s [T],
@@ -213,25 +216,25 @@ impl<'s, T> WeightRef<'s, T> {
     /// The value.
     #[inline(always)]
     pub fn get(self) -> &'s T {
-        // SAFETY: `i` is below the length: spots are made by `WeightView` of indices that are, or from those by
-        // `before`, which lead to lower ones.
+        // SAFETY: `i` is below the length. `WeightView` creates references from checked indices,
+        // and `before` only leads to lower ones.
         unsafe { self.all.get_unchecked(self.i) }
     }
 
-    /// WeightMemory and index as a processor takes them: the index is below the length.
+    /// Pointer and index as a processor takes them: the index is below the length.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn operand(self) -> (*const T, usize) {
         (self.all.as_ptr(), self.i)
     }
 
-    /// Where it is in the slab.
+    /// Its index in the memory.
     #[inline(always)]
     pub(crate) fn place(self) -> usize {
         self.i
     }
 
-    /// The value so many places before it.
+    /// The value `places` places before it.
     #[inline(always)]
     pub(crate) fn before(self, places: usize) -> Self {
         let i = self.i.saturating_sub(places);
@@ -240,16 +243,17 @@ impl<'s, T> WeightRef<'s, T> {
 }
 
 impl WeightRef<'_, AtomicF32> {
-    /// The sum of `value` and the number, in one instruction. Atomics are whole numbers to the compiler,
-    /// so from [`AtomicF32::get`] it makes a load, a move to another register and an addition.
+    /// The sum of `value` and the number, in one instruction. The compiler treats atomics as
+    /// integers, so it compiles [`AtomicF32::get`] into a load, a move to another register and an
+    /// addition.
     #[inline(always)]
     pub(crate) fn added_to(self, value: Value) -> Value {
         #[cfg(target_arch = "x86_64")]
         {
             let (all, i) = self.operand();
             let mut sum = value;
-            // SAFETY: reads the four aligned bytes of a number of the slab, in one access as an atomic
-            // load would; SSE is part of x86-64.
+            // SAFETY: reads the four aligned bytes of one number, in one access as an atomic load
+            // would; SSE is part of x86-64.
             unsafe {
                 std::arch::asm!(
                     "addss {sum}, dword ptr [{all} + 4*{i}]",
@@ -268,7 +272,7 @@ impl WeightRef<'_, AtomicF32> {
     }
 }
 
-/// The values of a slab at the indices of four positions: compared with its length once, read many times.
+/// The values at the indices of four positions: bounds-checked once, read many times.
 #[derive(Debug)]
 pub struct WeightView<'s, T> {
     all: &'s [T],
@@ -276,7 +280,7 @@ pub struct WeightView<'s, T> {
     at: &'s [[usize; 4]],
 }
 
-/// Values of two slabs at the same index.
+/// Values of two memories at the same index.
 type Pair<'s, T, U> = (WeightRef<'s, T>, WeightRef<'s, U>);
 
 impl<T> Clone for WeightView<'_, T> {
@@ -292,12 +296,12 @@ impl<T: Zeroed> WeightMemory<T> {
     /// The values at these indices.
     ///
     /// # Panics
-    /// When these are the indices of larger tables.
+    /// When the indices are those of larger tables.
     #[inline(always)]
     pub(crate) fn at<'s>(&'s self, indices: &'s Indices) -> WeightView<'s, T> {
-        // Every index is below `indices.bound`: `fill` has compared each, and `fill_packed` has none
-        // beyond what `Gather::bound` allows, since an index is `start` plus bits under its masks. The
-        // fields are private to this file.
+        // Every index is below `indices.bound`: `fill` has compared each, and `fill_packed`
+        // produces none beyond `Gather::bound`, since an index is `start` plus bits under its
+        // masks. The fields are private to this file.
         assert!(indices.bound.is_some_and(|bound| bound <= self.len()));
         WeightView {
             all: self,
@@ -307,7 +311,7 @@ impl<T: Zeroed> WeightMemory<T> {
 }
 
 impl<'s, T> WeightView<'s, T> {
-    /// The values of one position, eight at a time, and those left over.
+    /// The values of one position, in groups of eight, and the remainder.
     #[inline(always)]
     pub(crate) fn lane(
         self,
@@ -318,24 +322,24 @@ impl<'s, T> WeightView<'s, T> {
     ) {
         assert!(lane < 4);
         let all = self.all;
-        let spot = move |i: &[usize; 4]| WeightRef { all, i: i[lane] };
+        let weight = move |i: &[usize; 4]| WeightRef { all, i: i[lane] };
         let (eights, rest) = self.at.as_chunks::<8>();
         let eight = move |[a, b, c, d, e, f, g, h]: &'s [[usize; 4]; 8]| {
             [
-                spot(a),
-                spot(b),
-                spot(c),
-                spot(d),
-                spot(e),
-                spot(f),
-                spot(g),
-                spot(h),
+                weight(a),
+                weight(b),
+                weight(c),
+                weight(d),
+                weight(e),
+                weight(f),
+                weight(g),
+                weight(h),
             ]
         };
-        (eights.iter().map(eight), rest.iter().map(spot))
+        (eights.iter().map(eight), rest.iter().map(weight))
     }
 
-    /// The same one by one, for loops with too much in them to have eight side by side.
+    /// The same one by one, for loop bodies too large to unroll eight times.
     #[inline(always)]
     pub(crate) fn each(self, lane: usize) -> impl ExactSizeIterator<Item = WeightRef<'s, T>> {
         assert!(lane < 4);
@@ -343,18 +347,18 @@ impl<'s, T> WeightView<'s, T> {
         self.at.iter().map(move |i| WeightRef { all, i: i[lane] })
     }
 
-    /// One of them.
+    /// One value.
     #[inline(always)]
-    pub(crate) fn spot(self, lookup: usize, lane: usize) -> WeightRef<'s, T> {
+    pub(crate) fn weight(self, lookup: usize, lane: usize) -> WeightRef<'s, T> {
         let i = self.at[lookup][lane];
         WeightRef { all: self.all, i }
     }
 
-    /// The values of one position, each with that of a second slab at the same index; eight at a time, and
-    /// those left over.
+    /// The values of one position, each with the value of a second memory at the same index; in
+    /// groups of eight, and the remainder.
     ///
     /// # Panics
-    /// When the second slab is shorter.
+    /// When the second memory is shorter.
     #[inline(always)]
     pub(crate) fn lane_with<U: Zeroed>(
         self,
@@ -379,7 +383,7 @@ impl<'s, T> WeightView<'s, T> {
         (eights.map(move |eight| eight.map(pair)), rest.map(pair))
     }
 
-    /// Asks the processor for the values of one position, to be read soon. A hint: it changes no result.
+    /// Prefetches the values of one position. This is a hint and changes no result.
     #[inline(always)]
     pub fn prefetch(self, lane: usize) {
         let (eights, rest) = self.lane(lane);
@@ -387,8 +391,8 @@ impl<'s, T> WeightView<'s, T> {
         rest.for_each(WeightRef::prefetch);
     }
 
-    /// The same for values that will be written soon: other processors give up their copies now, not when
-    /// the writing waits for it.
+    /// Prefetches values that will be written soon: other cores give up their copies now, so that
+    /// the write does not wait for it.
     #[inline(always)]
     pub fn prefetch_to_write(self, lane: usize) {
         let (eights, rest) = self.lane(lane);
@@ -401,8 +405,8 @@ impl<T> WeightRef<'_, T> {
     #[inline(always)]
     fn prefetch_to_write(self) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch reads nothing into the program and cannot fault, and a processor without this one
-        // takes it for nothing. The intrinsic would become the other prefetch on most targets.
+        // SAFETY: a prefetch has no visible effect and cannot fault; a processor without this
+        // instruction ignores it. The intrinsic compiles to the other prefetch on most targets.
         unsafe {
             use std::arch::asm;
             let (all, i) = self.operand();
@@ -418,7 +422,7 @@ impl<T> WeightRef<'_, T> {
     #[inline(always)]
     fn prefetch(self) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch reads nothing into the program and cannot fault; SSE is part of x86-64.
+        // SAFETY: a prefetch has no visible effect and cannot fault; SSE is part of x86-64.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             _mm_prefetch::<_MM_HINT_T0>(self.all.as_ptr().wrapping_add(self.i).cast());

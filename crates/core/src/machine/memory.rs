@@ -1,9 +1,9 @@
 //! The memory of the weights.
 //!
 //! Tables of hundreds of megabytes are read at random, and with pages of 4 KiB nearly every read
-//! also misses the processor's page table cache. So the weights live in an anonymous map that asks
-//! for huge pages (2 MiB). The system hands out zeroed pages when they are first written, so a new
-//! network is there at once, however large.
+//! also misses the TLB. So the weights live in an anonymous map that requests huge pages (2 MiB).
+//! The system provides zeroed pages at the first write, so creating a network takes no time,
+//! whatever its size.
 
 use std::io;
 use std::marker::PhantomData;
@@ -17,16 +17,16 @@ use crate::Value;
 /// Types that may be read from zeroed memory and changed through a shared reference.
 ///
 /// # Safety
-/// Every bit pattern, all zeros above all, is a valid value; the type has no drop glue, an
-/// alignment of at most a page, and only atomic fields.
+/// Every bit pattern, including all zeros, must be a valid value; the type must have no drop glue,
+/// an alignment of at most a page, and only atomic fields.
 pub unsafe trait Zeroed: Sized {
-    /// How many numbers a value consists of: 0, 1 or 2.
+    /// The number of floats in a value: 0, 1 or 2.
     const NUMBERS: usize;
 
-    /// One of its numbers.
+    /// One of its floats.
     fn number(&self, n: usize) -> Value;
 
-    /// Replaces one of its numbers.
+    /// Replaces one of its floats.
     fn set_number(&self, n: usize, number: Value);
 }
 
@@ -45,7 +45,7 @@ unsafe impl Zeroed for AtomicF32 {
     }
 }
 
-// SAFETY: two of them, one behind the other.
+// SAFETY: two adjacent `AtomicU32`, of which every bit pattern is valid.
 unsafe impl Zeroed for [AtomicF32; 2] {
     const NUMBERS: usize = 2;
 
@@ -77,7 +77,7 @@ unsafe impl Zeroed for AtomicF32x2 {
     }
 }
 
-// SAFETY: nothing at all.
+// SAFETY: the type has no bytes.
 unsafe impl Zeroed for () {
     const NUMBERS: usize = 0;
 
@@ -98,14 +98,14 @@ pub(crate) struct WeightMemory<T: Zeroed> {
 }
 
 impl<T: Zeroed> WeightMemory<T> {
-    /// Asks the system for memory.
+    /// Requests memory from the system.
     pub(crate) fn zeroed(len: usize) -> io::Result<Self> {
         let bytes = len
             .checked_mul(size_of::<T>())
             .ok_or(io::ErrorKind::OutOfMemory)?;
-        // A map has at least one byte, even for values of none.
+        // A map has at least one byte, even for values of size 0.
         let map = MmapRaw::from(MmapMut::map_anon(bytes.max(1))?);
-        // Huge pages are a wish: a system without them is slower, not wrong.
+        // Huge pages are optional: a system without them is slower, not wrong.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         Ok(Self {
@@ -117,20 +117,20 @@ impl<T: Zeroed> WeightMemory<T> {
 }
 
 impl<T: Zeroed> WeightMemory<T> {
-    /// How many numbers all its values consist of.
+    /// The number of floats in all values.
     pub(crate) fn numbers(&self) -> usize {
         self.len * T::NUMBERS
     }
 
-    /// Copies numbers out, in the order of memory, from number `from` on.
+    /// Copies floats out in memory order, starting at number `from`.
     pub(crate) fn read(&self, from: usize, out: &mut [Value]) {
         for (n, out) in (from..).zip(out) {
             *out = self[n / T::NUMBERS].number(n % T::NUMBERS);
         }
     }
 
-    /// Copies numbers in, from number `from` on. Zeros are skipped: they are there already in new memory, and writing them
-    /// would only take up pages.
+    /// Copies floats in, starting at number `from`. Zeros are skipped: new memory already holds
+    /// them, and writing them would commit pages.
     pub(crate) fn write(&self, from: usize, numbers: &[Value]) {
         for (n, &number) in (from..).zip(numbers) {
             if number != 0.0 {
@@ -145,15 +145,16 @@ impl<T: Zeroed> Deref for WeightMemory<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the map has `len * size_of::<T>()` bytes (checked in `zeroed`, never remapped), is
-        // page-aligned, and lives as long as `self`. `T: Zeroed` makes any content valid and lets
-        // shared references change it. The pointer comes from a
-        // map that may be written, and nobody takes a reference to its bytes.
+        // SAFETY: the map has `len * size_of::<T>()` bytes (checked in `zeroed`, never remapped),
+        // is page-aligned, and lives as long as `self`. `T: Zeroed` makes any content valid and
+        // allows changes through shared references. The pointer comes from a writable map, and no
+        // other code takes a reference to its bytes.
         unsafe { std::slice::from_raw_parts(self.map.as_mut_ptr().cast::<T>(), self.len) }
     }
 }
 
-// The map is plain memory and the values are atomics, so `WeightMemory<T>` is Send and Sync by its fields.
+// The map is plain memory and the values are atomics, so `WeightMemory<T>` is Send and Sync by its
+// fields.
 
 #[cfg(test)]
 mod tests {
@@ -161,11 +162,11 @@ mod tests {
 
     #[test]
     fn starts_as_zeros_and_keeps_what_is_written() {
-        let slab: WeightMemory<[AtomicF32; 2]> = WeightMemory::zeroed(100_000).unwrap();
-        assert_eq!(slab.len(), 100_000);
-        assert!(slab.iter().flatten().all(|number| number.get() == 0.0));
-        slab[99_999][1].set(7.0);
-        assert_eq!(slab[99_999][1].get(), 7.0);
+        let memory: WeightMemory<[AtomicF32; 2]> = WeightMemory::zeroed(100_000).unwrap();
+        assert_eq!(memory.len(), 100_000);
+        assert!(memory.iter().flatten().all(|number| number.get() == 0.0));
+        memory[99_999][1].set(7.0);
+        assert_eq!(memory[99_999][1].get(), 7.0);
     }
 
     #[test]

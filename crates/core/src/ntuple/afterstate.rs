@@ -1,4 +1,4 @@
-//! V of afterstates: a slide is worth r + gamma V(s').
+//! V of afterstates: the value of a slide is r + gamma V(s').
 
 use super::tables::{WeightTables, value};
 use super::{NetworkError, NetworkOptions, TupleSet, UpdateRule};
@@ -18,7 +18,7 @@ pub struct AfterstateNetwork {
 }
 
 impl AfterstateNetwork {
-    /// A new network.
+    /// Creates a network.
     ///
     /// # Errors
     /// When the system refuses the memory.
@@ -106,7 +106,8 @@ impl<G: Game> Trainable<G> for AfterstateNetwork {
         }
     }
 
-    /// The spawn belongs to the move before it, whose choice r + gamma V(s') discounts V(s') as a whole: hence the division.
+    /// The spawn belongs to the move before it, whose value r + gamma V(s') discounts V(s') as a
+    /// whole: hence the division.
     fn spawn_reward(&self, reward: u32) -> Value {
         match self.discount {
             0.0 => 0.0,

@@ -1,35 +1,36 @@
-//! Where in memory the weights lie, so that those read together are neighbours.
+//! Where the weights are in memory, so that weights read together are adjacent.
 //!
-//! Reading weights is mostly waiting for cache lines of 16 weights, so the fewer different lines a move
-//! touches, the better. Two things are done about it.
+//! Reading weights is mostly waiting for cache lines of 16 weights, so a move should touch as few
+//! different lines as possible. Two measures reduce their number.
 //!
-//! - **Pairs.** 012345 and 012456 share all cells but one. Their tables are interleaved together, a weight of
-//!   the one, a weight of the other, with the cell they do not share as the lowest digit. When
-//!   both of these cells show tiles of one half (0 to 7: up to 128), which is the rule, both weights
-//!   are in one line.
-//! - **The lowest digits** are cells near the middle of the board, where tiles change most; in a pair, behind
-//!   the cell that is not shared. The values of the lowest share a line, those of the lowest two and a bit
-//!   share a page of 4 KiB, and a processor has_chance_state the addresses of some 2,000 pages only. So the other
-//!   cells follow in the order of the board from its first cell or from its last, whichever leads from the
-//!   middle outwards.
+//! - **Pairs.** 012345 and 012456 share all cells but one. Their tables are interleaved, a weight
+//!   of one, a weight of the other, with the cell they do not share as the lowest digit. When both
+//!   of these cells hold tiles of one half (0 to 7: up to 128), which is the usual case, both
+//!   weights are in one line.
+//! - **The lowest digits** are cells near the middle of the board, where tiles change most; in a
+//!   pair, they follow the cell that is not shared. Weights that differ in the lowest digit share a
+//!   line, those that differ in the lowest two and a half share a page of 4 KiB, and a TLB holds
+//!   the addresses of only some 2,000 pages. So the other cells follow in board order from the
+//!   first cell or from the last, whichever leads from the middle outwards.
 //!
-//! In a model of 20,000 games, a position of the 4x6 set misses a second-level cache of 512 KiB 8.1 times
-//! with the tables one behind the other and cells in the order of their names, and 3.8 times like
-//! this. It misses 2,048 remembered pages 1.6 times with the other cells always from the first of the board,
-//! and 1.2 times like this (counted by a simulation over 200 games, pages over 33). The 8x6 set was 20% faster by it.
+//! In a simulation over 200 games, with a model trained for 20,000 games, a position of the 4x6 set
+//! misses a second-level cache of 512 KiB 8.1 times with one table after the other and cells in the
+//! order of their names, and 3.8 times with this layout. It misses a TLB of 2,048 entries 1.6 times
+//! with the other cells always in board order, and 1.2 times with this layout (33 games). The 8x6
+//! set became 20% faster.
 //!
-//! Files know nothing of it: there every tuple has a table of its own, digits in the order of its
-//! cells. [`Table::at`] leads from there to here.
+//! Files do not depend on this layout: there every tuple has its own table, with digits in the
+//! order of its cells. [`TableLayout::at`] converts from file order to memory order.
 
 use super::pattern::{Pattern, TupleSet, cell_name};
 use crate::game::Shape;
 
-/// How a table writes the tiles of a weight into the weight's place.
+/// How a table maps the tiles of a weight to the weight's place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbering {
-    /// Where its first weight is.
+    /// The place of its first weight.
     start: usize,
-    /// A pair's weights take turns, so each index is shifted by this: 1 in a pair, else 0.
+    /// 1 in a pair, whose weights alternate, else 0: each index is shifted by this.
     interleaved: u32,
     /// A one in every digit.
     ones: usize,
@@ -59,41 +60,42 @@ impl Numbering {
 
 /// The place of one tuple's weights.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct TableLayout {
     numbering: Numbering,
     /// The cells, lowest digit first.
     cells: Vec<u8>,
-    /// Whether they follow each other from the last of the board to the first.
+    /// Whether they follow in descending board order.
     turned: bool,
-    /// For each cell of the pattern as written, where its digit stands in an index.
+    /// For each cell of the pattern as written, the position of its digit in an index.
     shifts: Vec<u32>,
     tiling: Tiling,
 }
 
-/// How a table is cut into tiles: parts whose weights are near each other both here and in files. A
-/// tile is a number of runs, and a run stands in one piece in a file.
+/// How a table is divided into tiles: blocks whose weights are close to each other both in memory
+/// and in files. A tile consists of runs, and a run is contiguous in a file.
 ///
-/// What is low in a file may be high here. To read a table in the order of files would then take a cache
-/// line, and often a page, for every weight.
+/// A digit that is low in a file may be high in memory. To read a table in file order would then
+/// touch a cache line, and often a page, for every weight.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tiling {
     /// Weights in a run.
     run: usize,
-    /// Where the runs of a tile begin in a file, from the tile's first weight.
+    /// Where the runs of a tile start in a file, relative to the tile's first weight.
     runs: Vec<usize>,
-    /// The places of their first weights, from that of the tile.
+    /// The places of their first weights, relative to that of the tile.
     near: Vec<usize>,
-    /// Where the tiles begin in a file.
+    /// Where the tiles start in a file.
     tiles: Vec<usize>,
 }
 
 impl Tiling {
     /// Digits that vary within a run: 16 KiB of a file.
     const RUN: usize = 3;
-    /// Further digits that vary within a tile, the lowest ones here: half a page, or a whole one of a pair.
+    /// Further digits that vary within a tile, the lowest ones in memory: half a page, or a whole
+    /// page for a pair.
     const NEAR: usize = 2;
 
-    fn new(table: &Table) -> Self {
+    fn new(table: &TableLayout) -> Self {
         let digits = table.shifts.len();
         let run = Self::RUN.min(digits);
         let mut rest: Vec<usize> = (run..digits).collect();
@@ -117,7 +119,7 @@ impl Tiling {
         self.tiles.len()
     }
 
-    /// Where each run of a tile begins in a file, in order.
+    /// Where each run of a tile starts in a file, in order.
     pub(crate) fn runs(&self, tile: usize) -> impl ExactSizeIterator<Item = usize> {
         self.runs.iter().map(move |run| self.tiles[tile] + run)
     }
@@ -142,7 +144,7 @@ fn all_of(digits: &[usize], bits: usize) -> Vec<usize> {
     all
 }
 
-impl Table {
+impl TableLayout {
     fn new(start: usize, interleaved: u32, first: u8, turned: bool, pattern: &Pattern) -> Self {
         let cells = ordered(first, turned, pattern);
         let bits = pattern.tile_bits();
@@ -167,7 +169,7 @@ impl Table {
         table
     }
 
-    /// The table of the same tuple in another bank, `weights` weights further.
+    /// The table of the same tuple in another bank, at an offset of `weights` weights.
     fn further(&self, weights: usize) -> Self {
         let start = self.numbering.start + weights;
         Self {
@@ -179,12 +181,12 @@ impl Table {
         }
     }
 
-    /// How it is cut into tiles.
+    /// Its division into tiles.
     pub(super) fn tiling(&self) -> &Tiling {
         &self.tiling
     }
 
-    /// Visits the places of the weights of a tile, each with the number of its run and its number in it.
+    /// Visits the places of the weights of a tile, each with its run and its number within the run.
     #[inline(always)]
     pub(super) fn each_in_tile(&self, tile: usize, mut visit: impl FnMut(usize, usize, usize)) {
         let Tiling {
@@ -203,17 +205,17 @@ impl Table {
         self.cells.iter().map(|&cell| cell_name(cell)).collect()
     }
 
-    /// Where its first weight is.
+    /// The place of its first weight.
     pub(super) fn start(&self) -> usize {
         self.numbering.start
     }
 
-    /// How tiles are written into places.
+    /// How it maps tiles to places.
     pub(super) fn numbering(&self) -> Numbering {
         self.numbering
     }
 
-    /// The cells with the place of each one's digit in an index.
+    /// The cells with the position of each one's digit in an index.
     pub(super) fn digits(&self) -> impl Iterator<Item = (u8, u32)> {
         let Numbering {
             interleaved, digit, ..
@@ -225,37 +227,37 @@ impl Table {
             .map(move |(&cell, k)| (cell, k * bits + interleaved))
     }
 
-    /// The lowest digit: its cell and its place.
+    /// The lowest digit: its cell and its position.
     pub(super) fn lowest(&self) -> (u8, u32) {
         (self.cells[0], self.numbering.interleaved)
     }
 
-    /// Whether its cells are cut out of the board after half a turn.
+    /// Whether its cells are taken from the board rotated by 180 degrees.
     pub(super) fn turned(&self) -> bool {
         self.turned
     }
 
-    /// Whether shifts to the right alone lead from a packed 4x4 board to an index.
+    /// Whether right shifts alone lead from a packed 4x4 board to an index.
     fn falls(&self) -> bool {
         let falls = |(cell, place)| source(cell, self.turned) >= place;
         self.digits().all(falls)
     }
 
-    /// How many weights it has.
+    /// The number of weights.
     pub(super) fn weights(&self) -> usize {
         1 << (self.numbering.digit * self.cells.len())
     }
 
-    /// Visits the places of `count` weights in the order of files, from the one whose tiles, read
-    /// as digits with the pattern's first cell lowest, make `from`.
+    /// Visits the places of `count` weights in file order, starting at the one whose tiles, read as
+    /// digits with the pattern's first cell lowest, make `from`.
     ///
     /// # Panics
-    /// When there are not so many.
+    /// When the table ends before that.
     pub(super) fn each_at(&self, from: usize, count: usize, mut visit: impl FnMut(usize, usize)) {
         assert!(from + count <= self.weights());
         let mut k = 0;
         while k < count {
-            // As many in a row as a digit has values differ in the first digit alone.
+            // One run of the first digit: consecutive weights that differ in it alone.
             let (values, first) = (1 << self.numbering.digit, from + k);
             let digit = first & (values - 1);
             let base = self.at(first - digit);
@@ -266,7 +268,7 @@ impl Table {
         }
     }
 
-    /// The place of the weight with this index in files.
+    /// The place of the weight with this file index.
     pub(super) fn at(&self, file: usize) -> usize {
         let bits = self.numbering.digit;
         let digit = |k: usize| file >> (bits * k) & ((1 << bits) - 1);
@@ -278,14 +280,14 @@ impl Table {
 /// The bits of a cell in a packed 4x4 board.
 const PACKED_BITS: u32 = 4;
 
-/// Where the bits of a cell are in a packed 4x4 board, as it is or after half a turn.
+/// Where the bits of a cell are in a packed 4x4 board, or in the board rotated by 180 degrees.
 pub(super) fn source(cell: u8, turned: bool) -> u32 {
     let cell = if turned { cell ^ 15 } else { cell };
     PACKED_BITS * u32::from(cell)
 }
 
-/// The tables of a set that was laid out, for every bank: one whole set after the other.
-pub(super) fn for_every_bank(tables: &[Table], tuples: &TupleSet) -> Vec<Table> {
+/// The tables of all banks: a copy of the set's tables for each bank.
+pub(super) fn for_every_bank(tables: &[TableLayout], tuples: &TupleSet) -> Vec<TableLayout> {
     let bank = tuples.weights() as usize / tuples.banks();
     let banks = (0..tuples.banks()).map(|bank_number| bank_number * bank);
     banks
@@ -293,11 +295,11 @@ pub(super) fn for_every_bank(tables: &[Table], tuples: &TupleSet) -> Vec<Table> 
         .collect()
 }
 
-/// Lays out the tables of a set, and says which of them are interleaved together: groups of one or two tuples,
-/// by number, the first cell of each one's table being the only one not shared.
-pub(super) fn lay_out(tuples: &TupleSet) -> (Vec<Table>, Vec<Vec<usize>>) {
+/// Lays out the tables of a set and reports which of them are interleaved: groups of one or two
+/// tuples, by number. In a pair, the first cell of each table is the only one not shared.
+pub(super) fn lay_out(tuples: &TupleSet) -> (Vec<TableLayout>, Vec<Vec<usize>>) {
     let patterns = tuples.patterns();
-    let mut tables: Vec<Option<Table>> = vec![None; patterns.len()];
+    let mut tables: Vec<Option<TableLayout>> = vec![None; patterns.len()];
     let mut groups = Vec::new();
     let mut start = 0;
     for (n, pattern) in patterns.iter().enumerate() {
@@ -320,30 +322,35 @@ pub(super) fn lay_out(tuples: &TupleSet) -> (Vec<Table>, Vec<Vec<usize>>) {
     (tables.into_iter().flatten().collect(), groups)
 }
 
-/// The tables of two tuples interleaved together, if they share all cells but one, and if a packed board can
-/// be read so.
-fn interleave(start: usize, a: &Pattern, b: &Pattern, shape: Shape) -> Option<(Table, Table)> {
+/// The interleaved tables of two tuples, if they share all cells but one, and if they can be read
+/// from a packed board.
+fn interleave(
+    start: usize,
+    a: &Pattern,
+    b: &Pattern,
+    shape: Shape,
+) -> Option<(TableLayout, TableLayout)> {
     let (first, second) = lone_cells(a, b)?;
     outwards(first, a, shape).into_iter().find_map(|turned| {
-        let first = Table::new(start, 1, first, turned, a);
-        let second = Table::new(start + 1, 1, second, turned, b);
+        let first = TableLayout::new(start, 1, first, turned, a);
+        let second = TableLayout::new(start + 1, 1, second, turned, b);
         (first.falls() && second.falls()).then_some((first, second))
     })
 }
 
 /// The table of a tuple without a partner.
-fn alone(start: usize, pattern: &Pattern, shape: Shape) -> Table {
-    let table = |first, turned| Table::new(start, 0, first, turned, pattern);
+fn alone(start: usize, pattern: &Pattern, shape: Shape) -> TableLayout {
+    let table = |first, turned| TableLayout::new(start, 0, first, turned, pattern);
     let from_middle = |&cell: &u8| distance(cell, shape);
     let cells = || pattern.cells().iter().rev().copied();
     let middle = cells().min_by_key(from_middle).unwrap_or_default();
     let mut ways = outwards(middle, pattern, shape).into_iter();
-    ways.find_map(|turned| Some(table(middle, turned)).filter(Table::falls))
-        // In the order of the board every cell is at or above its digit.
+    ways.find_map(|turned| Some(table(middle, turned)).filter(TableLayout::falls))
+        // In board order every cell is at or above its digit.
         .unwrap_or_else(|| table(cells().min().unwrap_or_default(), false))
 }
 
-/// The two cells that two tuples do not share, if that is all they do not share.
+/// The two cells that two tuples do not share, if they share all others.
 fn lone_cells(a: &Pattern, b: &Pattern) -> Option<(u8, u8)> {
     let lone = |a: &Pattern, b: &Pattern| {
         let mut lone = a.cells().iter().filter(|cell| !b.cells().contains(cell));
@@ -353,7 +360,7 @@ fn lone_cells(a: &Pattern, b: &Pattern) -> Option<(u8, u8)> {
     Some((lone(a, b)?, lone(b, a)?)).filter(|_| a.cells().len() > 1)
 }
 
-/// How far a cell is from the middle of the board, in half cells.
+/// The distance of a cell from the middle of the board, in half cells.
 fn distance(cell: u8, shape: Shape) -> usize {
     let from_middle = |at: usize, side: usize| (2 * at + 1).abs_diff(side);
     let (row, col) = (
@@ -363,8 +370,8 @@ fn distance(cell: u8, shape: Shape) -> usize {
     from_middle(row, shape.rows()) + from_middle(col, shape.cols())
 }
 
-/// The cells of a tuple with `first` first and the others in the order of the board, from its first cell
-/// or from its last: neighbours on the board move together.
+/// The cells of a tuple with `first` first and the others in board order, ascending or descending:
+/// neighbours on the board move together.
 fn ordered(first: u8, turned: bool, pattern: &Pattern) -> Vec<u8> {
     let mut cells = pattern.cells().to_vec();
     cells.sort_unstable();
@@ -375,8 +382,8 @@ fn ordered(first: u8, turned: bool, pattern: &Pattern) -> Vec<u8> {
     cells
 }
 
-/// F32x2 ways to order the cells behind the lowest, turned or not, first the one that begins nearer to
-/// the middle.
+/// Both orders of the cells after the lowest, descending or not; the one that starts nearer to the
+/// middle comes first.
 fn outwards(first: u8, pattern: &Pattern, shape: Shape) -> [bool; 2] {
     let begin = |turned| {
         let cells = ordered(first, turned, pattern);
@@ -430,7 +437,7 @@ mod tests {
         assert_eq!(cells("89abcd"), [as_is("a89bcd")]);
     }
 
-    /// Every weight has a place of its own, and there are no places left over.
+    /// Every weight has its own place, and every place is used.
     #[test]
     fn places_are_all_used_once() {
         for set in [

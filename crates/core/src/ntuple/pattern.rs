@@ -1,5 +1,6 @@
-//! Which cells a tuple looks at. Cells are numbered by rows and written as single digits: 0-9, a-f,
-//! and on for boards of more than 16 cells; `012345` is a 6-tuple of the first six cells.
+//! The cells of a tuple. Cells are numbered in row-major order and written as single digits: 0-9,
+//! a-f, and further letters for boards of more than 16 cells; `012345` is a 6-tuple of the first
+//! six cells.
 
 use std::fmt;
 
@@ -7,10 +8,10 @@ use thiserror::Error;
 
 use crate::game::{ChanceState, Shape};
 
-/// The bits of a cell in a table's index, unless more are asked for: tiles 0 to 15 are told apart.
+/// The default number of bits of a cell in a table's index: tiles 0 to 15 are distinguished.
 const TILE_BITS: usize = 4;
 
-/// Sets with names, all for the 4x4 board.
+/// Named sets, all for the 4x4 board.
 pub const NAMED_SETS: [(&str, &str); 5] = [
     ("4x6", "012345 456789 012456 45689a"),
     ("5x6", "012345 456789 012456 45689a 89abcd"),
@@ -25,7 +26,7 @@ pub const NAMED_SETS: [(&str, &str); 5] = [
 /// The rows and columns of a board of any shape.
 const LINES: &str = "lines";
 
-/// What is wrong with a tuple set.
+/// Why a tuple set is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TupleSetError {
     /// No tuple at all.
@@ -56,7 +57,7 @@ pub enum TupleSetError {
         /// The board.
         shape: Shape,
     },
-    /// One cell twice in a tuple.
+    /// The same cell twice in a tuple.
     #[error("pattern `{pattern}` names cell `{cell}` twice; a tuple looks at each cell once")]
     CellTwice {
         /// The pattern.
@@ -76,7 +77,7 @@ pub enum TupleSetError {
         found: usize,
     },
     /// The same tuple twice.
-    #[error("pattern `{pattern}` stands twice in the tuple set; each has one table")]
+    #[error("pattern `{pattern}` occurs twice in the tuple set; a pattern has one table")]
     PatternTwice {
         /// The pattern.
         pattern: String,
@@ -167,7 +168,8 @@ impl Pattern {
         self.tile_bits
     }
 
-    /// The number of weights in its table: 16 to the number of cells, where a cell has four bits.
+    /// The number of weights in its table: 16 to the power of the number of cells, with four bits a
+    /// cell.
     pub fn weights(&self) -> usize {
         1 << (self.tile_bits * self.cells.len())
     }
@@ -191,12 +193,13 @@ pub struct TupleSet {
     patterns: Vec<Pattern>,
     shape: Shape,
     symmetry: bool,
-    /// Whether there are tables for each tile that may be shown as the next one.
+    /// Whether each hint selects its own tables.
     by_hint: bool,
 }
 
 impl TupleSet {
-    /// A named set or patterns separated by white space; nothing is allocated for weights yet.
+    /// Parses a named set, or patterns separated by white space; no memory is allocated for weights
+    /// yet.
     ///
     /// ```
     /// use afterstate::game::Shape;
@@ -253,7 +256,7 @@ impl TupleSet {
         self.patterns.first().map_or(TILE_BITS, Pattern::tile_bits)
     }
 
-    /// The same tuples with so many bits for each cell in the index of a table.
+    /// The same tuples with this number of bits for each cell in the index of a table.
     pub fn with_tile_bits(mut self, tile_bits: usize) -> Self {
         for pattern in &mut self.patterns {
             pattern.tile_bits = tile_bits;
@@ -261,23 +264,23 @@ impl TupleSet {
         self
     }
 
-    /// The same tuples, with or without tables of their own for each tile that may be shown as the next one.
+    /// The same tuples, with or without separate tables for each hint.
     pub fn with_hints(self, by_hint: bool) -> Self {
         Self { by_hint, ..self }
     }
 
-    /// Whether there are tables for each tile that may be shown as the next one.
+    /// Whether each hint selects its own tables.
     pub fn by_hint(&self) -> bool {
         self.by_hint
     }
 
-    /// The number of tables that a tuple has.
+    /// The number of tables of each tuple.
     pub fn banks(&self) -> usize {
         if self.by_hint { ChanceState::HINTS } else { 1 }
     }
 
-    /// The name of each table with its number of weights: the tuples; with hints, all tuples for the first hint, all
-    /// for the second, ...
+    /// The name of each table with its number of weights: the tuples; with hints, all tuples for
+    /// the first hint, all for the second, ...
     pub fn tables(&self) -> impl Iterator<Item = (String, usize)> {
         (1..=self.banks()).flat_map(move |hint| {
             self.patterns.iter().map(move |pattern| {
@@ -291,7 +294,7 @@ impl TupleSet {
         })
     }
 
-    /// The most tuples of a set: ten times what anybody was seen to use.
+    /// The largest number of tuples in a set: ten times that of any published network.
     pub const MAX_PATTERNS: usize = 256;
 
     /// The tuples.
@@ -358,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_sets_say_what_is_wrong() {
+    fn invalid_sets_are_refused_with_the_reason() {
         assert_eq!(error("  "), TupleSetError::Empty);
         assert_eq!(
             error("012 x12"),
@@ -412,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn upper_case_and_lines_are_understood() {
+    fn upper_case_and_lines_are_accepted() {
         let set = TupleSet::parse("569A", Shape::FOUR, true).unwrap();
         assert_eq!(set.to_string(), "569a");
         let lines = TupleSet::parse("lines", Shape::FOUR, false).unwrap();

@@ -1,28 +1,28 @@
-//! How a position finds its weights: worked out once for a tuple set, read at every lookup.
+//! How a position finds its weights: computed once for a tuple set, used at every lookup.
 //!
-//! All tables lie in one block of memory, so a lookup yields one index into all of them: where the table
-//! starts plus the tiles as hexadecimal digits, in the order of `layout.rs`. There are two ways to it
-//! that always agree: a [`Lookup`] reads a tuple's cells one by one, on any board; a `Gather` cuts them out of a 4x4
-//! board in one number.
+//! All tables are in one block of memory, so a lookup yields one index: the start of the table plus
+//! the tiles as hexadecimal digits, in the order of `layout.rs`. There are two ways to compute it,
+//! with equal results: a [`Lookup`] reads a tuple's cells one by one, on any board; a `Gather`
+//! extracts them from a packed 4x4 board.
 
-use super::layout::{Numbering, Table, for_every_bank, lay_out, source};
+use super::layout::{Numbering, TableLayout, for_every_bank, lay_out, source};
 use super::pattern::{Pattern, TupleSet};
 use crate::game::{Position, Shape};
 use crate::machine::{Cpu, Gather, Gathers, Indices, Member, Shift};
 
-/// One lookup of the general path: a tuple turned by one symmetry.
+/// One lookup of the general path: a tuple under one symmetry.
 #[derive(Clone, Debug)]
 struct Lookup {
     start: usize,
-    /// Cells, and where the digit of each one stands in the index.
+    /// Cells, and the position of each one's digit in the index.
     cells: [(u8, u8); Pattern::MAX_CELLS],
     len: u8,
-    /// Every larger tile looks like this one.
+    /// The largest tile that the table distinguishes; larger tiles count as this one.
     largest: u8,
 }
 
 impl Lookup {
-    /// The index for the tiles that `tile` reports.
+    /// The index for the tiles that `tile` returns.
     fn index(&self, tile: impl Fn(usize) -> u8) -> usize {
         let cells = self.cells[..usize::from(self.len)].iter();
         let digit =
@@ -32,7 +32,7 @@ impl Lookup {
 }
 
 /// The gather of one tuple, or of two whose tables are interleaved.
-fn gather(tables: &[Table], group: &[usize]) -> Gather {
+fn gather(tables: &[TableLayout], group: &[usize]) -> Gather {
     let turned = tables[group[0]].turned();
     let shift = |(cell, place): (u8, u32)| (source(cell, turned) - place, 0xF << place);
     let wide = |(by, mask): (u32, u64)| Shift::new(by, mask);
@@ -54,22 +54,22 @@ fn gather(tables: &[Table], group: &[usize]) -> Gather {
     }
 }
 
-/// Several banks: sets of tables one after the other, of which each position reads the one that is selected for it.
+/// Several banks: consecutive sets of tables, of which each position reads one.
 #[derive(Clone, Copy, Debug)]
 struct Banks {
     count: usize,
-    /// Weights of one bank.
+    /// The number of weights in a bank.
     weights: usize,
 }
 
 impl Banks {
-    /// The bank of a position: that of the hint it shows.
+    /// The bank of a position, which its hint selects.
     #[inline(always)]
     fn select<B: Position>(self, position: B) -> usize {
         usize::from(position.hint().saturating_sub(1)).min(self.count - 1)
     }
 
-    /// Moves indices in the first bank to the bank of each position.
+    /// Moves indices of the first bank to the bank of each position.
     #[inline(always)]
     fn shift<B: Position>(self, four: [B; 4], found: &mut Indices) {
         let further = |position| self.weights * self.select(position);
@@ -77,9 +77,9 @@ impl Banks {
     }
 }
 
-/// A lookup that contains a certain cell, and where the cell's digit stands in its index.
+/// A lookup that contains a given cell, and the position of the cell's digit in its index.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Touched {
+pub(super) struct CellLookup {
     pub(super) lookup: u32,
     pub(super) shift: u32,
 }
@@ -88,16 +88,16 @@ pub(super) struct Touched {
 #[derive(Clone, Debug)]
 pub struct LookupPlan {
     cpu: Cpu,
-    /// Those of all tuples in the first bank, in the second, ...
-    tables: Vec<Table>,
-    /// Where there is more than one.
+    /// The tables of all tuples in the first bank, in the second, ...
+    tables: Vec<TableLayout>,
+    /// `None` for a single bank.
     banks: Option<Banks>,
     groups: Vec<Vec<usize>>,
     lookups: Vec<Lookup>,
     /// For 4x4 boards.
     gathers: Option<Gathers>,
-    at_cell: Vec<Vec<Touched>>,
-    /// For each lookup, that of its table.
+    at_cell: Vec<Vec<CellLookup>>,
+    /// The numbering of each lookup's table.
     numberings: Vec<Numbering>,
 }
 
@@ -123,7 +123,7 @@ impl LookupPlan {
                     let source = symmetry[usize::from(cell)];
                     cells[len] = (source as u8, shift as u8);
                     let lookup = lookups.len() as u32;
-                    at_cell[source].push(Touched { lookup, shift });
+                    at_cell[source].push(CellLookup { lookup, shift });
                     len += 1;
                 }
                 numberings.push(table.numbering());
@@ -153,19 +153,20 @@ impl LookupPlan {
         }
     }
 
-    /// The number of lookups of one value: the first tuple turned by every symmetry, the second, ...
+    /// The number of lookups of one value: the first tuple under every symmetry, the second, ...
     pub fn lookups(&self) -> usize {
         self.lookups.len()
     }
 
-    /// Finds the index of each lookup for each of four boards, in the order of lookups. A tile beyond what a table knows looks
-    /// like the largest it knows.
+    /// Computes the index of each lookup for each of four boards, in the order of lookups. A tile
+    /// beyond the largest one that a table distinguishes counts as that one.
     ///
-    /// Packed boards are transformed rather than tuples: a tuple of the transformed board is a few shifts and masks, as its cells
-    /// lie in runs, while a transformed tuple has most of its cells apart.
+    /// Packed boards are transformed rather than tuples: a tuple of the transformed board takes a
+    /// few shifts and masks, as its cells are in runs, while most cells of a transformed tuple are
+    /// apart.
     ///
     /// # Panics
-    /// When the tuples are not of a board of this shape.
+    /// When the tuples belong to a board of another shape.
     #[inline(always)]
     pub(crate) fn find<B: Position>(&self, four: [B; 4], found: &mut Indices) {
         match &self.gathers {
@@ -183,15 +184,15 @@ impl LookupPlan {
     fn find_by_cells<B: Position>(&self, four: [B; 4], found: &mut Indices) {
         let weights = match self.banks {
             Some(banks) => banks.weights,
-            None => self.tables.iter().map(Table::weights).sum(),
+            None => self.tables.iter().map(TableLayout::weights).sum(),
         };
         found.fill(self.lookups.len(), weights, |k| {
             four.map(|position| self.lookups[k].index(|cell| position.cell(cell)))
         });
     }
 
-    /// How the tables lie in memory: one behind the other, those interleaved with a `+` between them,
-    /// each by its cells from the lowest digit.
+    /// The layout of the tables in memory: one after the other, with a `+` between those that are
+    /// interleaved, each as its cells from the lowest digit.
     pub(super) fn order(&self) -> String {
         let order = |&tuple: &usize| self.tables[tuple].order();
         let group = |group: &Vec<usize>| group.iter().map(order).collect::<Vec<_>>().join("+");
@@ -199,19 +200,19 @@ impl LookupPlan {
     }
 
     /// The place of each tuple's weights.
-    pub(super) fn tables(&self) -> &[Table] {
+    pub(super) fn tables(&self) -> &[TableLayout] {
         &self.tables
     }
 
-    /// How the tiles of each lookup are written into its place.
+    /// How each lookup maps tiles to places.
     #[inline(always)]
     pub(super) fn numberings(&self) -> &[Numbering] {
         &self.numberings
     }
 
-    /// The lookups that change when the tile in this cell does.
+    /// The lookups that depend on the tile in this cell.
     #[inline(always)]
-    pub(super) fn at_cell(&self, cell: usize) -> &[Touched] {
+    pub(super) fn at_cell(&self, cell: usize) -> &[CellLookup] {
         &self.at_cell[cell]
     }
 

@@ -1,24 +1,25 @@
-//! Update rules: how one weight steps by an error.
+//! Update rules: how an error changes one weight.
 //!
 //! TD: w += step delta.
 //!
-//! TC (Beal and Smith 1999; Jaskowski 2018): a weight whose errors agree in sign keeps its full
-//! step, one whose errors cancel out has nearly none.
+//! TC (Beal and Smith 1999; Jaskowski 2018): a weight whose errors agree in sign takes its full
+//! step; a weight whose errors cancel out takes almost none.
 //!
-//! w += step |E|/A delta, *then* E += delta, A += |delta|; a weight not yet touched takes |E|/A = 1.
+//! w += step |E|/A delta, *then* E += delta, A += |delta|; before the first update, |E|/A = 1.
 //!
-//! The cell holds only what choosing a move reads: four bytes a weight, so that a cache line
-//! holds 16 of them. The sums of TC, which only an update needs, are in memory of their own. With all
-//! three numbers in one place a line held five weights, and choosing, three or four times the
-//! reads of an update, waited for the other two thirds.
+//! The cell holds only what choosing a move reads: four bytes a weight, so that a cache line holds
+//! 16 of them. The sums of TC, which only an update needs, are in separate memory. With all three
+//! numbers in one place a line held five weights, and choosing, which reads three or four times as
+//! often as an update, waited for the other two thirds.
 //!
-//! E and A are one 64-bit word, read and written together. Threads that update one weight at the same moment
-//! lose an update, but never leave E of one and A of another, so |E| <= A always holds.
+//! E and A are one 64-bit word, read and written together. Threads that update one weight at the
+//! same moment may lose an update, but never combine E of one with A of another, so |E| <= A always
+//! holds.
 
 use crate::Value;
 use crate::machine::{AtomicF32, AtomicF32x2, F32x2, WeightMemory, WeightRef, Zeroed};
 
-/// What choosing a move reads of a weight.
+/// The part of a weight that choosing a move reads.
 pub trait WeightCell: Zeroed + Send + Sync + 'static {
     /// The weight itself.
     fn weight(&self) -> &AtomicF32;
@@ -42,7 +43,7 @@ impl WeightCell for AtomicF32 {
     }
 }
 
-/// A weight and the change of value that the next spawn is expected to bring: see `state.rs`.
+/// A weight and its expected change by the next spawn: see `state.rs`.
 impl WeightCell for [AtomicF32; 2] {
     #[inline(always)]
     fn weight(&self) -> &AtomicF32 {
@@ -50,18 +51,18 @@ impl WeightCell for [AtomicF32; 2] {
     }
 }
 
-/// The sums that update rules keep beside the weights.
+/// The sums that update rules store beside the weights.
 pub(crate) struct Sums {
     pub(super) none: WeightMemory<()>,
     pub(super) coherence: Option<WeightMemory<AtomicF32x2>>,
 }
 
-/// How a weight steps by an error.
+/// How an error changes a weight.
 pub trait UpdateRule: Send + Sync + 'static {
-    /// What it keeps beside each weight.
+    /// What it stores beside each weight.
     type Sums: Zeroed + Send + Sync + 'static;
 
-    /// Moves a weight by its share of `delta`; returns where it was and where it now is.
+    /// Moves a weight by its share of `delta`; returns the old and the new weight.
     fn adjust(weight: &AtomicF32, sums: &Self::Sums, delta: Value, step: Value) -> (Value, Value);
 
     /// The memory of its sums.
@@ -92,7 +93,8 @@ impl UpdateRule for Td {
     }
 }
 
-/// Temporal coherence: E, the sum of errors, and A, the sum of their sizes, beside each weight.
+/// Temporal coherence: E, the sum of errors, and A, the sum of their absolute values, beside each
+/// weight.
 #[derive(Debug)]
 pub enum Tc {}
 
@@ -127,7 +129,7 @@ mod tests {
     fn coherence_is_read_before_the_sums_grow() {
         let (weight, sums) = (AtomicF32::default(), AtomicF32x2::default());
         let adjust = |delta| Tc::adjust(&weight, &sums, delta, 0.5).1;
-        // Untouched: the full step. 0 + 0.5 * 8 = 4; E = 8, A = 8.
+        // First update: the full step. 0 + 0.5 * 8 = 4; E = 8, A = 8.
         assert_eq!(adjust(8.0), 4.0);
         // Still coherent: 4 - 0.5 * 4 = 2; E = 4, A = 12.
         assert_eq!(adjust(-4.0), 2.0);
@@ -143,7 +145,7 @@ mod tests {
         assert_eq!(Td::adjust(&weight, &(), -4.0, 0.5), (4.0, 2.0));
     }
 
-    /// Threads that update one weight at once never leave a coherence above 1.
+    /// Threads that update one weight concurrently never leave a coherence above 1.
     #[test]
     fn the_sums_stay_consistent_under_threads() {
         let (weight, sums) = (AtomicF32::default(), AtomicF32x2::default());

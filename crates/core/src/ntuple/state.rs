@@ -1,26 +1,29 @@
-//! V of states: a slide is worth r + gamma E[V(s'')] over every possible spawn.
+//! V of states: the value of a slide is r + gamma E[V(s'')] over every possible spawn.
 //!
-//! An afterstate has some 30 successors. Each differs from it in one empty cell, so in one digit of the lookups that contain
-//! the cell, and what a spawn adds is a sum over lookups as V itself is. For an index i with empty
-//! digits d, and new tiles k of probability p_k, the expected change of its weight is
+//! An afterstate has some 30 successors. Each differs from it in one empty cell, and so in one
+//! digit of the lookups that contain this cell. The effect of a spawn is therefore a sum over
+//! lookups, as V itself is. For an index i with empty digits d, and new tiles k of probability p_k,
+//! the expected change of its weight is
 //!
 //! change(i) = sum over d of ( sum over k of p_k w(i with k at d) - w(i) )
 //!
 //! E[V] = V + (sum of change over all lookups) / (number of empty cells)
 //!
-//! This holds for games whose spawns enter any empty cell with the same probability. Choosing a move
-//! reads the expected change beside the weight, from the same cache line, instead of the weights of all successors.
-//! The price is paid at the update: a change of w(i) goes into the expected change of the few indices that have an
-//! empty cell where i has a new tile. It takes four bytes more a weight; with the tuples of `state-6`, three legal
-//! moves and five empty cells, a choice looks up 144 places instead of 624; training is 6.7 times as fast as by
-//! the plain mean (benchmarks/2026-11-16.md).
+//! This holds for games whose spawns are equally likely in every empty cell. Choosing a move reads
+//! the expected change beside the weight, from the same cache line, instead of the weights of all
+//! successors. The update pays for it: a change of w(i) also goes into the expected change of the
+//! few indices that have an empty cell where i has a new tile. It takes four more bytes a weight.
+//! With the tuples of `state-6`, three legal moves and five empty cells, a choice looks up 144
+//! places instead of 624; training is 6.7 times as fast as with the plain mean
+//! (benchmarks/2026-11-16.md).
 //!
-//! Two threads that write one expected change at the same moment lose an update, as with weights, but here
-//! no later update corrects it. So [`StateNetwork::refresh`] computes them again, now and then.
+//! Two threads that write one expected change at the same moment lose an update, as with weights,
+//! but here no later update corrects it. So [`StateNetwork::refresh`] recomputes them from time to
+//! time.
 
 use std::ops::Range;
 
-use super::layout::Table;
+use super::layout::TableLayout;
 use super::tables::{WeightTables, sum, value};
 use super::{NetworkError, NetworkOptions, TupleSet, UpdateRule};
 use crate::Value;
@@ -31,7 +34,7 @@ use crate::value::{
     ActionValue, Decision, Pending, Trainable, TrajectoryStep, Updated, ValueFunction,
 };
 
-/// An n-tuple network of states that knows the expectation over spawns.
+/// An n-tuple network of states that stores the expectation over spawns.
 pub struct StateNetwork {
     tables: WeightTables<[AtomicF32; 2]>,
     /// The new tiles with their probabilities.
@@ -40,13 +43,15 @@ pub struct StateNetwork {
 }
 
 impl StateNetwork {
-    /// The bits of a tile in the tables that it can read.
+    /// The number of bits a tile in the tables that it can read.
     pub const TILE_BITS: usize = 4;
 
-    /// A new network, for a game in which these tiles enter any empty cell with these probabilities.
+    /// Creates a network for a game whose spawns have these tiles and probabilities in every empty
+    /// cell.
     ///
     /// # Errors
-    /// When the tables have more than four bits a tile or several banks, or the system refuses the memory.
+    /// When the tables have more than four bits a tile or several banks, or the system refuses the
+    /// memory.
     pub fn new(
         tuples: &TupleSet,
         options: &NetworkOptions,
@@ -60,7 +65,7 @@ impl StateNetwork {
             let found = tuples.banks();
             return Err(NetworkError::Banks { found });
         }
-        // Where all weights are equal a spawn changes no value: the expected changes are rightly 0 everywhere.
+        // With equal weights a spawn changes no value, so the expected changes are 0.
         Ok(Self {
             tables: WeightTables::new(tuples, options)?,
             spawns,
@@ -81,8 +86,8 @@ impl StateNetwork {
         self.tables.value(board)
     }
 
-    /// The expected value of the position in this lane after the next spawn, which may enter any of
-    /// `empty` cells.
+    /// The expected value of the position in this lane after the next spawn, which is equally
+    /// likely in each of `empty` cells.
     #[inline(always)]
     fn expectation(&self, at: &Indices, lane: usize, empty: u32) -> Value {
         let cells = self.tables.at(at);
@@ -90,7 +95,8 @@ impl StateNetwork {
         value + change / empty as Value
     }
 
-    /// Adjusts every weight, with the part of its own expected change that falls by it, and notes the changes.
+    /// Adjusts every weight and the part of its own expected change that depends on it, and records
+    /// the changes.
     #[inline(always)]
     fn adjust<R: UpdateRule>(
         &self,
@@ -122,8 +128,8 @@ impl StateNetwork {
         value
     }
 
-    /// Corrects the expected changes that depend on these weights: where the position shows
-    /// a new tile, they belong to the positions with an empty cell there.
+    /// Corrects the expected changes that depend on these weights: where the position has a newly
+    /// spawned tile, they belong to the positions with an empty cell there.
     #[inline(always)]
     fn spread<B: Position>(&self, board: B, at: &Indices, lane: usize, changes: &[Value]) {
         let (plan, cells) = (&self.tables.plan, self.tables.at(at));
@@ -132,7 +138,7 @@ impl StateNetwork {
             for &(_, chance) in self.spawns.iter().filter(|(tile, _)| *tile == shown) {
                 for touched in plan.at_cell(cell) {
                     let lookup = touched.lookup as usize;
-                    let changed = cells.spot(lookup, lane);
+                    let changed = cells.weight(lookup, lane);
                     let [_, expected_change] =
                         changed.before(usize::from(shown) << touched.shift).get();
                     add(expected_change, changes[lookup] * chance as Value);
@@ -141,24 +147,25 @@ impl StateNetwork {
         }
     }
 
-    /// Computes every expected change again: after reading weights, and now and then when several threads write.
+    /// Recomputes every expected change: after reading weights, and from time to time when several
+    /// threads write.
     pub fn refresh(&self) {
         (0..self.refresh_pieces()).for_each(|piece| self.refresh_piece(piece));
     }
 
-    /// How many pieces a refresh has; threads may share them.
+    /// The number of pieces of a refresh; threads may share them.
     pub fn refresh_pieces(&self) -> usize {
         self.pieces().count()
     }
 
-    /// Computes the expected changes of one piece again, while no weight changes.
+    /// Recomputes the expected changes of one piece, while no weight changes.
     pub fn refresh_piece(&self, piece: usize) {
         if let Some((table, tiles)) = self.pieces().nth(piece) {
             tiles.for_each(|tiles| self.refresh_one(table, tiles));
         }
     }
 
-    fn pieces(&self) -> impl Iterator<Item = (&Table, Range<usize>)> {
+    fn pieces(&self) -> impl Iterator<Item = (&TableLayout, Range<usize>)> {
         const PIECE: usize = 1 << 18;
         self.tables.plan.tables().iter().flat_map(|table| {
             let weights = table.weights();
@@ -167,8 +174,8 @@ impl StateNetwork {
         })
     }
 
-    /// The terms are added in the order of their indices, which is the same for any number of threads.
-    fn refresh_one(&self, table: &Table, tiles: usize) {
+    /// Adds the terms in index order, which is the same for any number of threads.
+    fn refresh_one(&self, table: &TableLayout, tiles: usize) {
         let numbering = table.numbering();
         let weight = |tiles| self.tables.cells[numbering.place(tiles)][0].get();
         let mut empty = digits_equal(tiles, 0, numbering.ones());
@@ -206,7 +213,7 @@ fn digits_equal(digits: usize, tile: u8, ones: usize) -> usize {
     !(any | any >> 2) & ones
 }
 
-/// How many of at most eight digits are marked: the product sums them all in its eighth.
+/// The number of marks in at most eight digits: the product sums them in its eighth digit.
 #[inline(always)]
 fn count(marks: usize) -> Value {
     ((marks as u32).wrapping_mul(0x1111_1111) >> 28) as Value

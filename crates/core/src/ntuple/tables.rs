@@ -1,4 +1,4 @@
-//! The weights of all tuples in memory, with the plan that finds them.
+//! The weights of all tuples, with the plan that finds them.
 
 use std::ops::Add;
 
@@ -9,7 +9,7 @@ use crate::game::Position;
 use crate::machine::{AtomicF32, AtomicF32x2, Indices, WeightMemory, WeightView, Zeroed};
 use crate::value::Updated;
 
-/// Tables of weights. `C` is what choosing a move reads of each weight.
+/// Tables of weights. `C` is the part of each weight that choosing a move reads.
 pub struct WeightTables<C: WeightCell = AtomicF32> {
     tuples: TupleSet,
     pub(super) plan: LookupPlan,
@@ -24,15 +24,15 @@ pub enum WeightPart {
     Weight,
     /// E of TC: the sum of its errors.
     ErrorSum,
-    /// A of TC: the sum of their sizes.
+    /// A of TC: the sum of their absolute values.
     AbsoluteSum,
-    /// Of a network of states: the change of value that the next spawn is expected to bring.
+    /// For a network of states: the expected change of value by the next spawn.
     ExpectedChange,
 }
 
-/// Memory of one kind of numbers.
+/// The memory of one kind of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Block {
+pub(crate) enum MemoryBlock {
     /// What choosing a move reads of each weight.
     Cells,
     /// What only an update needs.
@@ -40,8 +40,8 @@ pub(crate) enum Block {
 }
 
 impl<C: WeightCell> WeightTables<C> {
-    /// New tables. Memory comes zeroed from the system, in huge pages where it has them, and is only taken up as weights are
-    /// written.
+    /// Creates tables. The system provides zeroed memory, in huge pages where it can, and commits
+    /// it only as weights are written.
     ///
     /// # Errors
     /// When the system refuses the memory.
@@ -68,7 +68,7 @@ impl<C: WeightCell> WeightTables<C> {
         Ok(tables)
     }
 
-    /// The memory that tables of these tuples take, in bytes, with or without the sums of TC.
+    /// The size in bytes of tables for these tuples, with or without the sums of TC.
     pub fn bytes(tuples: &TupleSet, coherence: bool) -> u64 {
         let sums = if coherence {
             size_of::<AtomicF32x2>()
@@ -80,7 +80,7 @@ impl<C: WeightCell> WeightTables<C> {
             .saturating_mul((size_of::<C>() + sums) as u64)
     }
 
-    /// The tuples they were made for.
+    /// The tuples they belong to.
     pub fn tuples(&self) -> &TupleSet {
         &self.tuples
     }
@@ -91,12 +91,12 @@ impl<C: WeightCell> WeightTables<C> {
         self.plan.lookups()
     }
 
-    /// Whether they have room for the sums of TC.
+    /// Whether they have memory for the sums of TC.
     pub fn has_coherence(&self) -> bool {
         self.sums.coherence.is_some()
     }
 
-    /// Copies numbers out of the table of a tuple, in the order of files: from the one whose tiles,
+    /// Copies numbers out of the table of a tuple in file order, starting at the one whose tiles,
     /// read as digits with the tuple's first cell lowest, make `from`.
     ///
     /// # Panics
@@ -106,8 +106,8 @@ impl<C: WeightCell> WeightTables<C> {
         table.each_at(from, out.len(), |k, at| out[k] = self.number(at, part));
     }
 
-    /// The opposite of [`WeightTables::export`]. Zeros are skipped: they are there already in new tables, and
-    /// writing them would only take up memory.
+    /// The inverse of [`WeightTables::export`]. Zeros are skipped: new tables already hold them,
+    /// and writing them would commit memory.
     ///
     /// # Panics
     /// When the table ends before the last of `values`, or has no such numbers.
@@ -143,12 +143,13 @@ impl<C: WeightCell> WeightTables<C> {
         coherence.expect("the tables were made with the sums of TC")
     }
 
-    /// How the table of a tuple is cut into tiles.
+    /// How the table of a tuple is divided into tiles.
     pub(crate) fn tiling(&self, tuple: usize) -> &Tiling {
         self.plan.tables()[tuple].tiling()
     }
 
-    /// Copies the weights of a tile out of the table of a tuple; run n begins at `n * stride` of `out`.
+    /// Copies the weights of a tile out of the table of a tuple; run n starts at `n * stride` in
+    /// `out`.
     pub(crate) fn export_tile(
         &self,
         (tuple, tile): (usize, usize),
@@ -161,7 +162,7 @@ impl<C: WeightCell> WeightTables<C> {
         });
     }
 
-    /// The opposite, which skips zeros as [`WeightTables::import`] does.
+    /// The inverse, which skips zeros as [`WeightTables::import`] does.
     pub(crate) fn import_tile(
         &self,
         (tuple, tile): (usize, usize),
@@ -177,11 +178,11 @@ impl<C: WeightCell> WeightTables<C> {
         });
     }
 
-    /// How many numbers a block of memory has.
-    pub(crate) fn block_len(&self, block: Block) -> usize {
+    /// The number of floats in a block of memory.
+    pub(crate) fn block_len(&self, block: MemoryBlock) -> usize {
         match block {
-            Block::Cells => self.cells.numbers(),
-            Block::Sums => self
+            MemoryBlock::Cells => self.cells.numbers(),
+            MemoryBlock::Sums => self
                 .sums
                 .coherence
                 .as_ref()
@@ -189,28 +190,28 @@ impl<C: WeightCell> WeightTables<C> {
         }
     }
 
-    /// Copies numbers out of a block of memory, in its order.
-    pub(crate) fn export_block(&self, block: Block, from: usize, out: &mut [Value]) {
+    /// Copies floats out of a block in memory order.
+    pub(crate) fn export_block(&self, block: MemoryBlock, from: usize, out: &mut [Value]) {
         match block {
-            Block::Cells => self.cells.read(from, out),
-            Block::Sums => self.coherence().read(from, out),
+            MemoryBlock::Cells => self.cells.read(from, out),
+            MemoryBlock::Sums => self.coherence().read(from, out),
         }
     }
 
-    /// The opposite, which skips zeros as [`WeightTables::import`] does.
-    pub(crate) fn import_block(&self, block: Block, from: usize, values: &[Value]) {
+    /// The inverse, which skips zeros as [`WeightTables::import`] does.
+    pub(crate) fn import_block(&self, block: MemoryBlock, from: usize, values: &[Value]) {
         match block {
-            Block::Cells => self.cells.write(from, values),
-            Block::Sums => self.coherence().write(from, values),
+            MemoryBlock::Cells => self.cells.write(from, values),
+            MemoryBlock::Sums => self.coherence().write(from, values),
         }
     }
 
-    /// The order of a block's numbers, in a few words.
+    /// A short text that describes the order of a block.
     pub(crate) fn order(&self) -> String {
         self.plan.order()
     }
 
-    /// Finds the weights of four boards.
+    /// Computes the indices of four boards.
     #[inline(always)]
     pub(super) fn find<B: Position>(&self, four: [B; 4], found: &mut Indices) {
         self.plan.find(four, found);
@@ -229,7 +230,7 @@ impl<C: WeightCell> WeightTables<C> {
         value(self.at(&at), 0)
     }
 
-    /// Asks the processor for everything that an update will change soon.
+    /// Prefetches everything that an update will change.
     #[inline(always)]
     pub(super) fn prefetch_update<R: UpdateRule>(&self, at: &Indices, lane: usize) {
         self.at(at).prefetch_to_write(lane);
@@ -238,8 +239,9 @@ impl<C: WeightCell> WeightTables<C> {
         }
     }
 
-    /// Moves the value of the position in a lane towards a target, each weight by its share of the step. Where a board is
-    /// symmetric to itself, a weight is found, and adjusted, more than once.
+    /// Moves the value of the position in a lane towards a target, each weight by its share of the
+    /// step. On a board that is symmetric to itself, a weight is looked up, and adjusted, more than
+    /// once.
     #[inline(always)]
     pub(super) fn update<R: UpdateRule>(
         &self,
@@ -265,8 +267,8 @@ pub(super) fn value<C: WeightCell>(cells: WeightView<'_, C>, lane: usize) -> Val
     sum(cells.lane(lane), |sum, cell| C::added_to(cell, sum))
 }
 
-/// Adds up in four sums side by side: an addition waits for the one before it, and 32 in a row would
-/// take longer than the weights do to arrive. What is left over after fours has a sum of its own.
+/// Adds up in four parallel sums: an addition waits for the one before it, and 32 in a row would
+/// take longer than the weights take to arrive. The remainder after groups of four has its own sum.
 #[inline(always)]
 pub(super) fn sum<S: Copy + Default + Add<Output = S>, T>(
     (eights, rest): (

@@ -1,4 +1,4 @@
-//! The replay buffer: a fixed number of items, of which new ones replace others.
+//! The replay buffer: a fixed capacity; new items replace old ones.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +11,11 @@ pub enum Overwrite {
     /// The oldest.
     #[default]
     Oldest,
-    /// Any, each with the same probability.
+    /// A random one.
     Random,
 }
 
-/// A fixed number of items, of which new ones replace others.
+/// A buffer of fixed capacity, in which new items replace old ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayBuffer<T> {
     items: Vec<T>,
@@ -26,7 +26,7 @@ pub struct ReplayBuffer<T> {
 }
 
 impl<T: Copy> ReplayBuffer<T> {
-    /// An empty buffer of at least one item.
+    /// An empty buffer with a capacity of at least one.
     pub fn new(capacity: usize, overwrite: Overwrite) -> Self {
         Self {
             items: Vec::new(),
@@ -36,7 +36,8 @@ impl<T: Copy> ReplayBuffer<T> {
         }
     }
 
-    /// With these items already in it, as [`ReplayBuffer::items`] and [`ReplayBuffer::oldest`] reported them. What does not fit is left out.
+    /// Fills the buffer with items as [`ReplayBuffer::items`] and [`ReplayBuffer::oldest`] reported
+    /// them. Items beyond the capacity are dropped.
     pub fn with_items(mut self, items: Vec<T>, oldest: usize) -> Self {
         self.items = items;
         self.items.truncate(self.capacity);
@@ -61,7 +62,7 @@ impl<T: Copy> ReplayBuffer<T> {
         self.items[index] = item;
     }
 
-    /// Draws `count` items with replacement, in place of what `drawn` held; none if there are none.
+    /// Replaces `drawn` by `count` items drawn with replacement; by none if the buffer is empty.
     pub fn sample(&self, count: usize, rng: &mut Rng, drawn: &mut Vec<T>) {
         drawn.clear();
         if !self.items.is_empty() {
@@ -70,17 +71,17 @@ impl<T: Copy> ReplayBuffer<T> {
         }
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// Whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// All items, in the order of their indices.
+    /// All items, in index order.
     pub fn items(&self) -> &[T] {
         &self.items
     }

@@ -1,6 +1,7 @@
-//! Replay state as checkpoints of format 1 stored it: JSON, positions as text.
+//! Replay state in checkpoints of format 1: JSON, with positions as text.
 //!
-//! A position is its tiles by rows, a digit of base 36 each, and after a `.` its packed chance state, where there is one.
+//! A position is its tiles in row-major order, one base-36 digit each, and after a `.` its packed
+//! chance state, where there is one.
 
 use serde::Deserialize;
 
@@ -21,10 +22,10 @@ pub struct Format1Replay {
 type Format1Transition = (String, u8, u32, f32, u32, String, bool);
 
 impl Format1Replay {
-    /// The same state as arrays.
+    /// Converts it to arrays.
     ///
     /// # Errors
-    /// When a position is not written as one.
+    /// When the text of a position is invalid.
     pub fn snapshot(&self) -> Result<ReplaySnapshot, SnapshotError> {
         let mut snapshot = ReplaySnapshot {
             iterations: self.iterations,

@@ -1,4 +1,5 @@
-//! An n-tuple network of states that learns from replayed transitions: V(state) moves towards r + gamma^n V(next).
+//! An n-tuple network of states that learns from replayed transitions: V(state) moves towards r +
+//! gamma^n V(next).
 
 use super::{BatchStats, ReplayAgent, Transition};
 use crate::Value;
@@ -8,7 +9,7 @@ use crate::policy::{Greedy, Policy, Ties};
 use crate::random::Rng;
 use crate::value::{Decision, Trainable};
 
-/// Chooses by the reward and the expectation of V over spawns, and learns V of states.
+/// Chooses by the reward plus the expectation of V over spawns, and learns V of states.
 pub struct NTupleReplayAgent<'n, G: Game> {
     network: &'n StateNetwork,
     policy: Greedy<'n, G, StateNetwork>,

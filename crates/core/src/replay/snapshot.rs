@@ -1,4 +1,5 @@
-//! The state of a replay trainer, serialised for exact resumption: arrays of numbers, as a checkpoint stores them.
+//! Replay trainer state, serialised for exact resumption: arrays of numbers, as a checkpoint stores
+//! them.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -9,33 +10,34 @@ use crate::game::{ChanceState, Direction, Game, State};
 use crate::tally::Outcome;
 use crate::value::Decision;
 
-/// Everything that a [`ReplayTrainer`] needs to go on.
+/// Everything needed to resume a [`ReplayTrainer`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplaySnapshot {
     /// Iterations so far.
     pub iterations: u64,
     /// The index in the buffer that will be overwritten next.
     pub oldest: usize,
-    /// The environments, with the states of [`ReplaySnapshot::env_states`].
+    /// The environments, without their states.
     pub envs: Vec<EnvSnapshot>,
     /// The state of each environment.
     pub env_states: PositionArrays,
-    /// The last moves of all environments that are not in the buffer yet, one environment after the other.
+    /// The pending transitions of all environments, which are not in the buffer yet, one
+    /// environment after the other.
     pub pending: TransitionArrays,
     /// The buffer.
     pub buffer: TransitionArrays,
 }
 
-/// An environment but for its positions.
+/// An environment without its positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvSnapshot {
     /// The score and the moves so far.
     pub outcome: Outcome,
-    /// How many of the pending transitions are its.
+    /// The number of its pending transitions.
     pub pending: usize,
 }
 
-/// Positions as numbers.
+/// Positions as arrays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PositionArrays {
     /// The tile indices of all cells, position by position.
@@ -44,18 +46,18 @@ pub struct PositionArrays {
     pub chance_states: Vec<u16>,
 }
 
-/// Transitions as numbers.
+/// Transitions as arrays.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransitionArrays {
     /// The states before.
     pub states: PositionArrays,
-    /// 0 to 3, as in records.
+    /// Directions from 0 to 3, as in records.
     pub directions: Vec<u8>,
     /// The reward of each move.
     pub rewards: Vec<u32>,
-    /// The discounted rewards of the following moves that belong to it.
+    /// The discounted rewards of the following moves of each.
     pub later_rewards: Vec<f32>,
-    /// Moves that each spans.
+    /// The number of moves that each spans.
     pub steps: Vec<u32>,
     /// The states after.
     pub next_states: PositionArrays,
@@ -63,7 +65,7 @@ pub struct TransitionArrays {
     pub done: Vec<u8>,
 }
 
-/// Why a snapshot cannot be one of this trainer.
+/// Why a snapshot does not belong to this trainer.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -90,16 +92,16 @@ pub enum SnapshotError {
         array: &'static str,
         /// Its length.
         found: usize,
-        /// What the others say.
+        /// The length of the other arrays.
         expected: usize,
     },
-    /// A position that no game has, or in which such a move cannot be made.
+    /// An impossible position, or one in which the recorded move is illegal.
     #[error("`{0}` is not a position in which such a move can be made")]
     Position(String),
-    /// A count that no training reaches.
+    /// An implausibly large count.
     #[error("{0} is too large for a count")]
     Count(u64),
-    /// A number of moves that no transition spans, or a sum that is not finite.
+    /// An impossible number of moves, or a sum of rewards that is not finite.
     #[error(
         "a transition of {steps} moves with {later_rewards} of later rewards; expected 1 to {most} moves"
     )]
@@ -111,7 +113,7 @@ pub enum SnapshotError {
         /// By the configuration.
         most: u32,
     },
-    /// A number that is no direction.
+    /// A number that is not a direction.
     #[error("{0} is not a direction; expected 0 to 3")]
     Direction(u8),
 }
@@ -132,7 +134,7 @@ impl PositionArrays {
         length(array, self.tiles.len(), count * cells)
     }
 
-    /// A position, once the lengths were checked.
+    /// A position; the lengths are already checked.
     fn get<G: Game>(&self, game: &G, n: usize) -> Result<State<G::Board>, SnapshotError> {
         let cells = game.shape().cells();
         let tiles = &self.tiles[n * cells..][..cells];
@@ -164,7 +166,7 @@ fn in_range(count: u64) -> Result<(), SnapshotError> {
 }
 
 impl TransitionArrays {
-    /// How many transitions there are.
+    /// The number of transitions.
     pub fn len(&self) -> usize {
         self.states.len()
     }
@@ -197,7 +199,7 @@ impl TransitionArrays {
 }
 
 impl<G: Game> ReplayTrainer<G> {
-    /// Everything that it needs to go on.
+    /// Everything needed to resume it.
     pub fn snapshot(&self) -> ReplaySnapshot {
         let mut snapshot = ReplaySnapshot {
             iterations: self.iterations,
@@ -220,7 +222,7 @@ impl<G: Game> ReplayTrainer<G> {
         snapshot
     }
 
-    /// A transition of a snapshot, if it can have been made.
+    /// A transition of a snapshot, if the rules allow it.
     fn transition(
         &self,
         arrays: &TransitionArrays,
@@ -242,7 +244,7 @@ impl<G: Game> ReplayTrainer<G> {
         let direction = Direction::ALL.get(usize::from(number));
         let direction = *direction.ok_or(SnapshotError::Direction(number))?;
         let (reward, done) = (arrays.rewards[n], arrays.done[n]);
-        // A spawn may have a reward, too.
+        // The spawn may have a reward, too.
         let slide = game.slides(state).get(direction);
         let legal = slide.is_some_and(|slide| slide.reward() <= reward);
         let ends = Decision::new(game, next).is_none();
@@ -261,10 +263,10 @@ impl<G: Game> ReplayTrainer<G> {
         })
     }
 
-    /// Goes on from a snapshot.
+    /// Resumes from a snapshot.
     ///
     /// # Errors
-    /// When it cannot be one of a trainer with this configuration; nothing is changed then.
+    /// When it does not belong to a trainer with this configuration; the trainer is unchanged then.
     pub fn restore(&mut self, snapshot: &ReplaySnapshot) -> Result<(), SnapshotError> {
         in_range(snapshot.iterations)?;
         let (found, expected) = (snapshot.envs.len(), self.config.num_envs);
@@ -298,7 +300,7 @@ impl<G: Game> ReplayTrainer<G> {
         Ok(())
     }
 
-    /// An environment, whose pending transitions begin with number `first`.
+    /// An environment whose pending transitions start at number `first`.
     fn env(
         &self,
         snapshot: &ReplaySnapshot,

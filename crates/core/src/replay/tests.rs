@@ -27,13 +27,13 @@ fn a_full_buffer_replaces_the_oldest_or_any() {
     let mut buffer = ReplayBuffer::new(100, Overwrite::Random);
     (0..200).for_each(|n| buffer.push(n, &mut rng));
     let old = buffer.items().iter().filter(|&&n| n < 100).count();
-    // Each of the first hundred stays with a chance of 0.99^100 = 0.37.
+    // Each of the first hundred items survives with probability 0.99^100 = 0.37.
     assert!((20..55).contains(&old), "{old}");
     assert_eq!(buffer.len(), 100);
 }
 
 #[test]
-fn every_item_is_drawn_alike() {
+fn sampling_is_uniform() {
     let mut rng = game_rng(1, 2);
     let mut buffer = ReplayBuffer::new(10, Overwrite::Oldest);
     let mut drawn = vec![7];
@@ -48,7 +48,7 @@ fn every_item_is_drawn_alike() {
 }
 
 #[test]
-fn epsilon_falls_along_a_line() {
+fn epsilon_falls_linearly() {
     let config = ReplayConfig {
         epsilon: 0.1,
         epsilon_iterations: 200,
@@ -64,7 +64,7 @@ fn epsilon_falls_along_a_line() {
     assert_eq!(constant.epsilon_at(999), 0.1);
 }
 
-/// Keeps every transition it is shown, and moves at random.
+/// Records every transition in its batches, and moves at random.
 #[derive(Default)]
 struct Witness<G: Game> {
     learned: Vec<Transition<G::Board>>,
@@ -92,9 +92,9 @@ impl<G: Game> ReplayAgent<G> for Witness<G> {
     }
 }
 
-/// What is learned are moves by the rules, and games end where no move is left.
+/// Transitions follow the rules, and games end where no slide is legal.
 #[test]
-fn transitions_are_moves_by_the_rules() {
+fn transitions_follow_the_rules() {
     let game = Fast2048::new();
     let mut trainer = ReplayTrainer::new(game, config(), 5);
     let mut witness = Witness { learned: vec![] };
@@ -103,7 +103,8 @@ fn transitions_are_moves_by_the_rules() {
         stats.merge(&trainer.iterate(&mut witness, |outcome| finished.push(outcome)));
     }
     assert_eq!((stats.iterations, stats.moves), (400, 1600));
-    // The first batch is drawn when memory has as many: after two iterations of four.
+    // The first batch is drawn when the buffer holds enough transitions: after two iterations of
+    // four.
     assert_eq!(stats.updates, 3 * 399);
     assert_eq!((stats.mean_loss(), stats.mean_value()), (2.0, 1.0));
     assert!(stats.is_finite() && stats.mean_reward() > 1.0);
@@ -128,7 +129,7 @@ fn transitions_are_moves_by_the_rules() {
     assert!(ends > 0);
 }
 
-/// Three moves at a time, put together from single ones of the same games.
+/// Three-step transitions equal the combination of single steps of the same games.
 #[test]
 fn transitions_span_several_moves() {
     let play = |n_step| {
@@ -147,7 +148,7 @@ fn transitions_span_several_moves() {
         trainer.buffer.items().to_vec()
     };
     let (ones, threes) = (play(1), play(3));
-    // The last two moves are not over yet.
+    // The last two moves are still pending.
     assert_eq!((ones.len(), threes.len()), (1000, 998));
     let mut ends = 0;
     for (n, three) in threes.iter().enumerate() {
@@ -167,9 +168,9 @@ fn transitions_span_several_moves() {
     assert!(ends > 3);
 }
 
-/// A trainer that was written down and read goes on as the one that was not.
+/// A trainer restored from its snapshot continues exactly like the original.
 #[test]
-fn notes_are_enough_to_restore() {
+fn a_restored_trainer_continues_exactly() {
     fn check<G: Game>(game: G) {
         let config = ReplayConfig {
             epsilon: 0.3,
@@ -242,7 +243,7 @@ fn snapshots_of_other_trainers_are_refused() {
     assert!(error.contains("4 transitions in the buffer, which has room for 3"));
 }
 
-/// The JSON of format 1 is the same state.
+/// The JSON of format 1 gives the same state.
 #[test]
 fn replay_state_of_format_1_is_read() {
     let text = r#"{"iterations":7,"games":[["0100000000000010",{"score":8,"moves":3,"largest":0},[]],
@@ -269,9 +270,9 @@ fn replay_state_of_format_1_is_read() {
     assert!(matches!(saved.snapshot(), Err(SnapshotError::Position(_))));
 }
 
-/// By hand: a table of one cell without symmetry, so that V is the weight of the tile there.
+/// Computed by hand: a table of one cell without symmetry, so that V is the weight of its tile.
 #[test]
-fn tables_move_towards_the_reward_and_the_next_value() {
+fn values_move_towards_reward_plus_next_value() {
     let shape = Shape::new(2, 2).unwrap();
     let game = Grid::new(shape, &PowersOfTwo);
     let tuples = TupleSet::parse("0", shape, false).unwrap();
@@ -291,21 +292,21 @@ fn tables_move_towards_the_reward_and_the_next_value() {
         next: state([2, 0, 0, 1]),
         done: false,
     };
-    // Off by 4 + 10 - 10.
+    // The error is 4 + 10 - 10.
     let learned = agent.learn(&game, &[transition]);
     assert_eq!((learned.loss, learned.value), (16.0, 10.0));
     assert_eq!(network.value(state([1, 0, 0, 0])), 12.0);
     assert_eq!(network.value(state([2, 0, 0, 0])), 10.0);
-    // What is over is worth nothing any more: off by 4 - 12.
+    // The value after the end is 0: the error is 4 - 12.
     transition.done = true;
     let learned = agent.learn(&game, &[transition]);
     assert_eq!((learned.loss, learned.value), (64.0, 12.0));
     assert_eq!(network.value(state([1, 0, 0, 0])), 8.0);
 }
 
-/// 2x2 from memory, the whole board in a tuple: played almost perfectly.
+/// Replay on 2x2 with a full-board tuple: almost optimal play.
 #[test]
-fn a_small_board_is_learned_from_memory() {
+fn replay_learns_a_small_board() {
     let shape = Shape::new(2, 2).unwrap();
     let game = Grid::new(shape, &PowersOfTwo);
     let tuples = TupleSet::parse("0123", shape, true).unwrap();
@@ -330,6 +331,6 @@ fn a_small_board_is_learned_from_memory() {
         play(&game, &mut policy, &mut NoLearner, &mut rng).score as f64
     };
     let mean = (0..20_000).map(score).sum::<f64>() / 20_000.0;
-    // The best expected score is 66.964; the standard error of this mean is about 0.2.
+    // The optimal expected score is 66.964; the standard error of this mean is about 0.2.
     assert!(mean > 65.5, "{mean}");
 }

@@ -1,9 +1,11 @@
-//! A position of a small board as a number: four bits a cell, the least of all its images.
+//! A position of a small board as a number: four bits a cell, the smallest among all symmetric
+//! boards.
 //!
-//! A symmetry moves cells by a few distances only: to flip three columns is to move one of them by two
-//! cells, one by none, one back by two. So an image is a few masks and rotations of the number.
+//! A symmetry moves cells by only a few distances: flipping three columns moves one of them by two
+//! cells, one by none, one back by two. So a symmetric board takes a few masks and rotations of the
+//! number.
 //!
-//! Where there is a chance state, it and the cells that a new tile may enter stand above the cells.
+//! The chance state, if the game has one, and the spawn cells are stored above the cells.
 
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use crate::game::{
     After, ChanceState, Game, GridBoard, PackedBoard, Position, Rules, Shape, State,
 };
 
-/// A position that a number can hold.
+/// A position that fits into a number.
 pub trait Packed: Position {
     /// Its cells in four bits each, the first one lowest.
     #[inline(always)]
@@ -23,10 +25,10 @@ pub trait Packed: Position {
     /// The chance state.
     fn chance_state(self) -> ChanceState;
 
-    /// Of an afterstate, the cells that its slide lets a new tile enter; of a state, none.
+    /// In an afterstate, the cells in which a tile may spawn if they are empty; in a state, none.
     fn spawn_mask(self) -> u32;
 
-    /// The position with these cells, and this beside them; a state has no use for the spawn_mask.
+    /// The position with these cells, chance state and spawn mask; a state ignores the mask.
     fn unpacked(shape: Shape, cells: u64, chance_state: ChanceState, spawn_mask: u32) -> Self;
 }
 
@@ -77,18 +79,18 @@ impl Packed for PackedBoard {
     }
 }
 
-/// From positions of one shape to codes and back.
+/// Converts positions of one shape to codes and back.
 #[derive(Clone, Debug)]
 pub struct Code {
     shape: Shape,
     flip_cols: Moves,
     flip_rows: Moves,
-    /// Where rows may become columns.
+    /// `None` where the board is not square.
     transpose: Option<Moves>,
-    /// The sum of the faces of every two cells.
+    /// The sum of the tile values of every two cells.
     pairs: Arc<[u64; 256]>,
-    /// Of games that remember: for each image and each of its cells, the cell that it shows.
-    turns: Option<Arc<[Vec<usize>]>>,
+    /// For games with chance state: for each symmetry and each cell, the source cell.
+    sources: Option<Arc<[Vec<usize>]>>,
 }
 
 /// Bits of a cell.
@@ -98,7 +100,7 @@ impl Code {
     /// The largest tile index that fits into a cell.
     pub const LARGEST: u8 = 15;
 
-    /// The most cells of a board whose positions a number has room for.
+    /// The largest number of cells of a board whose positions fit into a number.
     pub fn most_cells(rules: &dyn Rules) -> usize {
         let (whole, cell) = match rules.has_chance_state() {
             true => (u64::BITS - ChanceState::BITS, BITS + 1),
@@ -107,7 +109,7 @@ impl Code {
         (whole / cell) as usize
     }
 
-    /// The code of a game's positions, if a number has room for them.
+    /// The code of a game's positions, if they fit into a number.
     pub fn new<G: Game<Board: Packed>>(game: &G) -> Option<Self> {
         let (shape, has_chance_state) = (game.shape(), game.rules().has_chance_state());
         let fits = shape.cells() <= Self::most_cells(game.rules());
@@ -121,7 +123,7 @@ impl Code {
             pairs: Arc::new(std::array::from_fn(|two| {
                 game.tile_value(two as u8 & 15) + game.tile_value(two as u8 >> BITS)
             })),
-            turns: has_chance_state.then(|| symmetries.into()),
+            sources: has_chance_state.then(|| symmetries.into()),
         })
     }
 
@@ -130,28 +132,27 @@ impl Code {
         self.shape
     }
 
-    /// How many images a position has, of which some may be equal.
+    /// The number of symmetries.
     pub fn symmetries(&self) -> usize {
         if self.transpose.is_some() { 8 } else { 4 }
     }
 
-    /// The code of a position: the same for all its images, and for no other position of its kind.
+    /// The code of a position: the same for all symmetric positions, and for no other position of
+    /// its kind.
     #[inline]
     pub fn of<P: Packed>(&self, position: P) -> u64 {
-        let images = self.images_of(position);
-        let images = &images[..self.symmetries()];
-        images
-            .iter()
-            .fold(u64::MAX, |least, &image| least.min(image))
+        let codes = self.symmetric_codes(position);
+        let codes = &codes[..self.symmetries()];
+        codes.iter().fold(u64::MAX, |least, &code| least.min(code))
     }
 
-    /// A position as a number that no other position of its kind has, not even an image. [`Code::state`] and [`Code::afterstate`]
-    /// lead back to it.
+    /// A number that is unique to the position, even among symmetric ones. [`Code::state`] and
+    /// [`Code::afterstate`] convert it back.
     #[inline]
     pub fn exact<P: Packed>(&self, position: P) -> u64 {
         let cells = position.cells(self.shape);
-        match &self.turns {
-            Some(turns) => cells | self.beside(position, &turns[0]),
+        match &self.sources {
+            Some(sources) => cells | self.chance_bits(position, &sources[0]),
             None => cells,
         }
     }
@@ -170,22 +171,22 @@ impl Code {
         After(B::unpacked(self.shape, cells, chance_state, spawn_mask))
     }
 
-    /// Cells, chance state, and the cells that a new tile may enter: any, where the slide does not matter.
+    /// Cells, chance state and spawn cells; all cells where the slide does not matter.
     #[inline(always)]
     fn parts(&self, code: u64) -> (u64, ChanceState, u32) {
         let cells = self.cells_of(code);
-        if self.turns.is_none() {
+        if self.sources.is_none() {
             return (cells, ChanceState::NONE, u32::MAX);
         }
-        let beside = code >> self.cells();
-        let packed = (beside & ((1 << ChanceState::BITS) - 1)) as u16;
-        let spawn_mask = (beside >> ChanceState::BITS) as u32;
+        let chance_bits = code >> self.cells();
+        let packed = (chance_bits & ((1 << ChanceState::BITS) - 1)) as u16;
+        let spawn_mask = (chance_bits >> ChanceState::BITS) as u32;
         (cells, ChanceState::unpacked(packed), spawn_mask)
     }
 
-    /// What a position holds beside its cells, as the image with these sources has it.
+    /// The chance state and the spawn cells of a position, transformed by a symmetry.
     #[inline]
-    fn beside<P: Packed>(&self, position: P, sources: &[usize]) -> u64 {
+    fn chance_bits<P: Packed>(&self, position: P, sources: &[usize]) -> u64 {
         let empty = |i: usize| position.cell(i) == 0;
         let enters = |&source: &usize| position.spawn_mask() >> source & 1 == 1 && empty(source);
         let bit = |(i, source)| u64::from(enters(source)) << i;
@@ -194,7 +195,7 @@ impl Code {
             << self.cells()
     }
 
-    /// The tile indices by rows.
+    /// The tile indices in row-major order.
     #[inline]
     pub fn tiles(&self, code: u64) -> [u8; 16] {
         let cells = self.shape.cells();
@@ -207,7 +208,7 @@ impl Code {
         })
     }
 
-    /// The sum of the tiles' faces.
+    /// The sum of the tile values.
     #[inline]
     pub fn sum(&self, code: u64) -> u64 {
         let mut sum = 0;
@@ -217,12 +218,12 @@ impl Code {
         sum
     }
 
-    /// How many different positions have the code of this one.
+    /// The number of different positions with the code of this one.
     pub fn count_symmetric<P: Packed>(&self, position: P) -> usize {
-        let images = self.images_of(position);
-        let images = &images[..self.symmetries()];
-        let is_new = |&(n, image): &(usize, &u64)| !images[..n].contains(image);
-        images.iter().enumerate().filter(is_new).count()
+        let codes = self.symmetric_codes(position);
+        let codes = &codes[..self.symmetries()];
+        let is_new = |&(n, code): &(usize, &u64)| !codes[..n].contains(code);
+        codes.iter().enumerate().filter(is_new).count()
     }
 
     #[inline(always)]
@@ -235,20 +236,20 @@ impl Code {
         self.shape.cells() as u32 * BITS
     }
 
-    /// All images with what is beside their cells, in the order of symmetries; a rectangle has four.
+    /// All symmetric codes in the order of symmetries; a rectangle has four.
     #[inline(always)]
-    fn images_of<P: Packed>(&self, position: P) -> [u64; 8] {
-        let mut images = self.turned(position.cells(self.shape));
-        if let Some(turns) = &self.turns {
-            for (image, sources) in images.iter_mut().zip(turns.iter()) {
-                *image |= self.beside(position, sources);
+    fn symmetric_codes<P: Packed>(&self, position: P) -> [u64; 8] {
+        let mut codes = self.transformed(position.cells(self.shape));
+        if let Some(sources) = &self.sources {
+            for (code, sources) in codes.iter_mut().zip(sources.iter()) {
+                *code |= self.chance_bits(position, sources);
             }
         }
-        images
+        codes
     }
 
     #[inline(always)]
-    fn turned(&self, cells: u64) -> [u64; 8] {
+    fn transformed(&self, cells: u64) -> [u64; 8] {
         let flipped = self.flip_rows.of(cells);
         let upright @ [a, b, c, d] = [
             cells,
@@ -264,12 +265,12 @@ impl Code {
     }
 }
 
-/// A symmetry as cells that move by the same distance.
+/// A symmetry as groups of cells that move by the same distance.
 #[derive(Clone, Debug)]
 struct Moves(Arc<[(u64, u32)]>);
 
 impl Moves {
-    /// From the cell that each cell of the image shows.
+    /// From the source of each cell.
     fn new(sources: &[usize]) -> Self {
         let mut moves: Vec<(u64, u32)> = Vec::new();
         for (to, &from) in sources.iter().enumerate() {
@@ -285,7 +286,9 @@ impl Moves {
 
     #[inline(always)]
     fn of(&self, cells: u64) -> u64 {
-        let moved = |image, &(mask, left): &(u64, u32)| image | (cells & mask).rotate_left(left);
+        let moved = |cells_so_far, &(mask, left): &(u64, u32)| {
+            cells_so_far | (cells & mask).rotate_left(left)
+        };
         self.0.iter().fold(0, moved)
     }
 }
@@ -297,7 +300,7 @@ mod tests {
     use crate::random::game_rng;
 
     #[test]
-    fn images_are_the_symmetries_of_the_shape() {
+    fn transformed_codes_are_the_symmetries_of_the_shape() {
         for (rows, cols) in [(2, 2), (2, 3), (3, 2), (3, 3), (2, 5), (5, 3), (4, 4)] {
             let shape = Shape::new(rows, cols).unwrap();
             let code = Code::new(&Grid::new(shape, &PowersOfTwo)).unwrap();
@@ -305,10 +308,11 @@ mod tests {
             let board = game_rng(1, 2).bits() >> (u64::BITS - bits);
             let symmetries = shape.symmetries();
             assert_eq!(symmetries.len(), code.symmetries());
-            for (image, symmetry) in code.turned(board).into_iter().zip(symmetries) {
-                let image = code.tiles(image);
+            let transformed = code.transformed(board).into_iter();
+            for (symmetric, symmetry) in transformed.zip(symmetries) {
+                let tiles = code.tiles(symmetric);
                 for (i, &source) in symmetry.iter().enumerate() {
-                    assert_eq!(image[i], code.tiles(board)[source], "{shape}");
+                    assert_eq!(tiles[i], code.tiles(board)[source], "{shape}");
                 }
             }
         }

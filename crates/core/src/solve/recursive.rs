@@ -1,13 +1,14 @@
-//! The definition of an exact value, written down: every position by itself, remembered in a map.
+//! The definition of an exact value: recursive, position by position, with memoisation.
 //!
-//! V(s) = max over slides of r + (mean of c + d V over new tiles, which bring c); 0 where no slide is legal.
+//! V(s) = max over slides of r + (mean of c + d V over spawns with reward c); 0 where no slide is
+//! legal.
 
 use std::collections::HashMap;
 
 use super::{Aim, Ending};
 use crate::game::{Game, State};
 
-/// Values of states as they were asked for.
+/// Values of states, computed on demand.
 pub struct Recursive<G: Game> {
     game: G,
     ending: Ending,
@@ -16,7 +17,7 @@ pub struct Recursive<G: Game> {
 }
 
 impl<G: Game> Recursive<G> {
-    /// Nothing is known yet.
+    /// Creates an empty cache of values.
     pub fn new(game: G, ending: Ending, aim: Aim) -> Self {
         Self {
             game,
@@ -26,7 +27,7 @@ impl<G: Game> Recursive<G> {
         }
     }
 
-    /// The value of the start of a game.
+    /// The expected value of a new game.
     pub fn start(&mut self) -> f64 {
         let (game, Aim { goal, chance }) = (self.game, self.aim);
         let mut starts = Vec::new();
@@ -74,7 +75,7 @@ impl<G: Game> Recursive<G> {
             })
     }
 
-    /// All that is known.
+    /// All values computed so far.
     pub fn values(&self) -> &HashMap<State<G::Board>, f64> {
         &self.values
     }

@@ -18,7 +18,7 @@ fn mean(goal: Goal) -> Aim {
     Aim { goal, chance }
 }
 
-/// Every layer upwards, then every value downwards, on one thread and the fast board.
+/// Every layer upwards, then every value downwards, on one thread and the packed board.
 fn by_layers(
     rules: &'static dyn Rules,
     shape: Shape,
@@ -68,9 +68,9 @@ fn start(
         })
 }
 
-/// The known values, to all digits given.
+/// The known values, to all given digits.
 #[test]
-fn two_by_two() {
+fn values_of_2x2_are_the_known_ones() {
     let value = |goal| {
         let aim = mean(goal);
         let (solver, values) = by_layers(&PowersOfTwo, grid(2, 2).shape(), Ending::Stuck, aim);
@@ -108,18 +108,19 @@ fn layers_and_the_definition_agree<R: Rules + Copy + PartialEq>(
             let value = slow.start();
             let found = start(&solver, aim, &values);
             assert!((found - value).abs() <= 1e-12 * value.max(1.0));
-            let mut images: HashMap<u64, usize> = HashMap::new();
+            let mut counts: HashMap<u64, usize> = HashMap::new();
             for (&state, &value) in slow.values() {
                 let code = solver.code().of(state.0);
                 let fast = values[&code];
                 assert!((fast - value).abs() <= 1e-12 * value.max(1.0), "{state:?}");
-                *images.entry(code).or_default() += 1;
+                *counts.entry(code).or_default() += 1;
             }
-            // The definition stops where a value is settled, the layers only where the game does.
+            // The definition stops where a value is decided, the layers only where the game is
+            // over.
             let all_listed = ending != Ending::Stuck || aim.goal == SCORE;
             if all_listed {
-                assert_eq!(images.len(), values.len(), "{rows}x{cols} {aim:?}");
-                for (code, count) in images {
+                assert_eq!(counts.len(), values.len(), "{rows}x{cols} {aim:?}");
+                for (code, count) in counts {
                     assert_eq!(solver.count_symmetric(code), count);
                 }
             }
@@ -145,9 +146,10 @@ fn layers_and_the_definition_agree_on_every_position_of_2584() {
     layers_and_the_definition_agree(&Fibonacci::OneThree, &[(2, 2)]);
 }
 
-/// On 2x3 a state and its mirror image are one, hint and all: 1 and +2 in opposite corners.
+/// On 2x3 a state and its mirror image have one code, including the hint: 1 and +2 in opposite
+/// corners.
 #[test]
-fn images_of_threes_have_one_code() {
+fn symmetric_positions_of_threes_have_one_code() {
     let game = PackedGrid::new(grid(2, 3).shape(), &Threes::Course).unwrap();
     let solver = Solver::new(game, Ending::Stuck).unwrap();
     let chance_state = |hint| ChanceState {
@@ -161,7 +163,8 @@ fn images_of_threes_have_one_code() {
     let one = code(&[1, 0, 0, 0, 0, 0], 2);
     assert_eq!(one, code(&[0, 0, 0, 0, 0, 1], 2));
     assert_ne!(one, code(&[0, 0, 0, 0, 0, 1], 3));
-    // The tile in the middle below may go left, up and right; after left, the new one enters the right column.
+    // The tile in the middle of the bottom row can slide left, up and right; after left, a tile
+    // spawns in the right column.
     let state = game.state(&[0, 0, 0, 0, 1, 0], chance_state(2)).unwrap();
     let slides = game.slides(state);
     assert!(slides.get(Direction::Down).is_none() && slides.legal().count() == 3);
@@ -172,7 +175,7 @@ fn images_of_threes_have_one_code() {
     );
 }
 
-/// Random positions of 3x3 that are nearly over, so that the definition can be followed to the end.
+/// Random positions of 3x3 near the end, so that the definition can be evaluated.
 #[test]
 fn late_positions_of_3x3_agree_with_the_definition() {
     let game = grid(3, 3);
@@ -199,7 +202,8 @@ fn a_board_with_more_than_16_cells_has_no_code() {
     assert!(Solver::new(grid(4, 5), Ending::Stuck).is_none());
 }
 
-/// Walks over all positions that a game can reach. Two of them have the same code exactly if they have the same canonical form.
+/// Visits all reachable positions. Two of them have the same code exactly if they have the same
+/// canonical form.
 fn codes_are_those_of_canonical_forms(rules: &'static dyn Rules, shape: Shape) {
     let game = PackedGrid::new(shape, rules).unwrap();
     let code = Code::new(&game).unwrap();
@@ -221,7 +225,7 @@ fn codes_are_those_of_canonical_forms(rules: &'static dyn Rules, shape: Shape) {
     assert_eq!(states.met.len(), met.len());
 }
 
-/// Positions and what they have in common.
+/// Positions by code and canonical form.
 #[derive(Default)]
 struct Codes {
     met: HashSet<u128>,
@@ -230,7 +234,7 @@ struct Codes {
 }
 
 impl Codes {
-    /// Whether the position is a new one.
+    /// Returns whether the position is new.
     fn check(&mut self, code: &Code, board: PackedBoard) -> bool {
         let (found, canonical) = (code.of(board), board.canonical().key());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Value functions that learners adjust.
+//! Value functions that learners update.
 
 use super::ValueFunction;
 use crate::Value;
@@ -6,62 +6,62 @@ use crate::episode::Step;
 use crate::game::Game;
 use crate::ntuple::UpdateRule;
 
-/// A position on the trajectory of a game, with the reward of its move on the side where it falls. Between one position and
-/// the next, a game earns the `reward_out` of the first and the `reward_in` of the second.
+/// A position on the trajectory of a game, with the reward of its move before or after it. Between
+/// two positions, a game earns the `reward_out` of the first and the `reward_in` of the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrajectoryStep<P> {
     /// The position.
     pub position: P,
-    /// Earned on the way into the position.
+    /// The reward on the way into the position.
     pub reward_in: Value,
-    /// Earned on the way out of it.
+    /// The reward on the way out of it.
     pub reward_out: Value,
 }
 
 /// The result of one update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Updated {
-    /// The value afterwards: the sum of what each lookup left behind. Where two lookups share a
-    /// weight, the first has not seen what the second did.
+    /// The value afterwards: the sum of the weights that each lookup wrote. Where two lookups share
+    /// a weight, the first does not include the change by the second.
     pub value: Value,
     /// Target minus the value before.
     pub delta: Value,
 }
 
-/// A value function of tables, whose values a learner moves one position at a time. (A deep network learns in batches: see
-/// [`crate::replay`].)
+/// A value function that a learner updates one position at a time. (A deep network learns in
+/// batches: see [`crate::replay`].)
 ///
-/// Positions are located four at a time, because a processor finds four at the price of one. A position is named by its lane,
-/// 0 to 3.
+/// Positions are located four at a time, because SIMD computes four at the price of one. A lane, 0
+/// to 3, selects a position.
 pub trait Trainable<G: Game>: ValueFunction<G> {
     /// The positions that have values: states or afterstates.
     type Position: Copy;
-    /// The places of the weights of four positions, reused from update to update.
+    /// The indices of the weights of four positions, reused for every update.
     type Located: Default + Send;
 
-    /// Gamma: what the value of the next position is multiplied by.
+    /// The discount gamma of the next position's value.
     fn discount(&self) -> Value;
 
     /// The position that a step visits.
     fn trajectory_step(&self, step: &Step<G>) -> TrajectoryStep<Self::Position>;
 
-    /// The reward of a spawn, as the value of the position before it counts it.
+    /// The reward of a spawn, as counted in the value of the position before it.
     fn spawn_reward(&self, reward: u32) -> Value;
 
-    /// The discounted value of the position that a step visits, as far as the policy's choice tells it.
+    /// The discounted value of the position that a step visits, if the policy's choice provides it.
     fn known_value(estimate: Self::Estimate) -> Option<Value>;
 
-    /// Finds the weights of four positions.
+    /// Computes the indices of four positions.
     fn locate_positions(&self, four: [Self::Position; 4], at: &mut Self::Located);
 
-    /// Asks the processor for everything that an update in this lane will change.
+    /// Prefetches everything that an update in this lane will change.
     fn prefetch_update<R: UpdateRule>(&self, at: &Self::Located, lane: usize);
 
     /// The value of the position in this lane.
     fn value_at(&self, at: &Self::Located, lane: usize) -> Value;
 
-    /// Moves the value of `position`, whose weights are in this lane, towards a target: each weight by its share of the
-    /// learning rate.
+    /// Moves the value of `position`, whose weights are in this lane, towards a target: each weight
+    /// by its share of the learning rate.
     fn update<R: UpdateRule>(
         &self,
         position: Self::Position,

@@ -21,7 +21,7 @@ fn game() -> Grid {
     Grid::new(Shape::new(2, 2).unwrap(), &PowersOfTwo)
 }
 
-/// Everything counts half.
+/// A discount of 0.5 and a scale of 2.
 fn halves(kind: OutputKind) -> Settings {
     Settings {
         output: OutputSpec {
@@ -38,7 +38,7 @@ fn state(tiles: [u8; 4]) -> State<GridBoard> {
     game().state(&tiles, ChanceState::NONE).unwrap()
 }
 
-/// A slide to the left for 4 points that ends there, in a game that goes on.
+/// A slide to the left that earns 4 points and leads to this state; the game continues.
 fn slide_to(next: [u8; 4]) -> Transition<State<GridBoard>> {
     Transition {
         state: state([1, 1, 0, 0]),
@@ -53,11 +53,11 @@ fn slide_to(next: [u8; 4]) -> Transition<State<GridBoard>> {
 
 const ACTION: OutputKind = OutputKind::Actions(crate::Fallback::Value);
 
-/// Targets by hand, from what the networks say.
+/// Targets computed by hand from the outputs of the networks.
 #[test]
-fn targets_are_those_of_the_settings() {
+fn targets_follow_the_settings() {
     let game = game();
-    // Only up and right change it.
+    // Only up and right are legal.
     let transition = slide_to([0, 0, 1, 0]);
     let over = Transition {
         done: true,
@@ -82,7 +82,7 @@ fn targets_are_those_of_the_settings() {
             .network
             .outputs(&boards(&game, [transition.next].into_iter()));
         let judged = if double { &online } else { &later };
-        // Left and down change nothing.
+        // Left and down are illegal.
         let counts: &[usize] = if mask { &[1, 2] } else { &[0, 1, 2, 3] };
         let best = counts
             .iter()
@@ -95,12 +95,12 @@ fn targets_are_those_of_the_settings() {
     }
 }
 
-/// The same with several moves, and with values of afterstates.
+/// The same with n-step transitions, and with values of afterstates.
 #[test]
-fn targets_of_several_moves_and_of_afterstates() {
+fn targets_of_n_step_transitions_and_of_afterstates() {
     let game = game();
     let transition = Transition {
-        // 8 a move later and 16 two moves later.
+        // 8 one move later and 16 two moves later.
         later_rewards: 8.0,
         steps: 3,
         ..slide_to([2, 0, 0, 1])
@@ -132,13 +132,14 @@ fn targets_of_several_moves_and_of_afterstates() {
     let found = agent.targets(&game, &[&transition, &over]);
     assert!((found[0] - (8.0 / 2.0 + 0.125 * best)).abs() < 1e-5);
     assert_eq!(found[1], 4.0);
-    // And it is the afterstate that learns.
+    // And the afterstate is what learns.
     let batch = [transition];
     let asked = agent.questions(&game, &batch, &mut game_rng(1, 1));
     assert_eq!((asked.boards, asked.chosen), (vec![2, 0, 0, 0], vec![0]));
 }
 
-/// A reward that the rules know is no part of Q: it is taken from what is learned, and added where slides are compared.
+/// A reward that the rules know is not part of Q: it is subtracted from the target, and added where
+/// slides are compared.
 #[test]
 fn known_rewards_are_added_by_the_rules() {
     let game = game();
@@ -146,7 +147,7 @@ fn known_rewards_are_added_by_the_rules() {
     let learned = DqnAgent::new(&small(), settings, 3, 1).unwrap();
     settings.output.known_rewards = true;
     let known = DqnAgent::new(&small(), settings, 3, 1).unwrap();
-    // 2 2 / 0 4: left and right merge for 4 points, up and down slide.
+    // 2 2 / 0 4: left and right merge for 4 points, up and down only slide.
     let next = state([1, 1, 0, 2]);
     let slides = game.slides(next);
     let q = learned.target.actions(&game, &[next]);
@@ -160,7 +161,7 @@ fn known_rewards_are_added_by_the_rules() {
         steps: 3,
         ..slide_to([1, 1, 0, 2])
     };
-    // The slide itself earned 4, which is left out; 8 came later.
+    // The slide's own reward of 4 is excluded; 8 came later.
     let found = known.targets(&game, &[&transition])[0];
     assert!((found - (8.0 / 2.0 + 0.125 * best)).abs() < 1e-6);
     let (without, with) = (
@@ -174,9 +175,9 @@ fn known_rewards_are_added_by_the_rules() {
     assert!(with.iter().any(|worth| worth.reward == 4));
 }
 
-/// Whoever turns a board and slides it comes to what slides it and turns it.
+/// Transforming a board and sliding it equals sliding it and transforming the result.
 #[test]
-fn boards_and_slides_are_turned_alike() {
+fn symmetries_transform_boards_and_slides_alike() {
     for (shape, count) in [((2, 3), 4), ((3, 2), 4), ((4, 4), 8), ((2, 2), 8)] {
         let shape = Shape::new(shape.0, shape.1).unwrap();
         let game = Grid::new(shape, &PowersOfTwo);
@@ -212,9 +213,9 @@ fn boards_and_slides_are_turned_alike() {
     }
 }
 
-/// In Threes! a new tile brings points, which belong to what follows the afterstate.
+/// In Threes! a spawn has a reward, which belongs to the value of the afterstate.
 #[test]
-fn what_a_new_tile_brings_follows_the_afterstate() {
+fn the_spawn_reward_belongs_to_the_afterstate() {
     let game = Grid::new(Shape::new(2, 3).unwrap(), &Threes::Course);
     let state = game.start(&mut game_rng(4, 4));
     let (direction, _, reward) = game.slides(state).legal().next().unwrap();
@@ -237,11 +238,11 @@ fn what_a_new_tile_brings_follows_the_afterstate() {
     assert_eq!(agent.targets(&game, &[&transition]), [1.5]);
 }
 
-/// Of three outputs, down has none: a state where nothing else is legal is not worth nothing.
+/// With three outputs, down has none: a state where only down is legal still has a value.
 #[test]
-fn a_forced_slide_without_an_output_is_no_end() {
+fn a_forced_slide_without_an_output_does_not_end_the_game() {
     let game = game();
-    // A full row that can only fall.
+    // A full row that can only slide down.
     let transition = slide_to([1, 2, 0, 0]);
     let legal: Vec<Direction> = game.slides(transition.next).legal().map(|l| l.0).collect();
     assert_eq!(legal, [Direction::Down]);
@@ -303,9 +304,9 @@ fn the_target_network_follows() {
     }
 }
 
-/// Then the one that plays is another one than the one that learns.
+/// The acting network then differs from the learning one.
 #[test]
-fn the_follower_may_play() {
+fn the_target_network_may_act() {
     let game = game();
     let state = state([1, 0, 0, 0]);
     let other = Parameters::random(&small(), InitialWeights::Torch, &mut game_rng(9, 9)).unwrap();
@@ -332,9 +333,9 @@ fn the_follower_may_play() {
     assert_eq!(followed, expected.worths(&game, &[state]).concat());
 }
 
-/// A share of the numbers is left out, the others are larger for it, and their mean stays.
+/// Dropout zeroes a share of the activations and scales the others, so that the mean is unchanged.
 #[test]
-fn dropout_leaves_out_its_share() {
+fn dropout_zeroes_its_share() {
     for (place, width) in [(DropoutPlace::Hidden, 32), (DropoutPlace::Convolutions, 32)] {
         let settings = Settings {
             dropout: (0.2, place),
@@ -356,9 +357,9 @@ fn dropout_leaves_out_its_share() {
     assert_eq!(none.dropped(500, &mut game_rng(1, 1)), None);
 }
 
-/// A network that has become NaN says so in its loss.
+/// A diverged network shows as NaN in the loss.
 #[test]
-fn nan_is_seen() {
+fn nan_shows_in_the_loss() {
     let mut agent = DqnAgent::new(&small(), Settings::default(), 1, 1).unwrap();
     agent.train_state.online.0[0].values.fill(f32::NAN);
     agent.online.network.load(&agent.train_state.online);
@@ -373,7 +374,8 @@ fn nan_is_seen() {
     assert!(!trainer.iterate(&mut agent, |_| ()).is_finite());
 }
 
-/// Results do not change unnoticed: all moves at random, so that rounding, which differs between processors, changes no game.
+/// Results are frozen. All moves are random, so that rounding, which differs between processors,
+/// changes no game.
 #[test]
 fn results_are_frozen() {
     let cases = [

@@ -1,4 +1,5 @@
-//! Baselines: agents without a network, to measure others by. One moves at random, one takes the largest reward.
+//! Baselines: agents without a network, for comparison. One moves at random, one maximises the
+//! immediate reward.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use afterstate::random::game_rng;
 use afterstate::tally::Outcome;
 use afterstate::value::{ActionValue, ActionValues, Decision};
 
-use super::{Agent, Board, Chooser, Judgement, RoundSpec, play_games};
+use super::{Agent, BoardState, Chooser, Judgement, RoundSpec, play_games};
 use crate::LabError;
 use crate::games::{GameVisitor, with_game};
 use crate::recorder::Sink;
@@ -23,7 +24,7 @@ pub enum Baseline {
 }
 
 impl Baseline {
-    /// All of them.
+    /// All baselines.
     pub const ALL: [Self; 2] = [Self::Random, Self::Greedy];
 
     /// Its name.
@@ -41,7 +42,7 @@ impl Baseline {
             .find(|baseline| baseline.name() == name)
     }
 
-    /// The agent of a game on a board.
+    /// The agent for a game and a board.
     ///
     /// # Errors
     /// When there is no such game.
@@ -67,7 +68,7 @@ struct BaselineAgent<G> {
 }
 
 impl<G: Game> BaselineAgent<G> {
-    /// The moves that it may make.
+    /// The moves that it may choose.
     fn choices(&self, decision: &Decision<G>) -> Vec<Direction> {
         let slides = decision.slides();
         let most = slides.legal().map(|slide| slide.reward()).max();
@@ -79,7 +80,7 @@ impl<G: Game> BaselineAgent<G> {
     fn judgement(&self, decision: &Decision<G>) -> Judgement {
         let mut values = ActionValues::default();
         for slide in decision.slides().legal() {
-            // It has no opinion of the rest of the game.
+            // It does not estimate the rest of the game.
             let total = slide.reward() as f32;
             values.set(slide.direction(), ActionValue { value: 0.0, total });
         }
@@ -108,8 +109,8 @@ impl<G: Game> Agent for BaselineAgent<G> {
         }
     }
 
-    fn judge(&self, boards: &[Board]) -> Vec<Option<Judgement>> {
-        let one = |board: &Board| {
+    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>> {
+        let one = |board: &BoardState| {
             let state = self.game.state(&board.tiles, board.chance_state)?;
             let decision = Decision::new(&self.game, state);
             let over = Judgement {
@@ -153,7 +154,8 @@ mod tests {
         tally
     }
 
-    /// The course's table of random play over a million games: how many games end with each largest tile.
+    /// The course's table of random play over a million games: how many games end with each largest
+    /// tile.
     #[test]
     fn random_threes_ends_as_the_course_says() {
         let tally = tally("random", "threes", 20_000);

@@ -1,7 +1,8 @@
 //! Agents of deep networks.
 //!
-//! A model has the acting network as PyTorch would name and shape it. A checkpoint has that, and by the same names behind `target.` or
-//! `online.` the other network, and behind `first.` and `second.` the two means of Adam; its metadata `deep` has the counts.
+//! A model has the acting network with PyTorch's names and shapes. A checkpoint also has the other
+//! network under the same names with the prefix `target.` or `online.`, and both running means of
+//! Adam with the prefixes `first.` and `second.`; its metadata `deep` has the counts.
 
 use std::io;
 use std::path::Path;
@@ -23,10 +24,11 @@ use serde::{Deserialize, Serialize};
 use super::ntuple::judge;
 use super::replay::{BatchAgent, with_replay};
 use super::{
-    Agent, Board, Chooser, EVALUATION, Judgement, RoundResult, RoundSpec, TrainableAgent, recorder,
+    Agent, BoardState, Chooser, EVALUATION, Judgement, RoundResult, RoundSpec, TrainableAgent,
+    recorder,
 };
 use crate::LabError;
-use crate::disk::Part;
+use crate::disk::AtomicFile;
 use crate::games::{GameVisitor, rules, with_game};
 use crate::memory::MemoryBudget;
 use crate::recipe::{
@@ -37,17 +39,17 @@ use crate::share::{share_out, threads};
 use crate::spec::{DeepSpec, TdSpec, replay_config};
 use crate::tables::Saved;
 
-/// The metadata key under which a checkpoint keeps [`Counts`].
+/// The metadata key of [`Counts`] in a checkpoint.
 const DEEP: &str = "deep";
-/// Copies of a network that learning needs: the online and the target network, both as numbers and as tensors, two means, gradients; and a
-/// checkpoint twice, while it is written.
+/// Copies of a network that training needs: the online and the target network, both as numbers and
+/// as tensors, two running means, gradients; and a checkpoint twice, while it is written.
 const COPIES: u64 = 16;
-/// Numbers of all layers, and their gradients, for each board of a batch.
+/// Activations of all layers, and their gradients, for each board of a batch.
 const PASSES: u64 = 4;
 /// Games that one thread plays side by side in an evaluation.
 const TOGETHER: usize = 64;
 
-/// A new deep network that learns as a recipe says.
+/// Creates a deep network that learns by a recipe.
 ///
 /// # Errors
 /// When it cannot be built, or there is not enough memory.
@@ -110,7 +112,7 @@ fn settings(spec: &DeepSpec, network: &DeepRecipe, dqn: &DqnRecipe) -> Settings 
     }
 }
 
-/// Refuses a network that does not fit into free memory with a batch of so many boards.
+/// Refuses a network that does not fit into free memory with a batch of `batch` boards.
 fn check_memory(architecture: &Architecture, batch: usize) -> Result<(), LabError> {
     let numbers = COPIES * architecture.count().map_err(unbuildable)? as u64;
     let boards = PASSES * (batch * architecture.numbers_of_a_board()) as u64;
@@ -121,7 +123,7 @@ fn check_memory(architecture: &Architecture, batch: usize) -> Result<(), LabErro
         .ok_or(LabError::DeepMemory { needed, available })
 }
 
-/// A deep network to be filled from a file, which has all of its numbers.
+/// A deep network to be filled from a file, which has all of its parameters.
 ///
 /// # Errors
 /// When the file does not hold it, it cannot be built, or there is not enough memory.
@@ -203,14 +205,15 @@ fn unbuildable(error: ArchitectureError) -> LabError {
 
 /// A deep network with its game.
 ///
-/// Training holds the network for a whole round. Evaluation and analysis ask a copy, which each round renews: they do not wait.
+/// Training locks the network for a whole round. Evaluation and analysis use a copy, which is
+/// updated after each round, so they do not wait.
 struct DeepAgent<G> {
     game: G,
     training: Mutex<DqnAgent>,
     acting: Mutex<DeepValueFunction>,
 }
 
-/// What a checkpoint keeps beside its arrays.
+/// What a checkpoint stores besides its arrays.
 #[derive(Serialize, Deserialize)]
 struct Counts {
     steps: u64,
@@ -236,7 +239,7 @@ impl<G: Game> DeepAgent<G> {
         acting.clone()
     }
 
-    /// Renews the copy that is asked.
+    /// Updates the copy for evaluation and analysis.
     fn publish(&self, agent: &DqnAgent) {
         *self.acting.lock().unwrap_or_else(PoisonError::into_inner) = acting(agent);
     }
@@ -287,7 +290,7 @@ impl<G: Game> BatchAgent<G> for DeepAgent<G> {
         metadata: &Metadata,
         keep: Keep,
         further: &[RawTensor],
-        part: &Part,
+        output: &AtomicFile,
         _: usize,
     ) -> Result<(), NativeError> {
         let agent = self.training();
@@ -318,7 +321,7 @@ impl<G: Game> BatchAgent<G> for DeepAgent<G> {
             metadata.insert(DEEP.to_owned(), text);
         }
         let file = native::file_of(&arrays, further, &metadata)?;
-        Ok(part.begin(&file, file.len() as u64)?)
+        Ok(output.write_header(&file, file.len() as u64)?)
     }
 }
 
@@ -332,7 +335,7 @@ impl<G: Game> Agent for DeepAgent<G> {
         }
     }
 
-    fn judge(&self, boards: &[Board]) -> Vec<Option<Judgement>> {
+    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>> {
         let values = self.values();
         let choose = |decision: &Decision<G>| {
             let chosen = values.choose(&self.game, std::slice::from_ref(decision));
@@ -358,7 +361,7 @@ impl<G: Game> Agent for DeepAgent<G> {
 }
 
 impl<G: Game> TrainableAgent for DeepAgent<G> {
-    /// A network that was only opened does not learn: see [`with_replay`].
+    /// A network that was opened only to play does not learn: see [`with_replay`].
     fn learn(&self, _: &RoundSpec<'_>, _: &TdSpec) -> RoundResult {
         RoundResult {
             outcomes: Vec::new(),
@@ -376,10 +379,10 @@ impl<G: Game> TrainableAgent for DeepAgent<G> {
         &self,
         metadata: &Metadata,
         keep: Keep,
-        part: &Part,
+        output: &AtomicFile,
         threads: usize,
     ) -> Result<(), NativeError> {
-        self.write_with(metadata, keep, &[], part, threads)
+        self.write_with(metadata, keep, &[], output, threads)
     }
 
     fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
@@ -429,7 +432,7 @@ fn counts(saved: &Saved) -> Result<Counts, NativeError> {
     Ok(counts)
 }
 
-/// What stands before the names of the network that does not act; in format 1, too.
+/// The prefixes of the network that does not act, in format 2 and in format 1.
 fn prefixes(acting_network: ActingNetwork) -> [&'static str; 2] {
     match acting_network {
         ActingNetwork::Online => ["target.", "follower."],
@@ -440,7 +443,7 @@ fn prefixes(acting_network: ActingNetwork) -> [&'static str; 2] {
 const FIRST: &str = "first.";
 const SECOND: &str = "second.";
 
-/// Numbers that have the shapes of these.
+/// Arrays with the names and shapes of these parameters.
 fn like(parameters: &Parameters, numbers: &[Vec<f32>]) -> Parameters {
     let shaped = parameters
         .0

@@ -17,11 +17,11 @@ use afterstate::tally::Outcome;
 use afterstate::value::{Decision, Trainable, ValueFunction};
 
 use super::{
-    Agent, Board, Chooser, Judgement, RoundResult, RoundSpec, TrainableAgent, learn_games,
+    Agent, BoardState, Chooser, Judgement, RoundResult, RoundSpec, TrainableAgent, learn_games,
     play_games,
 };
 use crate::LabError;
-use crate::disk::Part;
+use crate::disk::AtomicFile;
 use crate::error::game_on;
 use crate::games::{GameVisitor, with_game};
 use crate::memory::{MemoryBudget, Reservation};
@@ -126,10 +126,12 @@ type DynamicPair<'a, G, E> = (
     Box<dyn Learner<G, E> + 'a>,
 );
 
-/// A new agent, every position of which has the value `initial_value`, with room for what `rule` needs.
+/// Creates an agent in which every position has the value `initial_value`, with memory for what
+/// `rule` needs.
 ///
 /// # Errors
-/// When there is not enough memory, before any is taken, or the game has no such values.
+/// When there is not enough memory (checked before allocating), or the game has no values of
+/// states.
 pub(crate) fn ntuple_agent(
     spec: &NTupleSpec,
     rule: Rule,
@@ -293,7 +295,7 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
         play_games(&self.game, round, || self.policy(), sink)
     }
 
-    fn judge(&self, boards: &[Board]) -> Vec<Option<Judgement>> {
+    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>> {
         let mut policy = self.policy();
         judge(&self.game, &self.network, boards, |decision| {
             policy
@@ -334,10 +336,10 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> TrainableAgent for NTupleAgent<G
         &self,
         metadata: &Metadata,
         keep: Keep,
-        part: &Part,
+        output: &AtomicFile,
         threads: usize,
     ) -> Result<(), NativeError> {
-        tables::write(self.network.tables(), metadata, keep, part, threads)
+        tables::write(self.network.tables(), metadata, keep, output, threads)
     }
 
     fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
@@ -353,10 +355,10 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> TrainableAgent for NTupleAgent<G
 pub(super) fn judge<G: Game, V: ValueFunction<G>>(
     game: &G,
     values: &V,
-    boards: &[Board],
+    boards: &[BoardState],
     mut choose: impl FnMut(&Decision<G>) -> afterstate::game::Direction,
 ) -> Vec<Option<Judgement>> {
-    let state = |board: &Board| game.state(&board.tiles, board.chance_state);
+    let state = |board: &BoardState| game.state(&board.tiles, board.chance_state);
     let states: Vec<_> = boards.iter().map(state).collect();
     let decisions: Vec<Option<Decision<G>>> = states
         .iter()

@@ -1,4 +1,5 @@
-//! Agents that learn from a replay buffer: environments side by side, and a network that learns in batches.
+//! Agents that learn from a replay buffer: environments side by side, and a network that learns in
+//! batches.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -14,16 +15,16 @@ use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
 
 use super::ntuple::{Dispatch, NTupleAgent, Virtual, no_states, state_agent};
-use super::{Agent, Board, Chooser, Judgement, RoundResult, RoundSpec, TrainableAgent};
+use super::{Agent, BoardState, Chooser, Judgement, RoundResult, RoundSpec, TrainableAgent};
 use crate::LabError;
-use crate::disk::Part;
+use crate::disk::AtomicFile;
 use crate::games::{GameVisitor, with_game};
 use crate::memory::MemoryBudget;
 use crate::recorder::Sink;
 use crate::spec::{NTupleSpec, TdSpec};
 use crate::tables::Saved;
 
-/// The metadata key under which a checkpoint keeps [`SavedReplay`].
+/// The metadata key of [`SavedReplay`] in a checkpoint.
 const REPLAY: &str = "replay";
 
 /// A new n-tuple agent that learns from a replay buffer.
@@ -79,7 +80,7 @@ pub(super) fn with_replay<G: Game>(
     let trainer = ReplayTrainer::new(game, config, seed);
     Box::new(ReplayedAgent {
         agent,
-        progress: Mutex::new(Progress {
+        progress: Mutex::new(ReplayProgress {
             trainer,
             waiting: Vec::new(),
         }),
@@ -88,7 +89,7 @@ pub(super) fn with_replay<G: Game>(
 
 /// An agent that learns in batches.
 pub(super) trait BatchAgent<G: Game>: TrainableAgent {
-    /// Hands over its learning part.
+    /// Lends its learning part.
     fn with_learner(&self, train: &mut dyn FnMut(&mut dyn ReplayAgent<G>));
 
     /// Writes it with further tensors.
@@ -97,7 +98,7 @@ pub(super) trait BatchAgent<G: Game>: TrainableAgent {
         metadata: &Metadata,
         keep: Keep,
         further: &[RawTensor],
-        part: &Part,
+        output: &AtomicFile,
         threads: usize,
     ) -> Result<(), NativeError>;
 }
@@ -113,27 +114,28 @@ impl<G: Game, D: Dispatch> BatchAgent<G> for NTupleAgent<G, StateNetwork, D> {
         metadata: &Metadata,
         keep: Keep,
         further: &[RawTensor],
-        part: &Part,
+        output: &AtomicFile,
         threads: usize,
     ) -> Result<(), NativeError> {
         let tables = self.network.tables();
-        crate::tables::write_with(tables, metadata, keep, further, part, threads)
+        crate::tables::write_with(tables, metadata, keep, further, output, threads)
     }
 }
 
 struct ReplayedAgent<G: Game, A> {
     agent: A,
-    progress: Mutex<Progress<G>>,
+    progress: Mutex<ReplayProgress<G>>,
 }
 
-/// What changes from round to round beside the network.
-struct Progress<G: Game> {
+/// What changes from round to round besides the network.
+struct ReplayProgress<G: Game> {
     trainer: ReplayTrainer<G>,
-    /// Games that ended in the same iteration as the last one of a round: the first of the next round.
+    /// Games that ended in the same iteration as the last one of a round: the first of the next
+    /// round.
     waiting: Vec<Outcome>,
 }
 
-/// What a checkpoint keeps in its metadata; positions and transitions are tensors.
+/// What a checkpoint stores in its metadata; positions and transitions are tensors.
 #[derive(Serialize, Deserialize)]
 struct SavedReplay {
     iterations: u64,
@@ -144,7 +146,7 @@ struct SavedReplay {
     waiting: Vec<Outcome>,
 }
 
-/// The same in format 1, everything in the metadata.
+/// The same in format 1, which stores everything in the metadata.
 #[derive(Deserialize)]
 struct Format1 {
     school: Format1Replay,
@@ -152,7 +154,7 @@ struct Format1 {
 }
 
 impl<G: Game, A> ReplayedAgent<G, A> {
-    fn progress(&self) -> MutexGuard<'_, Progress<G>> {
+    fn progress(&self) -> MutexGuard<'_, ReplayProgress<G>> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -166,7 +168,7 @@ impl<G: Game, A: BatchAgent<G>> Agent for ReplayedAgent<G, A> {
         self.agent.play(round, sink)
     }
 
-    fn judge(&self, boards: &[Board]) -> Vec<Option<Judgement>> {
+    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>> {
         self.agent.judge(boards)
     }
 
@@ -182,7 +184,7 @@ impl<G: Game, A: BatchAgent<G>> Agent for ReplayedAgent<G, A> {
 impl<G: Game, A: BatchAgent<G>> TrainableAgent for ReplayedAgent<G, A> {
     fn learn(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult {
         let mut progress = self.progress();
-        let Progress { trainer, waiting } = &mut *progress;
+        let ReplayProgress { trainer, waiting } = &mut *progress;
         let games = (round.numbers.end - round.numbers.start) as usize;
         let mut outcomes = std::mem::take(waiting);
         let mut stats = TrainingStats::default();
@@ -222,17 +224,17 @@ impl<G: Game, A: BatchAgent<G>> TrainableAgent for ReplayedAgent<G, A> {
         &self,
         metadata: &Metadata,
         keep: Keep,
-        part: &Part,
+        output: &AtomicFile,
         threads: usize,
     ) -> Result<(), NativeError> {
-        // A draft is written while a round goes on: its content is discarded, and it has no replay state.
+        // A draft is written during a round: its content is discarded, and it has no replay state.
         let progress = match self.progress.try_lock() {
             Ok(progress) => Some(progress),
             Err(TryLockError::Poisoned(progress)) => Some(progress.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
         let (Keep::Everything, Some(progress)) = (keep, progress) else {
-            return self.agent.write(metadata, keep, part, threads);
+            return self.agent.write(metadata, keep, output, threads);
         };
         let mut metadata = metadata.clone();
         let snapshot = progress.trainer.snapshot();
@@ -248,7 +250,7 @@ impl<G: Game, A: BatchAgent<G>> TrainableAgent for ReplayedAgent<G, A> {
         metadata.insert(REPLAY.to_owned(), text);
         let tensors = tensors(&snapshot);
         self.agent
-            .write_with(&metadata, keep, &tensors, part, threads)
+            .write_with(&metadata, keep, &tensors, output, threads)
     }
 
     fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
@@ -355,7 +357,7 @@ fn snapshot_of(found: &SavedReplay, saved: &Saved) -> Result<ReplaySnapshot, Nat
     })
 }
 
-/// All numbers of a tensor, if there are as many as expected.
+/// All numbers of a tensor, if their count is as expected.
 fn numbers<T, const WIDTH: usize>(
     saved: &Saved,
     name: &str,

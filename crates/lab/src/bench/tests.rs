@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::*;
 use crate::control::{CancelToken, quiet};
 
-fn plan(networks: &[String]) -> Plan<'_> {
-    Plan {
+fn options(networks: &[String]) -> BenchOptions<'_> {
+    BenchOptions {
         time: Duration::from_millis(120),
         games: None,
         networks,
@@ -16,7 +16,7 @@ fn plan(networks: &[String]) -> Plan<'_> {
 }
 
 #[test]
-fn every_network_can_be_made_and_every_name_is_its_own() {
+fn every_network_can_be_created_and_names_are_unique() {
     let names = || SUBJECTS.iter().flat_map(|subject| subject.rows);
     for subject in &SUBJECTS {
         Trained::new(subject).unwrap();
@@ -59,9 +59,9 @@ fn slices_of_both_kinds_and_their_median() {
             seen.lock().unwrap().push(progress.clone());
         }
     });
-    let report = bench(&Plan {
+    let report = bench(&BenchOptions {
         control: &control,
-        ..plan(&["8x4".into()])
+        ..options(&["8x4".into()])
     });
     let report = report.unwrap();
     let kinds: Vec<usize> = report.rows.iter().map(|row| row.threads).collect();
@@ -90,12 +90,12 @@ fn slices_of_both_kinds_and_their_median() {
 }
 
 #[test]
-fn the_games_that_were_asked_for_and_one_kind_for_one_thread() {
+fn warm_up_games_are_respected_and_one_thread_gives_one_row() {
     let networks = ["8x4".into()];
-    let report = bench(&Plan {
+    let report = bench(&BenchOptions {
         games: Some(37),
         threads: 1,
-        ..plan(&networks)
+        ..options(&networks)
     });
     let rows = report.unwrap().rows;
     assert_eq!(rows.len(), 1);
@@ -103,7 +103,7 @@ fn the_games_that_were_asked_for_and_one_kind_for_one_thread() {
 }
 
 #[test]
-fn stopping_keeps_finished_rows_only() {
+fn cancelling_keeps_finished_rows_only() {
     let networks = ["8x4".into(), "5x6".into()];
     let cancel = CancelToken::default();
     let control = Control::new().with_cancel(cancel.clone());
@@ -114,9 +114,9 @@ fn stopping_keeps_finished_rows_only() {
             cancel.cancel();
         }
     });
-    let report = bench(&Plan {
+    let report = bench(&BenchOptions {
         control: &control,
-        ..plan(&networks)
+        ..options(&networks)
     });
     let rows = report.unwrap().rows;
     assert!(!rows.is_empty() && rows.iter().all(|row| row.network == "5x6 td"));

@@ -1,33 +1,33 @@
-//! Numbers from their places in one file to those in another, on every core.
+//! Copies numbers from their offsets in one file to those in another, on every core.
 
-use afterstate::format::foreign::Run;
+use afterstate::format::foreign::TensorSpan;
 
 use super::input::Input;
-use super::{ConvertError, Kind, Plan};
+use super::{ConvertError, ConvertOptions, Kind};
 use crate::LabError;
 use crate::control::{Event, Progress, Task, Unit};
-use crate::disk::Part;
+use crate::disk::AtomicFile;
 use crate::share::{threads, try_share};
 
-/// Numbers that are carried at once.
+/// Numbers copied at once.
 const SOME: u64 = 1 << 17;
 
-/// Numbers from here to there.
+/// A span to copy, and its destination.
 pub(super) struct Copy {
-    pub(super) from: Run,
-    pub(super) to: Run,
+    pub(super) from: TensorSpan,
+    pub(super) to: TensorSpan,
 }
 
-/// A piece of a copy: which one, and from which number on.
+/// A piece of a copy: its copy, and its first number.
 type Piece = (usize, u64);
 
-/// Carries all of them. Of several errors the first in the file is told.
+/// Copies all of them. Of several errors, returns the first in the file.
 pub(super) fn carry(
     input: &Input,
     copies: &[Copy],
-    part: &Part,
+    output: &AtomicFile,
     kind: Kind,
-    plan: &Plan<'_>,
+    options: &ConvertOptions<'_>,
 ) -> Result<(), LabError> {
     let pieces = |number: usize| {
         let starts = (0..copies[number].from.count).step_by(SOME as usize);
@@ -38,10 +38,10 @@ pub(super) fn carry(
         let (mut bytes, mut recoded) = (Vec::new(), Vec::new());
         let pieces = &pieces;
         move |number| {
-            if plan.control.is_cancelled() {
+            if options.control.is_cancelled() {
                 return Err(ConvertError::Stopped.into());
             }
-            plan.control.emit(Event::Progress(Progress {
+            options.control.emit(Event::Progress(Progress {
                 unit: Unit::Parts,
                 total: Some(pieces.len() as u64),
                 ..Progress::stage(
@@ -73,23 +73,23 @@ pub(super) fn carry(
                 }
                 _ => &bytes,
             };
-            let written = part.write_at(bytes, to.at + start * to.width());
-            written.map_err(LabError::file("write", plan.to))
+            let written = output.write_at(bytes, to.at + start * to.width());
+            written.map_err(LabError::file("write", options.to))
         }
     })
 }
 
-/// Refuses what is not a number: such a file would be read by nobody.
-fn check(input: &Input, run: &Run, start: u64, bytes: &[u8]) -> Result<(), LabError> {
-    let Some((place, found)) = run.float.and_then(|float| float.first_not_finite(bytes)) else {
+/// Refuses numbers that are not finite, which no program would read.
+fn check(input: &Input, span: &TensorSpan, start: u64, bytes: &[u8]) -> Result<(), LabError> {
+    let Some((place, found)) = span.float.and_then(|float| float.first_not_finite(bytes)) else {
         return Ok(());
     };
     let index = start + place as u64;
     Err(ConvertError::NotFinite {
         path: input.path.clone(),
-        table: run.tensor.clone(),
+        table: span.tensor.clone(),
         index,
-        at: run.at + index * run.width(),
+        at: span.at + index * span.width(),
         found,
     }
     .into())

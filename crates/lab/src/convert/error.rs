@@ -1,4 +1,4 @@
-//! Why a file cannot be turned into another.
+//! Errors of conversions.
 
 use std::path::PathBuf;
 
@@ -7,91 +7,91 @@ use thiserror::Error;
 use super::Kind;
 use crate::foreign::Unplayable;
 
-/// Why a file cannot be turned into another.
+/// Why a file cannot be converted.
 #[derive(Debug, Error)]
 pub enum ConvertError {
-    /// A name that does not say what to write.
+    /// A file name that does not determine the kind.
     #[error(
         "what should {} be? A name ending in .safetensors or .w, 2048.bin or weights.bin says so; for any other \
          add --to native, tdl, demo or framework", .0.display()
     )]
     UnknownKind(PathBuf),
-    /// A file that was not asked to be given up.
+    /// An existing file that is not a weight file.
     #[error(
         "{} is there already and is not a weight file; choose another name, or add --force to write over it",
         .0.display()
     )]
     Taken(PathBuf),
-    /// Tables that only a file of their own kind, or ours, can keep.
+    /// Tables that only their own format, or ours, can store.
     #[error("{} cannot become a file of {kind}: {source}", path.display())]
     NoTuples {
-        /// What was read.
+        /// The input.
         path: PathBuf,
-        /// What was asked for.
+        /// The kind to write.
         kind: Kind,
         /// What is wrong with it.
         source: Unplayable,
     },
-    /// Something that the other format has no place for.
+    /// Content that the new format cannot store.
     #[error("a file of {kind} cannot keep {what} of {}{}", path.display(), hint(advice))]
     NoPlace {
-        /// What was read.
+        /// The input.
         path: PathBuf,
-        /// What was asked for.
+        /// The kind to write.
         kind: Kind,
         /// What would be lost.
         what: String,
-        /// What to do, if anything.
+        /// Advice, if there is any.
         advice: &'static str,
     },
-    /// Patterns for a file that has its own.
+    /// Patterns for a file that declares its own.
     #[error("{} names its own patterns; --patterns is for files of other programs", .0.display())]
     HasPatterns(PathBuf),
-    /// A game for a file that has its own.
+    /// A game for a file that declares its own.
     #[error("{} knows its game; --game is for files of the 2048-Framework", .0.display())]
     HasGame(PathBuf),
-    /// A game whose tables no other program has.
+    /// A game with too many tiles for the tables of other programs.
     #[error("{game} has more kinds of tiles than the tables of {} tell apart", path.display())]
     TooManyTiles {
-        /// What was read.
+        /// The input.
         path: PathBuf,
-        /// The game that it should be for.
+        /// The requested game.
         game: String,
     },
-    /// Something that is not a number.
+    /// A number that is not finite.
     #[error(
         "{}: number {index} of `{table}`, at byte {at}, is {found}, not a finite number", path.display()
     )]
     NotFinite {
-        /// What was read.
+        /// The input.
         path: PathBuf,
         /// The table.
         table: String,
-        /// The place in it.
+        /// The index in the table.
         index: u64,
-        /// The place in the file.
+        /// The offset in the file.
         at: u64,
         /// NaN or an infinity.
         found: f64,
     },
-    /// A number with more digits than the other format has.
+    /// A number that the new format cannot represent exactly.
     #[error(
         "{}: number {index} of `{table}` is {found}, which the four bytes of {kind} cannot hold exactly",
         path.display()
     )]
     Inexact {
-        /// What was read.
+        /// The input.
         path: PathBuf,
         /// The table.
         table: String,
-        /// The place in it.
+        /// The index in the table.
         index: u64,
         /// The number.
         found: f64,
-        /// What was asked for.
+        /// The kind to write.
         kind: Kind,
     },
-    /// Somebody did not want to wait.
+    /// The conversion was cancelled.
     #[error("stopped: nothing was written")]
     Stopped,
 }

@@ -1,11 +1,11 @@
-//! A weight file that is to be converted: what it is, and where its numbers are.
+//! A weight file to convert: its kind, and the spans of its numbers.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use afterstate::Value;
 use afterstate::format::floats::Float;
-use afterstate::format::foreign::{Foreign, OutputSpec, Program, Run};
+use afterstate::format::foreign::{Foreign, Program, TablePatterns, TensorSpan};
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::Shape;
 use afterstate::ntuple::{
@@ -13,9 +13,9 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::Ties;
 
-use super::{ConvertError, Kind, Plan, Report, json, runs};
+use super::{ConvertError, ConvertOptions, ConvertReport, Kind, json, spans};
 use crate::LabError;
-use crate::disk::Shared;
+use crate::disk::SharedFile;
 use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
 use crate::games;
 use crate::memory::available_memory;
@@ -26,36 +26,36 @@ use crate::run;
 use crate::spec::{CONVOLUTIONS, NTupleSpec};
 use crate::tables::Saved;
 
-/// A file and what it says.
+/// An opened file and its description.
 pub(super) struct Input {
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
-    /// Where numbers are read from.
+    /// The source of the numbers.
     pub(super) source: Box<dyn ReadAt>,
-    /// What a file of ours would say about it.
+    /// Its metadata as one of our files.
     pub(super) metadata: Metadata,
-    /// Who plays with it, as far as that is known.
+    /// The agent that it describes, as far as that is known.
     pub(super) player: NTupleSpec,
-    /// The file of another program that it is, or was.
+    /// The file of another program that it is, or was converted from.
     original: Option<Foreign>,
-    /// Where it has the numbers of that file.
-    pub(super) runs: Vec<Run>,
+    /// The spans of that file's numbers.
+    pub(super) spans: Vec<TensorSpan>,
     /// Its tables by patterns, or why there are none.
     tuples: Result<Vec<Tuple>, Unplayable>,
-    /// Whether it has numbers that nobody knows the meaning of.
+    /// Whether it has numbers of unknown meaning.
     pub(super) has_more: bool,
 }
 
 /// The table of a tuple.
 pub(super) struct Tuple {
     pub(super) pattern: String,
-    pub(super) weights: Run,
-    pub(super) sums: Option<[Run; 2]>,
+    pub(super) weights: TensorSpan,
+    pub(super) sums: Option<[TensorSpan; 2]>,
 }
 
 impl Tuple {
-    /// Its numbers, with or without the sums.
-    pub(super) fn runs(&self, sums: bool) -> Vec<Run> {
+    /// Its spans, with or without the sums.
+    pub(super) fn spans(&self, sums: bool) -> Vec<TensorSpan> {
         let sums = self.sums.iter().flatten().filter(|_| sums);
         std::iter::once(&self.weights)
             .chain(sums)
@@ -64,37 +64,37 @@ impl Tuple {
     }
 }
 
-/// Something with bytes at places.
+/// A source of bytes at offsets.
 pub(super) trait ReadAt: Send + Sync {
-    /// Reads the bytes from there on.
+    /// Reads bytes at an offset.
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()>;
 }
 
-impl ReadAt for Shared {
+impl ReadAt for SharedFile {
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         Self::read_at(self, bytes, at)
     }
 }
 
 impl Input {
-    /// Opens the file of a plan.
-    pub(super) fn open(plan: &Plan<'_>) -> Result<Self, LabError> {
-        let path = if plan.from.is_dir() {
-            run::model_of(plan.from)?
+    /// Opens the input.
+    pub(super) fn open(options: &ConvertOptions<'_>) -> Result<Self, LabError> {
+        let path = if options.from.is_dir() {
+            run::model_of(options.from)?
         } else {
-            plan.from.to_owned()
+            options.from.to_owned()
         };
         match Weights::open(&path)? {
-            Weights::Theirs(theirs) => Self::of_theirs(path, theirs, plan),
-            Weights::Ours(_) if plan.patterns.is_some() => {
+            Weights::Theirs(theirs) => Self::of_theirs(path, theirs, options),
+            Weights::Ours(_) if options.patterns.is_some() => {
                 Err(ConvertError::HasPatterns(path).into())
             }
-            Weights::Ours(_) if plan.game.is_some() => Err(ConvertError::HasGame(path).into()),
+            Weights::Ours(_) if options.game.is_some() => Err(ConvertError::HasGame(path).into()),
             Weights::Ours(saved) => Self::of_ours(path, saved),
         }
     }
 
-    /// The file of another program that it is, or was.
+    /// The file of another program that it is, or was converted from.
     pub(super) fn original(&self) -> Option<&Foreign> {
         self.original.as_ref()
     }
@@ -109,15 +109,15 @@ impl Input {
         self.tuples.as_deref().map_err(refused)
     }
 
-    /// Whether any of them has sums.
+    /// Whether any table has sums.
     pub(super) fn has_sums(&self) -> bool {
         let tuples = self.tuples.as_deref().unwrap_or_default();
         tuples.iter().any(|tuple| tuple.sums.is_some())
-            || self.runs.iter().any(|run| run.tensor.ends_with(".e"))
+            || self.spans.iter().any(|span| span.tensor.ends_with(".e"))
     }
 
-    /// What will be said of it when it has become a file of this kind.
-    pub(super) fn report(&self, to: Kind) -> Report {
+    /// The report of its conversion to this kind.
+    pub(super) fn report(&self, to: Kind) -> ConvertReport {
         let (tables, weights) = match (&self.original, &self.tuples) {
             (Some(original), _) => {
                 let entries = original.entries();
@@ -135,7 +135,7 @@ impl Input {
             told("recipe", "the recipe"),
             told("episodes", "the number of games it was trained for"),
         ];
-        Report {
+        ConvertReport {
             from: self.kind,
             to,
             tables,
@@ -150,9 +150,13 @@ impl Input {
         }
     }
 
-    fn of_theirs(path: PathBuf, theirs: Theirs, plan: &Plan<'_>) -> Result<Self, LabError> {
+    fn of_theirs(
+        path: PathBuf,
+        theirs: Theirs,
+        options: &ConvertOptions<'_>,
+    ) -> Result<Self, LabError> {
         let Theirs { file, mut foreign } = theirs;
-        let game = plan.game.unwrap_or(games::DEFAULT_GAME);
+        let game = options.game.unwrap_or(games::DEFAULT_GAME);
         let rules = games::rules(game)?;
         if game != games::DEFAULT_GAME && foreign.program() != Program::Framework {
             return Err(ConvertError::HasGame(path).into());
@@ -165,9 +169,11 @@ impl Input {
             path: path.clone(),
             source,
         };
-        let given = plan.patterns.map(given).transpose()?;
-        let meaning = foreign.meaning(given.as_deref()).map_err(Unplayable::from);
-        // Who gives patterns, or must, wants them to be right.
+        let given = options.patterns.map(given).transpose()?;
+        let meaning = foreign
+            .table_patterns(given.as_deref())
+            .map_err(Unplayable::from);
+        // If patterns are given, or have to be, they must be right.
         let meaning = match meaning {
             Err(source) if given.is_some() || foreign.entries()[0].label.is_empty() => {
                 return Err(unplayable(source));
@@ -175,7 +181,7 @@ impl Input {
             meaning => meaning,
         };
         foreign.name_tables(meaning.as_ref().ok());
-        let played = meaning.clone().and_then(|m| tuples(&m, plan.symmetry));
+        let played = meaning.clone().and_then(|m| tuples(&m, options.symmetry));
         let entries = foreign.entries();
         let table = |(entry, (pattern, _)): (_, &(String, u32))| tuple(entry, pattern);
         let tables = match (&played, &meaning) {
@@ -187,23 +193,23 @@ impl Input {
             // Not played with if it is not its own.
             tuples: match &played {
                 Ok(tuples) => tuples.clone(),
-                Err(_) => TupleSet::parse("0", Shape::FOUR, plan.symmetry)?,
+                Err(_) => TupleSet::parse("0", Shape::FOUR, options.symmetry)?,
             },
             value: ValueOf::Afterstate,
             ties: Ties::Order,
             discount: 1.0,
         };
-        let runs = runs(&foreign);
-        let sums = runs.iter().any(|run| run.tensor.ends_with(".e"));
+        let spans = spans(&foreign);
+        let sums = spans.iter().any(|span| span.tensor.ends_with(".e"));
         Ok(Self {
             metadata: metadata(&player, sums, &foreign, &meaning, &played),
             path,
             kind: Kind::Of(foreign.program()),
-            source: Box::new(Shared::new(file)),
+            source: Box::new(SharedFile::new(file)),
             player,
             has_more: entries.iter().any(|entry| entry.has_more()),
             original: Some(foreign),
-            runs,
+            spans,
             tuples: tables,
         })
     }
@@ -227,12 +233,12 @@ impl Input {
             true => Some(fields.get("foreign", "a description of a file", description)?),
             false => None,
         };
-        let located = |run: &Run| saved.run_of(&run.tensor, run.float, run.count);
-        let runs: Result<Vec<Run>, NativeError> = match &original {
-            Some(original) => runs(original).iter().map(located).collect(),
+        let located = |span: &TensorSpan| saved.span_of(&span.tensor, span.float, span.count);
+        let spans: Result<Vec<TensorSpan>, NativeError> = match &original {
+            Some(original) => spans(original).iter().map(located).collect(),
             None => Ok(vec![]),
         };
-        let runs = runs.map_err(wrong)?;
+        let spans = spans.map_err(wrong)?;
         let played = match playable(&fields, &path) {
             Err(LabError::Unplayable { source, .. }) if original.is_some() => Err(source),
             refused => Ok(refused?),
@@ -260,7 +266,7 @@ impl Input {
                 }
             }
         };
-        let more = |entry: &afterstate::format::foreign::Entry| entry.has_more();
+        let more = |entry: &afterstate::format::foreign::ForeignTable| entry.has_more();
         let has_more = original
             .as_ref()
             .is_some_and(|o| o.entries().iter().any(more));
@@ -271,14 +277,14 @@ impl Input {
             metadata,
             player,
             original,
-            runs,
+            spans,
             tuples,
             has_more,
         })
     }
 }
 
-/// The patterns that somebody gives, or a set's name.
+/// The given patterns, or those of a named set.
 fn given(patterns: &str) -> Result<Vec<String>, LabError> {
     let tuples = TupleSet::parse(patterns, Shape::FOUR, true)?;
     Ok(tuples.patterns().iter().map(ToString::to_string).collect())
@@ -289,7 +295,7 @@ fn description(text: &str) -> Option<Foreign> {
     foreign.is_sound().then_some(foreign)
 }
 
-fn tuple(entry: &afterstate::format::foreign::Entry, pattern: &str) -> Tuple {
+fn tuple(entry: &afterstate::format::foreign::ForeignTable, pattern: &str) -> Tuple {
     Tuple {
         pattern: pattern.to_owned(),
         weights: entry.weights().clone(),
@@ -297,12 +303,12 @@ fn tuple(entry: &afterstate::format::foreign::Entry, pattern: &str) -> Tuple {
     }
 }
 
-/// What a file of ours says about one of another program.
+/// The metadata of a converted file.
 fn metadata(
     player: &NTupleSpec,
     sums: bool,
     foreign: &Foreign,
-    meaning: &Result<OutputSpec, Unplayable>,
+    meaning: &Result<TablePatterns, Unplayable>,
     played: &Result<TupleSet, Unplayable>,
 ) -> Metadata {
     let rule = if sums { Rule::Tc } else { Rule::Td };
@@ -330,19 +336,19 @@ fn metadata(
     metadata
 }
 
-/// The tables of a model of ours.
+/// The tables of one of our models.
 fn tables_of(player: &NTupleSpec, saved: &Saved) -> Result<Vec<Tuple>, NativeError> {
     let table = |(name, weights): (String, usize)| {
         let count = weights as u64;
-        let float = saved.run(&name).and_then(|run| run.float);
+        let float = saved.span(&name).and_then(|span| span.float);
         let float = Some(float.unwrap_or(Float::F32));
-        let weights = saved.run_of(&name, float, count)?;
+        let weights = saved.span_of(&name, float, count)?;
         let [e, a] = [".e", ".a"].map(|suffix| format!("{name}{suffix}"));
-        let sums = match saved.run(&e) {
+        let sums = match saved.span(&e) {
             None => None,
             Some(_) => Some([
-                saved.run_of(&e, float, count)?,
-                saved.run_of(&a, float, count)?,
+                saved.span_of(&e, float, count)?,
+                saved.span_of(&a, float, count)?,
             ]),
         };
         Ok(Tuple {
@@ -354,7 +360,7 @@ fn tables_of(player: &NTupleSpec, saved: &Saved) -> Result<Vec<Tuple>, NativeErr
     player.tuples.tables().map(table).collect()
 }
 
-/// The tables of a checkpoint, which are read into memory: a file has them in another order.
+/// The tables of a checkpoint, which are read into memory, because a file has another order.
 fn checkpoint(
     player: &NTupleSpec,
     rule: Rule,
@@ -367,10 +373,10 @@ fn checkpoint(
         ValueOf::Action => return Err(LabError::NoActions),
     };
     let mut end = 0;
-    let mut run = |tensor: String, count: u64| {
+    let mut span = |tensor: String, count: u64| {
         let at = end;
         end += 4 * count;
-        Run {
+        TensorSpan {
             tensor,
             float: Some(Float::F32),
             count,
@@ -379,7 +385,7 @@ fn checkpoint(
     };
     let table = |(name, weights): (String, usize)| {
         let count = weights as u64;
-        let [w, e, a] = ["", ".e", ".a"].map(|suffix| run(format!("{name}{suffix}"), count));
+        let [w, e, a] = ["", ".e", ".a"].map(|suffix| span(format!("{name}{suffix}"), count));
         Tuple {
             pattern: name,
             weights: w,
@@ -414,7 +420,7 @@ fn memory<C: WeightCell>(
     Ok(Box::new(Memory(tables)))
 }
 
-/// Tables as if they were a file: of each tuple the weights, E and A, four bytes a number.
+/// Tables as if they were a file: for each tuple the weights, E and A, as four-byte floats.
 struct Memory<C: WeightCell>(WeightTables<C>);
 
 /// The numbers of a tuple, in the order of such a file.

@@ -13,8 +13,8 @@ fn framework() -> Vec<u8> {
     bytes
 }
 
-fn plan<'a>(from: &'a Path, to: &'a Path, control: &'a Control) -> Plan<'a> {
-    Plan {
+fn options<'a>(from: &'a Path, to: &'a Path, control: &'a Control) -> ConvertOptions<'a> {
+    ConvertOptions {
         from,
         to,
         kind: None,
@@ -28,7 +28,7 @@ fn plan<'a>(from: &'a Path, to: &'a Path, control: &'a Control) -> Plan<'a> {
 }
 
 #[test]
-fn names_say_what_a_file_shall_be() {
+fn file_names_determine_the_kind() {
     let kind = |name: &str| kind_of(Path::new(name));
     assert_eq!(kind("a/b.safetensors"), Some(Kind::Native));
     for name in ["4x6.w", "a.weights", "2048.w2"] {
@@ -42,32 +42,32 @@ fn names_say_what_a_file_shall_be() {
 }
 
 #[test]
-fn who_stops_it_leaves_what_was_there() {
+fn a_cancelled_conversion_leaves_the_old_file() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("weights.bin"), folder.path().join("a.w"));
     fs::write(&from, framework()).unwrap();
-    let stopped = convert(&plan(&from, &to, &cancelled())).unwrap_err();
+    let stopped = convert(&options(&from, &to, &cancelled())).unwrap_err();
     assert!(matches!(stopped, LabError::Convert(ConvertError::Stopped)));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 
-    let report = convert(&plan(&from, &to, quiet())).unwrap();
+    let report = convert(&options(&from, &to, quiet())).unwrap();
     assert_eq!((report.tables, report.weights), (2, 32));
     assert_eq!(report.bytes, fs::metadata(&to).unwrap().len());
     assert_eq!(report.to, Kind::Of(Program::Tdl));
     let before = fs::read(&to).unwrap();
-    convert(&plan(&from, &to, &cancelled())).unwrap_err();
+    convert(&options(&from, &to, &cancelled())).unwrap_err();
     assert_eq!(fs::read(&to).unwrap(), before);
 }
 
-/// A file that is cut between two looks at it.
+/// A file that is truncated after it was opened.
 #[test]
-fn a_file_that_shrinks_meanwhile_is_an_error() {
+fn a_file_truncated_during_conversion_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let (from, to) = (folder.path().join("weights.bin"), folder.path().join("a.w"));
     fs::write(&from, framework()).unwrap();
     let file = from.clone();
     let cut = Control::new().on_event(move |_| fs::write(&file, b"").unwrap());
-    let error = convert(&plan(&from, &to, &cut)).unwrap_err();
+    let error = convert(&options(&from, &to, &cut)).unwrap_err();
     assert!(
         matches!(error, LabError::File { action: "read", .. }),
         "{error}"

@@ -1,15 +1,16 @@
-//! A file that several threads read or write at once, each at places of its own.
+//! A file that several threads read or write at once, each at its own offsets.
 //!
-//! Unix has calls for that. Elsewhere a file has one cursor, and threads take turns at it.
+//! Unix has positional reads and writes. Elsewhere a file has one cursor, and a lock serialises the
+//! threads.
 
 use std::fs::File;
 use std::io;
 
 #[cfg(unix)]
-pub(crate) struct Shared(File);
+pub(crate) struct SharedFile(File);
 
 #[cfg(unix)]
-impl Shared {
+impl SharedFile {
     pub(crate) fn new(file: File) -> Self {
         Self(file)
     }
@@ -32,10 +33,10 @@ impl Shared {
 }
 
 #[cfg(not(unix))]
-pub(crate) struct Shared(std::sync::Mutex<File>);
+pub(crate) struct SharedFile(std::sync::Mutex<File>);
 
 #[cfg(not(unix))]
-impl Shared {
+impl SharedFile {
     pub(crate) fn new(file: File) -> Self {
         Self(std::sync::Mutex::new(file))
     }

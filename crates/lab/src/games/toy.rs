@@ -1,6 +1,8 @@
-//! How much it takes to add a game: these rules, and a line in `GAMES`. Everything else is there at once.
+//! An example of how little a new game needs: these rules, and a line in `GAMES`. Everything else
+//! works with it.
 //!
-//! The toy: tiles 1, 2, 3, ... slide all the way, two equal ones merge into the next, and a new tile is always 1.
+//! The toy: tiles 1, 2, 3, ... slide all the way, two equal ones merge into the next, and a spawned
+//! tile is always 1.
 
 use afterstate::game::{ChanceState, Rules, Shape, Spawn};
 
@@ -50,15 +52,15 @@ mod tests {
     use crate::control::quiet;
     use crate::memory::MemoryBudget;
     use crate::recipe::Recipe;
-    use crate::solve::{Plan, solve};
+    use crate::solve::{SolveOptions, solve};
     use crate::spec::{NTupleSpec, TdSpec};
 
-    /// A merge earns 1 and a board of four cells has at most so many merges: who solves it knows the best score, and
-    /// who learns it comes near.
+    /// A merge earns 1 and a board of four cells has a limited number of merges: the solver finds
+    /// the optimal score, and a learner comes close to it.
     #[test]
-    fn a_new_game_is_trained_and_solved_as_all_others_are() {
+    fn a_new_game_can_be_trained_and_solved() {
         let shape = crate::games::shape(2, 2).unwrap();
-        let solved = solve(&Plan {
+        let solved = solve(&SolveOptions {
             game: "toy",
             shape,
             target: None,

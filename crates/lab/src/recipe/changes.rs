@@ -1,8 +1,8 @@
-//! What overrides changed in a recipe, what that takes from its claims, and what may still change
-//! when a run is resumed. These are the only lists of such keys.
+//! What overrides changed in a recipe, which of its claims they invalidate, and what may still
+//! change when a run is resumed. These are the only lists of such keys.
 //!
-//! A recipe claims something: its purpose, its result, its time. Keys that change what is learned
-//! end these claims and are listed in `changed`, so that a run with overrides never looks like the
+//! A recipe claims a purpose, a result and a time. Keys that change what is learned invalidate
+//! these claims and are listed in `changed`, so that a run with overrides never looks like the
 //! original.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use super::error::{RecipeError, shorten, shorten_to};
 use super::overrides::Override;
 use super::{Recipe, keys};
 
-/// Words about a recipe; they decide nothing.
+/// Descriptive keys, which do not affect training.
 const WORDS: [&str; 4] = ["purpose", "result", "time", "changed"];
 
 /// Keys that change nothing about what is learned, or nothing that a result claims:
@@ -25,7 +25,8 @@ const WORDS: [&str; 4] = ["purpose", "result", "time", "changed"];
 ///   name their number of threads in words;
 /// - `seed`: a result is a statement about the recipe, of which each seed is one sample.
 ///
-/// `episodes` and `learner.max_updates` are not among them: a result is one after so many games.
+/// `episodes` and `learner.max_updates` are not among them: a result holds after a given number of
+/// games.
 const UNCLAIMED: [&str; 7] = [
     "name",
     "checkpoint_seconds",
@@ -36,7 +37,7 @@ const UNCLAIMED: [&str; 7] = [
     "seed",
 ];
 
-/// Keys that may change when a run is resumed: those that do not touch the games that were played.
+/// Keys that may change when a run is resumed: those that do not affect the games already played.
 const ON_RESUME: [&str; 5] = [
     "episodes",
     "threads",
@@ -45,7 +46,7 @@ const ON_RESUME: [&str; 5] = [
     "learner.max_updates",
 ];
 
-/// Keys in which two recipes of one training may differ: words, and when it is saved.
+/// Keys in which two recipes of one run may differ: descriptions, and when it is saved.
 const SAME_TRAINING: [&str; 2] = ["checkpoint_seconds", "tensorboard"];
 
 /// Changes that a title shows.
@@ -68,7 +69,7 @@ impl Recipe {
         }
         let brief = |change: &String| {
             let (key, value) = change.split_once('=').unwrap_or((change, ""));
-            // `kind` alone would not say of what.
+            // `kind` alone would be ambiguous.
             let key = match key.rsplit_once('.') {
                 Some((_, last)) if last != keys::KIND => last,
                 _ => key,
@@ -83,7 +84,7 @@ impl Recipe {
         format!("{} ({})", self.name, shown.join(", "))
     }
 
-    /// Whether a run that was trained by `past` can go on with this recipe.
+    /// Whether a run trained with `past` can continue with this recipe.
     ///
     /// # Errors
     /// With the first key that differs and may not.
@@ -91,7 +92,7 @@ impl Recipe {
         difference(past, self, &ON_RESUME).map_or(Ok(()), Err)
     }
 
-    /// Whether both are the same training: with one thread, they give the same model.
+    /// Whether both define the same training: with one thread, they give the same model.
     ///
     /// # Errors
     /// With the first key that makes a difference.
@@ -100,7 +101,7 @@ impl Recipe {
     }
 }
 
-/// The first key, but for words and some others, under which two recipes differ.
+/// The first key, except for descriptions and some others, in which two recipes differ.
 fn difference(a: &Recipe, b: &Recipe, but: &[&str]) -> Option<Difference> {
     let [a, b] = [a, b].map(flat);
     let mut all: Vec<&String> = a.keys().chain(b.keys()).collect();
@@ -148,7 +149,7 @@ pub(super) fn check_resume(overrides: &[Override]) -> Result<(), RecipeError> {
     }
 }
 
-/// Writes down what overrides changed in a recipe, and takes back what it claimed.
+/// Records what overrides changed in a recipe, and removes its claims.
 pub(super) fn note(
     recipe: &mut Recipe,
     base: Option<&Recipe>,
@@ -173,8 +174,8 @@ pub(super) fn note(
     apply(recipe, changes, set);
 }
 
-/// Notes how a recipe of an earlier format differs from the built-in one of its name: that format
-/// did not say what was changed.
+/// Records the differences of a recipe of an earlier format to the built-in one of its name: that
+/// format did not store what was changed.
 pub(super) fn note_differences(recipe: &mut Recipe) {
     let Ok(original) = Recipe::load(&recipe.name, &[]) else {
         return;
@@ -192,7 +193,7 @@ pub(super) fn note_differences(recipe: &mut Recipe) {
     apply(recipe, changes, |_| false);
 }
 
-/// Adds changes; `set` tells which words were set by hand.
+/// Adds changes; `set` returns whether a description was set explicitly.
 fn apply(recipe: &mut Recipe, changes: Vec<(String, String)>, set: impl Fn(&str) -> bool) {
     let claimed = |key: &str| !WORDS.contains(&key) && !UNCLAIMED.contains(&key);
     let mut any = false;
@@ -217,7 +218,7 @@ fn apply(recipe: &mut Recipe, changes: Vec<(String, String)>, set: impl Fn(&str)
     }
 }
 
-/// A value as an override has it: text without quotes.
+/// A value as in an override: text without quotes.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! What the types of a recipe cannot say: ranges, and values that do not go together.
+//! What the types of a recipe cannot express: ranges, and values that do not go together.
 
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
@@ -12,23 +12,23 @@ use super::network::{DeepRecipe, DropoutPlace, NTupleRecipe, NetworkRecipe};
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
 const LARGEST: u64 = i64::MAX as u64;
 
-/// Convolutions, and hidden layers, of a deep network at most.
+/// The largest number of convolutions, and of hidden layers, of a deep network.
 pub(crate) const MOST_LAYERS: usize = 16;
-/// Filters of a convolution at most.
+/// The largest number of filters of a convolution.
 pub(crate) const MOST_FILTERS: usize = 1024;
-/// Numbers of a hidden layer at most.
+/// The largest width of a hidden layer.
 pub(crate) const WIDEST: usize = 4096;
-/// What rewards may be divided by.
+/// The range of the reward scale.
 pub(crate) const SCALES: RangeInclusive<f64> = 1e-3..=1e9;
-/// Transitions in the replay buffer at most: about a gigabyte of memory.
+/// The largest number of transitions in a replay buffer: about a gigabyte of memory.
 const MOST_TRANSITIONS: u64 = 10_000_000;
 
-/// A day: a run that keeps less than one checkpoint a day has no use for them.
+/// A day: checkpoints that are rarer than that have no use.
 const MAX_CHECKPOINT_SECONDS: f64 = 86_400.0;
 
 impl Recipe {
-    /// Checks every value, alone and beside the others. [`Recipe::load`] and [`Recipe::parse`] have
-    /// done it; after changing a field, do it again.
+    /// Checks every value, alone and together with the others. [`Recipe::load`] and
+    /// [`Recipe::parse`] call it; call it again after changing a field.
     ///
     /// # Errors
     /// With the first key whose value is out of range, or does not go with another.
@@ -109,7 +109,7 @@ impl Recipe {
 }
 
 fn validate_tables(network: &NTupleRecipe) -> Result<(), RecipeError> {
-    // Judged as the f32 of a weight, which is infinite from 3.4e38 on.
+    // Checked as the f32 of a weight, which is infinite from 3.4e38 on.
     if (network.initial_value as f32).is_finite() {
         return Ok(());
     }
@@ -200,7 +200,7 @@ pub fn parse_board(board: &str) -> Result<(usize, usize), RecipeError> {
     }
 }
 
-/// A name may become part of a file name: it must not lead elsewhere, or hide.
+/// A name may become part of a file name: it must not contain path separators or start with a dot.
 pub(crate) fn check_name(name: &str) -> Result<(), RecipeError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
     if (1..=64).contains(&name.len()) && name.chars().all(fits) && !name.starts_with('.') {

@@ -1,5 +1,5 @@
-//! What can be wrong with a recipe. Each variant carries the facts (where, found, expected), and
-//! its sentence says them together with what to do.
+//! Errors of recipes. Each variant carries the facts (where, found, expected), and its message says
+//! them together with what to do.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub enum RecipeError {
         nearest.as_deref().map_or_else(|| ".".into(), did_you_mean), known.join(", ")
     )]
     UnknownRecipe {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The built-in name that differs from it by a letter or two.
         nearest: Option<String>,
@@ -45,7 +45,7 @@ pub enum RecipeError {
     NotText {
         /// The file.
         path: String,
-        /// The first byte at fault, counted from 0.
+        /// The offset of the first invalid byte.
         offset: usize,
     },
     /// The text is not TOML.
@@ -53,9 +53,9 @@ pub enum RecipeError {
     Syntax {
         /// The file.
         origin: String,
-        /// Line of the fault, counted from 1.
+        /// The line, from 1.
         line: usize,
-        /// Character in the line, counted from 1.
+        /// The column, from 1.
         column: usize,
         /// What the TOML parser said.
         message: String,
@@ -276,7 +276,7 @@ pub(super) fn describe(value: &Value) -> String {
         Value::Array(_) => format!("the list {}", shorten(&value.to_string())),
         Value::Table(_) => format!("the table {}", shorten(&value.to_string())),
         Value::Datetime(date) => format!("the date {date}"),
-        // Debug writes 1e300 so, Display as three hundred zeros.
+        // Debug prints 1e300, Display three hundred zeros.
         Value::Float(number) => format!("{number:?}"),
         Value::Integer(_) | Value::Boolean(_) => value.to_string(),
     }

@@ -1,4 +1,4 @@
-//! Names that are no keys: which key was meant.
+//! Names that are not keys, and the keys they mean.
 //!
 //! Three sources, in this order: keys that had another name in an earlier format
 //! ([`crate::migrate`]), names that other programs and the literature use, and names that differ
@@ -127,11 +127,11 @@ fn synonym(name: &str) -> Option<&'static str> {
     found.map(|(key, _)| *key)
 }
 
-/// The key that is meant by a name that is none; with the reason to believe so.
+/// The key that an unknown name means, and why.
 enum Meant {
-    /// It is called so here.
+    /// The key has this name here.
     Name(&'static str),
-    /// It is spelled so, or stands in another table.
+    /// The key has this spelling, or is in another table.
     Spelling(String),
 }
 
@@ -141,7 +141,7 @@ fn meant(key: &str) -> Option<Meant> {
         return Some(Meant::Name(new));
     }
     let all = keys::all();
-    // `kind` is in both tables, and neither is meant more than the other.
+    // `kind` is in both tables, so it is ambiguous.
     let mut same = all.iter().filter(|known| last_part(known) == last);
     if let (Some(known), None) = (same.next(), same.next()) {
         return Some(Meant::Spelling(known.clone()));
@@ -154,7 +154,7 @@ fn meant(key: &str) -> Option<Meant> {
     nearest(key, all).map(Meant::Spelling)
 }
 
-/// The error about a name that is no key of any recipe.
+/// The error about a name that is not a key of any recipe.
 pub(super) fn unknown(key: &str, origin: &str, kind: Option<&str>) -> RecipeError {
     let (origin, shown) = (origin.to_owned(), shorten(key));
     match meant(key) {
@@ -176,8 +176,8 @@ pub(super) fn unknown(key: &str, origin: &str, kind: Option<&str>) -> RecipeErro
     }
 }
 
-/// The error about an unknown entry outside of the known tables: of a table of an earlier format, its
-/// first key is told.
+/// The error about an unknown entry outside of the known tables: for a table of an earlier format,
+/// it names the first key.
 pub(super) fn unknown_entry(name: &str, value: &Value, origin: &str) -> RecipeError {
     let inner = value.as_table().and_then(|table| table.keys().next());
     match inner {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_slip_of_the_pen_is_put_right() {
+    fn only_typing_errors_are_corrected() {
         let known = ["quick", "td-4x6", "state-6", "dqn"];
         for (name, expected) in [
             ("quikc", Some("quick")),

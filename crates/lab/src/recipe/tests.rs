@@ -1,4 +1,4 @@
-//! What is read, and what is said about faults.
+//! Valid recipes, and the errors of invalid ones.
 
 mod kinds;
 
@@ -75,7 +75,7 @@ fn the_reference_systems_are_as_specified() -> Outcome {
     let lab = Recipe::load("state-6", &[])?;
     let backward = lab.learner.td().and_then(TdRecipe::backward);
     assert_eq!(backward.map(|b| b.target), Some(Target::RewardTwice));
-    // Each of its kin differs from it in one thing only.
+    // Each of its variants differs from it in one key only.
     let same_but = |name: &str, change: &str| -> Result<(), RecipeError> {
         let kin = Recipe::load(name, &[])?;
         let changed = Recipe::load("state-6", &[change.to_string()])?;
@@ -114,7 +114,7 @@ fn the_reference_systems_are_as_specified() -> Outcome {
 
 /// A run's file has the keys of its kinds and no others.
 #[test]
-fn what_is_written_has_no_key_without_effect() -> Outcome {
+fn written_recipes_have_no_key_without_effect() -> Outcome {
     let quick = Recipe::load("quick", &[])?.to_toml();
     for key in ["epsilon", "num_envs", "filters", "double", "replay", "deep"] {
         assert!(!quick.contains(key), "{key} in {quick}");
@@ -144,7 +144,7 @@ fn what_is_written_has_no_key_without_effect() -> Outcome {
 }
 
 #[test]
-fn what_is_left_out_has_a_default() -> Outcome {
+fn omitted_keys_have_defaults() -> Outcome {
     let recipe = set(&[])?;
     let expected = Recipe {
         name: "m".into(),
@@ -196,7 +196,7 @@ fn overrides_are_toml_or_else_text() -> Outcome {
 }
 
 #[test]
-fn a_fault_is_told_by_key_found_and_expected() {
+fn errors_name_key_found_and_expected() {
     let many = MINIMAL.replace("[network]", "episodes = 'many'\n[network]");
     let expected = "`episodes` in my.toml: expected a whole number, found the string \"many\"";
     assert_eq!(refusal(&many), expected);
@@ -235,7 +235,7 @@ fn a_fault_is_told_by_key_found_and_expected() {
 }
 
 #[test]
-fn an_override_is_judged_like_the_file_but_named() {
+fn an_override_is_checked_like_the_file_and_named() {
     assert_refused(
         r#"
 episodes=many    -> `episodes` in the override `episodes=many`: expected a whole number, found the

@@ -11,7 +11,7 @@ use crate::model::Model;
 use crate::recipe::Recipe;
 use crate::spec::{AgentSpec, NTupleSpec};
 
-/// A player who knows nothing yet.
+/// An untrained player.
 fn beginner(game: &str, board: &str) -> Contender {
     let overrides = [
         format!("game={game}"),
@@ -35,19 +35,21 @@ fn beginner(game: &str, board: &str) -> Contender {
 fn recorded(game: &str, board: &str, games: u64) -> (tempfile::TempDir, PathBuf, f64) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("records.txt");
-    let plan = evaluate::Plan {
+    let options = evaluate::EvalOptions {
         games,
         seed: 1,
         threads: 2,
         control: quiet(),
     };
-    let mean = record(&beginner(game, board), &plan, &path).unwrap().mean;
+    let mean = record(&beginner(game, board), &options, &path)
+        .unwrap()
+        .mean;
     (folder, path, mean)
 }
 
-fn judged(path: &Path, game: &str, board: &str) -> Result<Verdict, LabError> {
+fn judged(path: &Path, game: &str, board: &str) -> Result<JudgeReport, LabError> {
     let (rows, cols) = crate::recipe::parse_board(board).unwrap();
-    judge(&Plan {
+    judge(&JudgeOptions {
         path,
         game,
         shape: games::shape(rows, cols).unwrap(),
@@ -57,7 +59,7 @@ fn judged(path: &Path, game: &str, board: &str) -> Result<Verdict, LabError> {
 }
 
 #[test]
-fn what_is_recorded_passes() {
+fn recorded_games_pass() {
     for (game, board) in [
         ("2048", "4x4"),
         ("2048", "5x3"),
@@ -70,40 +72,41 @@ fn what_is_recorded_passes() {
         ("2584-three", "3x4"),
     ] {
         let (_folder, path, mean) = recorded(game, board, 60);
-        let verdict = judged(&path, game, board).unwrap();
-        assert!(verdict.passed, "{game} on {board}: {:?}", verdict.faults);
-        assert_eq!((verdict.episodes, verdict.unfinished), (60, 0));
+        let report = judged(&path, game, board).unwrap();
+        assert!(report.passed, "{game} on {board}: {:?}", report.faults);
+        assert_eq!((report.episodes, report.unfinished), (60, 0));
         assert!(
-            (verdict.mean - mean).abs() < 1e-9,
+            (report.mean - mean).abs() < 1e-9,
             "the scores of the evaluation"
         );
-        assert!(verdict.assessment.is_some());
+        assert!(report.assessment.is_some());
     }
 }
 
-/// So many games that any habit of the recorder would show, such as first tiles in the order of their cells.
+/// Enough games to reveal any bias of the recorder, such as initial tiles in the order of their
+/// cells.
 #[test]
-fn many_records_look_like_chance() {
+fn recorded_spawns_have_fair_frequencies() {
     for game in ["2048", "threes", "threes-hint"] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records.txt");
-        let plan = evaluate::Plan {
+        let options = evaluate::EvalOptions {
             games: 4000,
             seed: 3,
             threads: 2,
             control: quiet(),
         };
         let random = Contender::baseline(Baseline::Random, game, Shape::FOUR);
-        record(&random.unwrap(), &plan, &path).unwrap();
-        let verdict = judged(&path, game, "4x4").unwrap();
-        for test in &verdict.tests {
+        record(&random.unwrap(), &options, &path).unwrap();
+        let report = judged(&path, game, "4x4").unwrap();
+        for test in &report.tests {
             assert!(test.p_value > 1e-4, "{game}: {test:?}");
         }
     }
 }
 
 #[test]
-fn every_line_is_judged_by_itself() {
+fn every_line_is_judged_separately() {
     let (_folder, path, _) = recorded("2048", "4x4", 5);
     let text = fs::read_to_string(&path).unwrap();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -112,20 +115,20 @@ fn every_line_is_judged_by_itself() {
     lines[3].truncate(cut);
     lines.insert(2, String::new());
     fs::write(&path, lines.join("\r\n")).unwrap();
-    let verdict = judged(&path, "2048", "4x4").unwrap();
-    assert!(!verdict.passed);
-    assert_eq!((verdict.episodes, verdict.fault_count), (3, 2));
-    let places: Vec<Option<u64>> = verdict.faults.iter().map(|fault| fault.line).collect();
+    let report = judged(&path, "2048", "4x4").unwrap();
+    assert!(!report.passed);
+    assert_eq!((report.episodes, report.fault_count), (3, 2));
+    let places: Vec<Option<u64>> = report.faults.iter().map(|fault| fault.line).collect();
     assert_eq!(places, [Some(2), Some(5)]);
 }
 
 #[test]
-fn a_slow_player_and_an_empty_file_are_named() {
+fn slow_players_and_empty_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("records.txt");
     fs::write(&path, "a@1000|C1E2#L92#D[8](900)A1|b@3000\n").unwrap();
     let (rows, cols) = (4, 4);
-    let verdict = judge(&Plan {
+    let report = judge(&JudgeOptions {
         path: &path,
         game: "2048",
         shape: games::shape(rows, cols).unwrap(),
@@ -133,9 +136,9 @@ fn a_slow_player_and_an_empty_file_are_named() {
         control: quiet(),
     })
     .unwrap();
-    assert_eq!(verdict.moves_per_second, Some(1.0));
+    assert_eq!(report.moves_per_second, Some(1.0));
     assert!(
-        verdict.faults[0]
+        report.faults[0]
             .reason
             .contains("1 moves a second, expected at least 10")
     );
@@ -144,7 +147,8 @@ fn a_slow_player_and_an_empty_file_are_named() {
     assert!(error.contains("holds no records"), "{error}");
 }
 
-/// 100 games, of which 50 reach 384 and the highest tile is 768: 50 points, and one for each of the two tiles.
+/// 100 games, of which 50 reach 384 and the highest tile is 768: 50 points, and one for each of the
+/// two tiles.
 #[test]
 fn points_are_those_of_the_course() {
     let mut tally = Tally::default();
@@ -160,13 +164,13 @@ fn points_are_those_of_the_course() {
             ..Default::default()
         });
     }
-    let plan = |game| Plan {
+    let options = |game| JudgeOptions {
         path: Path::new("-"),
         game,
         shape: Shape::FOUR,
         min_speed: None,
         control: quiet(),
     };
-    assert_eq!(assessment(&plan("threes"), &tally), Some(52.0));
-    assert_eq!(assessment(&plan("2048"), &tally), Some(0.0));
+    assert_eq!(assessment(&options("threes"), &tally), Some(52.0));
+    assert_eq!(assessment(&options("2048"), &tally), Some(0.0));
 }

@@ -45,7 +45,7 @@ pub fn title(recipe: &Recipe) -> String {
 mod tests {
     use super::*;
 
-    /// Values of different networks can be drawn together.
+    /// Values of different networks have the same unit in a plot.
     #[test]
     fn values_are_in_points() {
         for (recipe, unit) in [

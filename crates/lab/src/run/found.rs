@@ -1,4 +1,4 @@
-//! What a folder holds of a run, asked from outside.
+//! Queries about the run in a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ use crate::migrate::Stored;
 use crate::recipe::Recipe;
 use crate::tables::open;
 
-/// The checkpoint of the run in a folder, whether it is there or not.
+/// The path of the checkpoint in a folder, whether it exists or not.
 pub fn checkpoint_of(folder: &Path) -> PathBuf {
     folder.join(CHECKPOINT)
 }
 
-/// Whether a training in this folder has been saved.
+/// Whether the run in this folder has a checkpoint.
 pub fn has_checkpoint(folder: &Path) -> bool {
     checkpoint_of(folder).exists()
 }
 
-/// Whether a training was ever begun in this folder.
+/// Whether this folder has a run.
 pub fn exists(folder: &Path) -> bool {
     folder.join(RECIPE).exists()
 }
 
-/// The recipe of a run, with the overrides that may change on the way.
+/// The recipe of a run, with overrides of keys that may change.
 ///
 /// # Errors
 /// When the folder has none, or it does not parse.
@@ -35,7 +35,7 @@ pub fn recipe_of(folder: &Path, overrides: &[String]) -> Result<Recipe, LabError
     Ok(stored_recipe(folder, overrides)?.content)
 }
 
-/// The same, with the format that its file is in.
+/// The same, with the format of its file.
 ///
 /// # Errors
 /// When the folder has none, or it does not parse.
@@ -54,13 +54,13 @@ pub(super) fn existing(folder: &Path, name: &'static str) -> Result<PathBuf, Lab
     path.exists().then_some(path).ok_or_else(missing)
 }
 
-/// The file that plays for a run: of its model and its checkpoint the one with more games behind it.
+/// The file to play with: of a run's model and its checkpoint the one trained for more games.
 ///
 /// # Errors
 /// When the folder has neither.
 pub fn model_of(folder: &Path) -> Result<PathBuf, LabError> {
     let candidates = [folder.join(CHECKPOINT), folder.join(MODEL)];
-    // Of equals the last is taken, the smaller model.
+    // If both have the same number of games, the model, which is smaller.
     let found = candidates
         .into_iter()
         .filter(|path| path.exists())
@@ -71,19 +71,19 @@ pub fn model_of(folder: &Path) -> Result<PathBuf, LabError> {
     })
 }
 
-/// The games behind the finished model of a run, if there is one.
+/// The games of the finished model of a run, if there is one.
 pub fn model_games(folder: &Path) -> Option<u64> {
     episodes(&folder.join(MODEL))
 }
 
-/// The recipe that the finished model of a run was trained by, if there is one.
+/// The recipe of the finished model of a run, if there is one.
 pub(crate) fn model_recipe(folder: &Path) -> Option<Recipe> {
     let metadata = peek(&folder.join(MODEL))?;
     let stored = Recipe::parse_stored(metadata.get(crate::metadata::RECIPE)?, MODEL, &[]);
     stored.ok().map(|stored| stored.content)
 }
 
-/// The games that a model's header tells of; a damaged one says so when it is opened.
+/// The number of games in a model's header; a damaged header is reported when the model is opened.
 fn episodes(path: &Path) -> Option<u64> {
     peek(path)?.get("episodes")?.parse().ok()
 }
@@ -101,7 +101,7 @@ pub fn free_folder(parent: &Path, name: &str) -> PathBuf {
         .unwrap_or_else(|| parent.join(name))
 }
 
-/// The run of a game on a board under `parent` that was saved last.
+/// The last saved run of a game on a board under `parent`.
 pub fn newest(parent: &Path, game: &str, shape: Shape) -> Option<PathBuf> {
     let board = shape.to_string();
     let saved = |folder: &PathBuf| {

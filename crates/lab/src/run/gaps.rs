@@ -19,7 +19,7 @@ use crate::rows::{columns, line_at};
 #[derive(Debug)]
 pub struct Gaps {
     path: PathBuf,
-    /// By their games.
+    /// By number of games.
     lines: BTreeMap<u64, Measurement>,
 }
 
@@ -42,24 +42,24 @@ pub struct Measurement {
     pub mean_regret: f64,
     /// Moves a game.
     pub moves: f64,
-    /// The boards it was asked about; files without this column do not say.
+    /// The boards on which the player was measured; `None` in files without this column.
     #[serde(default)]
-    pub symmetries: Option<Images>,
+    pub symmetries: Option<SymmetryMode>,
 }
 
-/// Which of the symmetries of a board a measured player is asked about.
+/// Which of the symmetric boards a player is measured on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Images {
-    /// Each of them: the result is that of the player as it plays.
+pub enum SymmetryMode {
+    /// All of them: the result is that of the player as it plays.
     All,
-    /// One for all: the result is that of a player that first turns every board to its canonical
-    /// form. Networks with symmetries differ from it where the direction breaks a tie.
+    /// One for all: the result is that of a player that first transforms every board to its
+    /// canonical form. Networks with symmetries differ from it where the direction breaks a tie.
     One,
 }
 
 impl Gaps {
-    /// Reads those of a run.
+    /// Reads the measurements of a run.
     ///
     /// # Errors
     /// When the folder holds no run, or the file is damaged.
@@ -74,15 +74,17 @@ impl Gaps {
         Ok(Self { path, lines })
     }
 
-    /// Their file.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds a measurement, in place of an earlier one of as many games, and writes the file.
+    /// Adds a measurement, replaces an earlier one of the same number of games, and writes the
+    /// file.
     ///
     /// # Errors
-    /// When the file cannot be written; the old one then stays. Also when a result is not finite.
+    /// When the file cannot be written; the old one is then unchanged. Also when a result is not
+    /// finite.
     pub fn keep(&mut self, line: Measurement) -> Result<(), LabError> {
         if !line.is_finite() {
             let found = "a game in which nothing can be earned has no gap to keep".to_owned();
@@ -142,7 +144,7 @@ fn parse(bytes: &[u8]) -> Result<BTreeMap<u64, Measurement>, u64> {
     Ok(lines)
 }
 
-/// The file's columns by their names of today; none if they are not those of a measurement. The
+/// The file's columns under their present names; `None` if they are not those of a measurement. The
 /// first files did not have the last column.
 fn header(reader: &mut csv::Reader<&[u8]>) -> Option<csv::StringRecord> {
     let found = reader.headers().ok()?.iter();
@@ -170,7 +172,7 @@ mod tests {
     const HEADER: &str = "games,expected_score,optimum,gap,relative_gap,optimal_moves,\
                           mean_regret,moves,symmetries";
 
-    /// A folder that holds a run, as far as it matters here.
+    /// A minimal folder with a run.
     fn run() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(BLOCKS), "").unwrap();
@@ -187,12 +189,12 @@ mod tests {
             optimal_moves: 0.7,
             mean_regret: 480.0 * relative_gap / 50.1,
             moves: 50.1,
-            symmetries: Some(Images::All),
+            symmetries: Some(SymmetryMode::All),
         }
     }
 
     #[test]
-    fn what_is_kept_is_read_back_in_the_order_of_games() {
+    fn measurements_are_read_back_in_the_order_of_games() {
         let run = run();
         let mut gaps = Gaps::open(run.path()).unwrap();
         assert_eq!(gaps.curve(), []);
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_as_many_games_is_replaced() {
+    fn a_measurement_of_the_same_number_of_games_is_replaced() {
         let run = run();
         for gap in [0.5, 0.25] {
             let mut gaps = Gaps::open(run.path()).unwrap();
@@ -233,12 +235,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_which_boards_were_asked_about() {
+    fn a_line_states_the_measured_symmetries() {
         let run = run();
         let mut gaps = Gaps::open(run.path()).unwrap();
         gaps.keep(measurement(1, 0.5)).unwrap();
         let fast = Measurement {
-            symmetries: Some(Images::One),
+            symmetries: Some(SymmetryMode::One),
             ..measurement(2, 0.5)
         };
         gaps.keep(fast).unwrap();
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_symmetries_is_read_and_goes_on() {
+    fn a_file_without_symmetries_is_read_and_extended() {
         let run = run();
         let path = run.path().join(GAPS);
         let old = "games,expected_score,optimum,gap,relative_gap,optimal_moves,mean_regret,moves\n\
@@ -277,7 +279,7 @@ mod tests {
         )
         .unwrap();
         let mut gaps = Gaps::open(run.path()).unwrap();
-        assert_eq!(gaps.lines[&100].symmetries, Some(Images::One));
+        assert_eq!(gaps.lines[&100].symmetries, Some(SymmetryMode::One));
         gaps.keep(measurement(200, 0.25)).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(HEADER), "{text}");
@@ -326,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_not_kept() {
+    fn results_that_are_not_finite_are_refused() {
         let run = run();
         let mut gaps = Gaps::open(run.path()).unwrap();
         assert!(gaps.keep(measurement(1, f64::NAN)).is_err());

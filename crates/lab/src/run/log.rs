@@ -1,4 +1,4 @@
-//! A log: a text file that only grows, and is cut back when a training goes on from a checkpoint.
+//! A log: a text file that only grows, and is truncated when a run resumes from a checkpoint.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -12,7 +12,8 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Refuses one that is gone though there was something in it: opening would make a new one, and hide that.
+    /// Refuses a missing log that should not be empty: opening would create a new one and hide the
+    /// loss.
     pub(super) fn check(path: &Path, length: u64) -> Result<(), LabError> {
         if length == 0 || path.exists() {
             return Ok(());
@@ -20,7 +21,7 @@ impl Log {
         Err(inconsistent(path, "it is gone", length))
     }
 
-    /// Opens it, or makes a new one.
+    /// Opens or creates it.
     pub(super) fn open(path: PathBuf) -> Result<Self, LabError> {
         let file = OpenOptions::new().create(true).append(true).open(&path);
         match file {
@@ -29,7 +30,7 @@ impl Log {
         }
     }
 
-    /// Itself once more, for another thread.
+    /// A second handle, for another thread.
     pub(super) fn twin(&self) -> Result<Self, LabError> {
         Ok(Self {
             file: self.written(self.file.try_clone())?,
@@ -47,12 +48,12 @@ impl Log {
         Ok(self.written(self.file.metadata())?.len())
     }
 
-    /// Waits until all that was appended is on the disk.
+    /// Waits until everything appended is on disk.
     pub(super) fn sync(&self) -> Result<(), LabError> {
         self.written(self.file.sync_data())
     }
 
-    /// Forgets what was appended after it had this length.
+    /// Truncates it to this length.
     pub(super) fn cut(&self, length: u64) -> Result<(), LabError> {
         let found = self.length()?;
         if found < length {
@@ -67,7 +68,7 @@ impl Log {
     }
 }
 
-/// A log that is not what the checkpoint has counted.
+/// The error for a log that contradicts the checkpoint.
 fn inconsistent(path: &Path, found: &str, counted: u64) -> LabError {
     LabError::Inconsistent {
         path: path.to_owned(),

@@ -1,14 +1,17 @@
-//! How far a player is from perfect play, without a game being played: the chance of every state that it
-//! comes to, from the starts upwards, and what each of its moves gives away there.
+//! The exact gap of a player to optimal play, without sampling games: the probability of every
+//! state that the player reaches, from the initial states upwards, and the regret of each of its
+//! moves.
 //!
-//! `P(start) -> P(state) -> the player's move -> new tiles -> P(states of larger sums)`
+//! `P(start) -> P(state) -> the player's move -> spawns -> P(states of larger sums)`
 //!
-//! score = sum over states of P r,   regret of a move = V(s) - (r + A(s')),   optimum - score = sum of P regret
+//! score = sum over states of P r,   regret of a move = V(s) - (r + A(s')),   optimum - score = sum
+//! of P regret
 //!
-//! States are kept as they are, not up to symmetry: a player need not treat the images of a board alike. One whose
-//! network has symmetries does, but for rounding and for equal moves, which it may settle by their
-//! directions; [`Images::One`] measures the player that turns every board to one of its images first, eight times
-//! as fast on a square. Where equal moves are settled at random, each of them has its share of the chance.
+//! States are not merged by symmetry: a player need not treat symmetric boards alike. A player
+//! whose network has symmetries does, up to rounding and ties, which it may break by direction;
+//! [`SymmetryMode::One`] measures the player that first transforms every board to its canonical
+//! form, which is eight times as fast on a square. If ties are broken at random, each of the tied
+//! moves gets its share of the probability.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -17,10 +20,10 @@ use afterstate::game::{After, Game, State};
 use afterstate::solve::{Code, Packed, Solver};
 use serde::{Deserialize, Serialize};
 
-use super::estimate::Crowd;
-use super::table::Table;
+use super::estimate::ReachableStates;
+use super::table::ValueTable;
 use super::work::{Waiting, Work, run_of};
-use super::{Halt, Solution, SolveError};
+use super::{Solution, SolveError, SolveFailure};
 use crate::LabError;
 use crate::agent::Chooser;
 use crate::control::{Control, Event, Progress, Task};
@@ -28,67 +31,69 @@ use crate::error::game_on;
 use crate::games::{PackedVisitor, with_packed_game};
 use crate::memory::available_memory;
 use crate::model::Model;
-use crate::run::{Images, Measurement};
+use crate::run::{Measurement, SymmetryMode};
 use crate::share::threads;
 
-/// Who is measured, and how.
+/// The options of a measurement.
 pub struct Measure<'a> {
     /// The player.
     pub model: &'a Model,
-    /// The game it should play, solved.
+    /// The solution of its game.
     pub solution: &'a Solution,
-    /// The boards that the player is asked about.
-    pub images: Images,
-    /// Threads that work at once; 0 means one for each core. The figures do not depend on it.
+    /// The symmetric boards that are measured.
+    pub symmetries: SymmetryMode,
+    /// The number of threads; 0 means one for each core. It does not change the results.
     pub threads: usize,
-    /// The most memory to take beside what is loaded, in bytes; what is free if there is no limit.
+    /// The limit of additional memory in bytes; by default, all free memory.
     pub memory: Option<u64>,
     /// Events and cancellation.
     pub control: &'a Control,
 }
 
-/// A player beside the best one; the JSON of `eval --against --json`. Nothing here is sampled.
+/// A player compared with optimal play; the JSON of `eval --against --json`. Nothing here is
+/// sampled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
+pub struct GapReport {
     /// The game.
     pub game: String,
     /// The board.
     pub board: String,
-    /// Whether the solved game ends with its target; the figures are then those of this shorter game.
+    /// Whether the solved game ends at the target; the results are then those of this shorter game.
     pub ends_at_target: bool,
-    /// What the best play earns on average.
+    /// The expected score of optimal play.
     pub optimum: f64,
-    /// What the player earns on average.
+    /// The expected score of the player.
     pub expected_score: f64,
     /// The difference of the two.
     pub gap: f64,
     /// The gap as a share of the optimum.
     pub relative_gap: f64,
-    /// Moves a game.
+    /// Expected number of moves per game.
     pub moves: f64,
-    /// What a move gives away, on average over all moves it makes.
+    /// The mean regret of a move.
     pub mean_regret: f64,
-    /// The share of its moves that give nothing away.
+    /// The share of its moves that are optimal.
     pub optimal_moves: f64,
-    /// The tile to reach, if the solution has one.
+    /// The target tile, if the solution has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<u64>,
-    /// How likely the player comes to it, which plays for the score.
+    /// The probability that the player, which plays for the score, reaches it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub win_probability: Option<f64>,
-    /// How likely the best play for it comes to it.
+    /// The probability that optimal play for the target reaches it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_win_probability: Option<f64>,
-    /// `all` if the player was asked about every board as it is; `one` if about one image of each.
-    pub images: Images,
-    /// States that the player may come to, as they were asked about.
+    /// `all` if every symmetric board was measured; `one` if only the canonical one.
+    #[serde(rename = "images")]
+    pub symmetries: SymmetryMode,
+    /// The number of states that the player can reach.
     pub states: u64,
-    /// How long it took.
+    /// The time it took.
     pub seconds: f64,
 }
 
-impl Comparison {
-    /// What is kept of it, if the player was trained for so many games.
+impl GapReport {
+    /// The measurement to store, for a player trained for `games` games.
     pub fn measurement(&self, games: u64) -> Measurement {
         Measurement {
             games,
@@ -99,18 +104,18 @@ impl Comparison {
             optimal_moves: self.optimal_moves,
             mean_regret: self.mean_regret,
             moves: self.moves,
-            symmetries: Some(self.images),
+            symmetries: Some(self.symmetries),
         }
     }
 }
 
-/// Measures a player against the solution of its game; `None` if it was stopped.
+/// Measures a player against the solution of its game; `None` if it was cancelled.
 ///
 /// # Errors
-/// When the two are of different games or boards, when one image should stand for all and the player does not
-/// treat them alike, when later rewards count less in the solution, when there may be too little memory, or when the
-/// solution does not know where the player goes.
-pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
+/// When the two have different games or boards, when only canonical boards are to be measured and
+/// the player has no symmetries, when the solution is discounted, when there may be too little
+/// memory, or when the solution lacks a state that the player reaches.
+pub fn measure(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
     let Measure {
         model, solution, ..
     } = measure;
@@ -119,23 +124,23 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
     if found != expected {
         return Err(SolveError::OtherGame { found, expected }.into());
     }
-    if measure.images == Images::One && !model.spec.is_symmetric() {
+    if measure.symmetries == SymmetryMode::One && !model.spec.is_symmetric() {
         return Err(SolveError::NotAlike.into());
     }
     if about.discount != 1.0 {
         return Err(SolveError::Discounted(about.discount).into());
     }
     let begun = Instant::now();
-    let totals = match with_packed_game(&about.game, about.shape, Walk(measure))? {
+    let totals = match with_packed_game(&about.game, about.shape, MeasureVisitor(measure))? {
         Ok(totals) => totals,
-        Err(Halt::Stopped) => return Ok(None),
-        Err(Halt::Failed(error)) => return Err(error.into()),
+        Err(SolveFailure::Stopped) => return Ok(None),
+        Err(SolveFailure::Failed(error)) => return Err(error.into()),
     };
     if totals.moves == 0.0 {
         return Err(SolveError::NoMoves.into());
     }
     let gap = about.expected_score - totals.score;
-    Ok(Some(Comparison {
+    Ok(Some(GapReport {
         game: about.game.clone(),
         board: about.shape.to_string(),
         ends_at_target: about.ends_at_target(),
@@ -146,29 +151,29 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<Comparison>, LabError> {
         moves: totals.moves,
         mean_regret: totals.regret / totals.moves,
         optimal_moves: totals.optimal / totals.moves,
-        target: about.target.map(|target| target.face),
+        target: about.target.map(|target| target.value),
         win_probability: about.target.map(|_| totals.won),
         best_win_probability: about.target.map(|target| target.probability),
-        images: measure.images,
+        symmetries: measure.symmetries,
         states: totals.states,
         seconds: begun.elapsed().as_secs_f64(),
     }))
 }
 
 impl Measure<'_> {
-    /// Refuses a walk for which there may be too little memory.
+    /// Refuses a measurement that may need too much memory.
     fn fits<G: Game<Board: Packed>>(&self, solver: &Solver<G>) -> Result<(), SolveError> {
-        let crowd = Crowd {
-            images: match self.images {
-                Images::All => solver.code().symmetries() as u64,
-                Images::One => 1,
+        let reachable = ReachableStates {
+            symmetries: match self.symmetries {
+                SymmetryMode::All => solver.code().symmetries() as u64,
+                SymmetryMode::One => 1,
             },
             at_once: AT_ONCE as u64,
             spawns: solver.game().shape().cells() as u64,
         };
-        let needed = crowd.bytes(self.solution.layers());
+        let needed = reachable.bytes(self.solution.layers());
         let available = self.memory.unwrap_or_else(available_memory);
-        let fast = self.images == Images::One;
+        let fast = self.symmetries == SymmetryMode::One;
         if needed > available {
             return Err(SolveError::Crowd {
                 needed,
@@ -180,8 +185,8 @@ impl Measure<'_> {
     }
 }
 
-impl Images {
-    /// The number of a state, or of the image that stands for it.
+impl SymmetryMode {
+    /// The number of a state, or of its canonical state.
     #[inline(always)]
     fn number<B: Packed>(self, code: &Code, state: B) -> u64 {
         match self {
@@ -191,7 +196,7 @@ impl Images {
     }
 }
 
-/// What some states come to, each by its chance.
+/// Sums over states, weighted by probability.
 #[derive(Clone, Copy, Debug, Default)]
 struct Totals {
     states: u64,
@@ -213,16 +218,16 @@ impl Totals {
     }
 }
 
-/// A regret of this share of a value is none: the sums of exact values are rounded, too.
+/// Regrets below this share of the value are rounding errors of exact values.
 const ROUNDING: f64 = 1e-9;
 
-/// States with their chances, in the order of their numbers.
+/// States with their probabilities, sorted by number.
 type Chances = Vec<(u64, f64)>;
 
-struct Walk<'a>(&'a Measure<'a>);
+struct MeasureVisitor<'a>(&'a Measure<'a>);
 
-impl PackedVisitor for Walk<'_> {
-    type Output = Result<Totals, Halt>;
+impl PackedVisitor for MeasureVisitor<'_> {
+    type Output = Result<Totals, SolveFailure>;
 
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let Measure {
@@ -235,9 +240,9 @@ impl PackedVisitor for Walk<'_> {
         let ending = solution.about().ending();
         let solver = Solver::with_code(game, solution.code().clone(), ending);
         let layers = solution.layers();
-        let images = self.0.images;
+        let symmetries = self.0.symmetries;
         self.0.fits(&solver)?;
-        let (mut waiting, score) = starts(&solver, images);
+        let (mut waiting, score) = starts(&solver, symmetries);
         let mut totals = Totals {
             score,
             ..Totals::default()
@@ -249,9 +254,9 @@ impl PackedVisitor for Walk<'_> {
             let known = Known::new(solution, number);
             for some in states.chunks(AT_ONCE) {
                 let walked = work.in_parts(some, |part| {
-                    let mut walker = Walker {
+                    let mut walker = MeasureWorker {
                         solver: &solver,
-                        images,
+                        symmetries,
                         known: &known,
                         target: solution.about().target.map(|target| target.tile),
                         choose: self.0.model.agent.chooser(),
@@ -269,7 +274,7 @@ impl PackedVisitor for Walk<'_> {
             let progress = Progress::stage(Task::Measure, "walking", done, totals.states);
             control.emit(Event::Progress(progress));
         }
-        // Whoever comes to a layer that is not there is lost.
+        // States remain in a layer that the solution does not have.
         if !waiting.0.is_empty() {
             return Err(SolveError::Incomplete.into());
         }
@@ -277,33 +282,33 @@ impl PackedVisitor for Walk<'_> {
     }
 }
 
-/// States that are walked from before what comes of them is merged: it is many times as much.
+/// States processed before their successors, which are many times as many, are merged.
 const AT_ONCE: usize = 1 << 20;
 
-/// Where games start, with their chances, and the score that they start with on average.
+/// The initial states with their probabilities, and the expected initial score.
 fn starts<G: Game<Board: Packed>>(
     solver: &Solver<G>,
-    images: Images,
+    symmetries: SymmetryMode,
 ) -> (Waiting<(u64, f64)>, f64) {
     let mut starts: BTreeMap<u64, Chances> = BTreeMap::new();
     let mut score = 0.0;
     solver.game().for_each_start(|state, chance| {
         score += chance * solver.game().initial_score(state) as f64;
-        let code = images.number(solver.code(), state.0);
+        let code = symmetries.number(solver.code(), state.0);
         let layer = starts.entry(solver.code().sum(code)).or_default();
         layer.push((code, chance));
     });
     (Waiting::new(starts), score)
 }
 
-/// Exact values near a layer: its own and those that new tiles lead to are at hand.
+/// Exact values of a layer and of those that a spawn leads to, in hash tables.
 struct Known<'a> {
     solution: &'a Solution,
-    near: Vec<(u64, Table)>,
+    near: Vec<(u64, ValueTable)>,
 }
 
 impl<'a> Known<'a> {
-    /// Layers that one new tile can lead to, and the one it comes from.
+    /// The layers that one spawn can lead to, and the layer itself.
     const NEAR: usize = 3;
 
     fn new(solution: &'a Solution, layer: usize) -> Self {
@@ -312,7 +317,7 @@ impl<'a> Known<'a> {
         let table = |number| {
             let (sum, places) = layers.layer(number);
             let codes = &layers.codes()[places.clone()];
-            (sum, Table::new(codes, &solution.scores()[places]))
+            (sum, ValueTable::new(codes, &solution.scores()[places]))
         };
         Self {
             solution,
@@ -330,10 +335,10 @@ impl<'a> Known<'a> {
     }
 }
 
-/// One thread on its way through some states.
-struct Walker<'a, G> {
+/// One thread that processes some states.
+struct MeasureWorker<'a, G> {
     solver: &'a Solver<G>,
-    images: Images,
+    symmetries: SymmetryMode,
     known: &'a Known<'a>,
     target: Option<u8>,
     choose: Chooser<'a>,
@@ -341,8 +346,8 @@ struct Walker<'a, G> {
     above: BTreeMap<u64, Chances>,
 }
 
-impl<G: Game<Board: Packed>> Walker<'_, G> {
-    /// Goes on from a state.
+impl<G: Game<Board: Packed>> MeasureWorker<'_, G> {
+    /// Adds the player's moves in a state.
     fn step(&mut self, (code, chance): (u64, f64)) -> Result<(), SolveError> {
         let (solver, game) = (self.solver, self.solver.game());
         let state: State<G::Board> = solver.code().state(code);
@@ -379,15 +384,15 @@ impl<G: Game<Board: Packed>> Walker<'_, G> {
         Ok(())
     }
 
-    /// What its states came to, and the states above them, in runs.
+    /// The totals of its states, and their successors, sorted.
     fn finish(self) -> (Totals, Vec<(u64, Chances)>) {
         let above = self.above.into_iter();
         let above = above.map(|(sum, states)| (sum, run_of(states)));
         (self.totals, above.collect())
     }
 
-    /// Hands the chance of an afterstate on to the states that new tiles make of it, and returns its exact
-    /// value, if it is known.
+    /// Passes the probability of an afterstate on to its successors, and returns its exact value,
+    /// if it is known.
     fn spread(&mut self, after: After<G::Board>, chance: f64) -> Option<f64> {
         let (code, known) = (self.solver.code(), self.known);
         let mut mean = Some(0.0);
@@ -395,7 +400,7 @@ impl<G: Game<Board: Packed>> Walker<'_, G> {
         self.solver
             .game()
             .for_each_spawn(after, |state, spawn_reward, p| {
-                let number = self.images.number(code, state.0);
+                let number = self.symmetries.number(code, state.0);
                 let layer = self.above.entry(code.sum(number)).or_default();
                 layer.push((number, chance * p));
                 let (value, spawn_reward) =

@@ -1,4 +1,4 @@
-//! Questions to a solution: what is each move of a board worth?
+//! Queries of a solution: the value of each move of a board.
 
 use afterstate::game::{Direction, Game, Slides, State};
 use afterstate::solve::{Aim, Chance, Code, Goal, Packed, Solver};
@@ -9,11 +9,11 @@ use crate::analyze::{Analysis, Exact, Move, best, parse};
 use crate::games::{PackedVisitor, with_packed_game};
 
 impl Solution {
-    /// What each move of a board is worth, which is written as `2,0,0/0,4,0/...`: tile values by rows. If the
-    /// solved game ends with its target, a board that has it has no moves.
+    /// Analyses a board written as `2,0,0/0,4,0/...`: tile values in row-major order. If the solved
+    /// game ends at its target, a board with the target has no moves.
     ///
     /// # Errors
-    /// When the text is not a board of the game, or play never comes to it.
+    /// When the text is not a board of the game, or the board is not reachable.
     pub fn analyze(&self, board: &str) -> Result<Analysis<f64>, LabError> {
         let about = self.about();
         let question = Question {
@@ -23,7 +23,7 @@ impl Solution {
         with_packed_game(&about.game, about.shape, question)?
     }
 
-    /// The expected score to come of an afterstate; `None` if play never comes to it.
+    /// The expected future score of an afterstate; `None` if it is not reachable.
     pub fn after_value<G: Game<Board: Packed>>(
         &self,
         solver: &Solver<G>,
@@ -32,8 +32,8 @@ impl Solution {
         self.mean(self.scores(), self.about().goal(), solver, after)
     }
 
-    /// The probability of the target after an afterstate; `None` if there is no target, or play never comes to
-    /// it.
+    /// The probability of reaching the target from an afterstate; `None` if there is no target, or
+    /// the afterstate is not reachable.
     pub fn after_win<G: Game<Board: Packed>>(&self, solver: &Solver<G>, after: u64) -> Option<f64> {
         let goal = Goal::Reach(self.about().target?.tile);
         let win = self.mean(self.wins()?, goal, solver, after)?;
@@ -47,7 +47,7 @@ impl Solution {
         solver: &Solver<G>,
         after: u64,
     ) -> Option<f64> {
-        // A state that is not there makes the mean no number.
+        // A missing state makes the mean NaN.
         let value = |state| self.place(state).map_or(f64::NAN, |place| values[place]);
         let chance = Chance::Mean;
         let mean = solver.after_value(Aim { goal, chance }, after, value);
@@ -67,7 +67,7 @@ impl PackedVisitor for Question<'_> {
         let solution = self.solution;
         let state = self.state(&game)?;
         let ending = solution.about().ending();
-        // No new tables for every question: the solution has the code already.
+        // Reuses the code of the solution instead of building new tables for every query.
         let solver = Solver::with_code(game, solution.code().clone(), ending);
         let slides = (!ending.is_over(&game, state)).then(|| game.slides(state));
         let moves = Direction::ALL.map(|direction| self.weigh(&solver, slides.as_ref(), direction));
@@ -80,7 +80,7 @@ impl PackedVisitor for Question<'_> {
             board: about.shape.to_string(),
             exact: Some(Exact {
                 discount: about.discount,
-                target: about.target.map(|target| target.face),
+                target: about.target.map(|target| target.value),
                 best_for_target: best(&moves, win),
             }),
             best: best(&moves, |m| m.total),
@@ -94,8 +94,8 @@ impl Question<'_> {
     fn state<G: Game<Board: Packed>>(&self, game: &G) -> Result<State<G::Board>, LabError> {
         let shape = game.shape();
         let largest = game.largest_tile().min(Code::LARGEST);
-        let faces: Vec<u64> = (1..=largest).map(|tile| game.tile_value(tile)).collect();
-        let (tiles, chance_state) = parse(self.board, shape, game.rules(), &faces)?;
+        let tile_values: Vec<u64> = (1..=largest).map(|tile| game.tile_value(tile)).collect();
+        let (tiles, chance_state) = parse(self.board, shape, game.rules(), &tile_values)?;
         let state = game.state(&tiles, chance_state);
         let code = |&State(board): &State<G::Board>| self.solution.code().of(board);
         let known = state.filter(|state| self.solution.place(code(state)).is_some());

@@ -1,4 +1,4 @@
-//! What can go wrong with exact solutions.
+//! Errors of exact solutions.
 
 use std::path::PathBuf;
 
@@ -8,46 +8,46 @@ use thiserror::Error;
 
 use crate::numbers::bytes;
 
-/// Why there is no solution.
+/// Why a game cannot be solved or queried.
 #[derive(Debug, Error)]
 pub enum SolveError {
-    /// More memory than there is.
+    /// A game that needs more memory than is free.
     #[error(
         "the positions of this game need more than {} of memory, and {} are free; solve a smaller board, or \
          a smaller `--target`, with which the game ends sooner",
         bytes(*needed), bytes(*available)
     )]
     Memory {
-        /// Bytes that it needs at least.
+        /// Bytes needed at least.
         needed: u64,
         /// Bytes free.
         available: u64,
     },
-    /// A player that may come to more positions than there is room for.
+    /// A player that may reach too many states for the memory.
     #[error(
         "to measure this player may take up to {} of memory beside the solution, and {} are free; {}",
         bytes(*needed), bytes(*available),
         if *fast { "free some, or measure it on a larger machine" } else { "measure it with `--fast`, or free some" }
     )]
     Crowd {
-        /// Bytes that it needs at most.
+        /// Bytes needed at most.
         needed: u64,
         /// Bytes free.
         available: u64,
-        /// Whether one image stands for all already.
+        /// Whether only canonical boards are measured already.
         fast: bool,
     },
-    /// More cells than a number has room for.
+    /// More cells than fit into a number.
     #[error(
         "a board of {shape} has too many cells to be solved; expected at most {most} of this game"
     )]
     Cells {
         /// The board.
         shape: Shape,
-        /// How many there may be.
+        /// The largest number of cells.
         most: usize,
     },
-    /// A game that may come to tiles that four bits cannot hold.
+    /// A game that may reach tiles that do not fit into four bits.
     #[error(
         "a game on {shape} may come to a tile of {largest}, and positions are kept with tiles up to {most}; \
          give a `--target` up to {most} that ends the game"
@@ -60,24 +60,24 @@ pub enum SolveError {
         /// The largest that fits.
         most: u64,
     },
-    /// A target that is no tile.
+    /// A target that is not a tile.
     #[error(
         "the target {found} is not a tile of this game; expected one of {}",
         list(known)
     )]
     Target {
-        /// As asked for.
+        /// The requested target.
         found: u64,
         /// The tiles.
         known: Vec<u64>,
     },
-    /// A name that something else has.
+    /// A file name that is in use for something else.
     #[error("{} is there already, and no solution; name another file for `--out`", .0.display())]
     Taken(PathBuf),
-    /// A discount that is none.
+    /// An invalid discount.
     #[error("the discount is {0}; expected a number from 0 to 1")]
     Discount(f64),
-    /// A board that the solved game never comes to.
+    /// A board that the solved game cannot reach.
     #[error(
         "the board `{board}` is not in the solution: no play from the start of the solved game comes to it \
          (every position has a tile that has just entered, for one{})",
@@ -87,10 +87,10 @@ pub enum SolveError {
     Unknown {
         /// As written.
         board: String,
-        /// Whether there is more to a position than its tiles.
+        /// Whether a position has more than its tiles.
         has_chance_state: bool,
     },
-    /// A player of something else.
+    /// A model of another game.
     #[error("the model plays {found}, and the solution is of {expected}")]
     OtherGame {
         /// What it plays.
@@ -98,34 +98,34 @@ pub enum SolveError {
         /// What was solved.
         expected: String,
     },
-    /// One image of a board was to stand for all.
+    /// A model without symmetries, of which only canonical boards were to be measured.
     #[error(
         "the model has no symmetries: it may treat the images of a board differently; measure it without `--fast`"
     )]
     NotAlike,
-    /// A solution by whose values no score can be measured.
+    /// A discounted solution, which has no undiscounted scores.
     #[error(
         "the solution counts a reward one move later {0} times; expected one that was solved without `--discount`"
     )]
     Discounted(f64),
-    /// A solution without a state that follows one of its own.
+    /// A solution that lacks a successor of one of its states.
     #[error("the solution lacks positions that follow those it has: its file was damaged")]
     Incomplete,
-    /// A model that has no move for a position of the game.
+    /// A model without a move for a position of the game.
     #[error("the model knows no move where the game has one")]
     Speechless,
-    /// A game that is over when it begins.
+    /// A game that is over at the start.
     #[error("the solved game ends with its target at the start: there is no move to compare")]
     NoMoves,
 }
 
-/// What is wrong with a file that should be a solution.
+/// What is wrong with a solution file.
 #[derive(Debug, Error)]
 pub enum FileError {
     /// Its header, or its tensors as a whole.
     #[error(transparent)]
     Native(#[from] NativeError),
-    /// More than memory has room for.
+    /// A file that does not fit into memory.
     #[error("it has {}, and {} of memory are free", bytes(*size), bytes(*available))]
     Memory {
         /// Its bytes.
@@ -133,12 +133,12 @@ pub enum FileError {
         /// Bytes free.
         available: u64,
     },
-    /// The numbers in it.
+    /// Invalid numbers.
     #[error("it is damaged: its tensors have {0}")]
     Numbers(&'static str),
 }
 
-fn list(faces: &[u64]) -> String {
-    let faces: Vec<String> = faces.iter().map(u64::to_string).collect();
-    faces.join(", ")
+fn list(tile_values: &[u64]) -> String {
+    let tile_values: Vec<String> = tile_values.iter().map(u64::to_string).collect();
+    tile_values.join(", ")
 }

@@ -1,11 +1,12 @@
-//! How much memory a solution will take, before it is begun and while it grows.
+//! How much memory a solution needs, estimated before it starts and while it grows.
 //!
-//! Boards can be counted without listing them: the boards of n + 1 cells with a sum are those of n cells
-//! with the sum less the face of the last tile, for each tile there is. Divided by the number of symmetries that
-//! is more than play can come to, by a factor that nobody knows beforehand: most boards have tiles that
-//! would have merged. So a game is refused at once only if it is too large by far. Otherwise it is listed
-//! as long as there is room for it and for what the layers so far foretell: play comes to a smaller share of
-//! the boards the larger their sums are, but not much smaller, so the share so far bounds what is to come.
+//! Boards can be counted without listing them: the boards of n + 1 cells with a given sum are those
+//! of n cells with the sum minus the value of the last tile, for each possible tile. Divided by the
+//! number of symmetries, this exceeds the number of reachable states by an unknown factor: most
+//! boards have tiles that would have merged. So a game is refused immediately only if it is far too
+//! large. Otherwise it is listed while there is memory for it and for the prediction from the
+//! layers so far: the reachable share of boards falls with the sum, but only slowly, so the share
+//! so far bounds the rest.
 
 use afterstate::game::Game;
 use afterstate::solve::{Ending, Packed, Solver};
@@ -16,24 +17,24 @@ use super::{Layers, SolveError, table};
 /// Bytes of a code, and of a value.
 const NUMBER: u64 = 8;
 
-/// Boards for each state that play comes to, at most: from 1.2 on 2x2 to 4.1 on 3x3, and more on larger ones.
+/// Boards per reachable state, at most: from 1.2 on 2x2 to 4.1 on 3x3, and more on larger ones.
 const WHOLE: f64 = 10.0;
-/// The same if the game ends with a target: 5 on 2x5 to 64, 7 on 3x4 to 32, 35 on 4x4 to 16.
+/// The same if the game ends at a target: 5 on 2x5 to 64, 7 on 3x4 to 32, 35 on 4x4 to 16.
 const ENDED: f64 = 60.0;
-/// Boards for each state in a game that is sure to fit.
+/// Boards per state in a game that certainly fits.
 const SURE: f64 = 2.0;
 
-/// States that tell enough of a game: among fewer the starts count for too much.
+/// States that are enough for a prediction: among fewer the initial states have too much weight.
 const ENOUGH: u64 = 100_000;
-/// How much more frequent states are among the first boards than among all, at most. Measured where there are
-/// [`ENOUGH`]: 2.4 on 2x4, 2.3 on 3x3, 2.5 on 2x5 to 64, 2.0 on 4x4 to 8.
+/// How much more frequent states are among the first boards than among all, at most. Measured from
+/// [`ENOUGH`] states on: 2.4 on 2x4, 2.3 on 3x3, 2.5 on 2x5 to 64, 2.0 on 4x4 to 8.
 const EARLY: f64 = 3.0;
 
-/// How many boards there are by the sum of their tiles.
+/// The number of boards by tile sum.
 pub(super) struct Boards {
     /// The boards of this sum and all smaller ones, up to symmetry.
     up_to: Vec<f64>,
-    /// Boards for each state, at most.
+    /// Boards per state, at most.
     ratio: f64,
 }
 
@@ -41,28 +42,28 @@ impl Boards {
     pub(super) fn count<G: Game<Board: Packed>>(solver: &Solver<G>, ending: Ending) -> Self {
         let game = solver.game();
         let cells = game.shape().cells();
-        let face = |tile| game.tile_value(tile) as usize;
+        let value = |tile| game.tile_value(tile) as usize;
         let (largest, last) = match ending {
             Ending::Stuck => (game.largest_tile(), None),
-            Ending::Tile(tile) => (tile - 1, Some(face(tile))),
+            Ending::Tile(tile) => (tile - 1, Some(value(tile))),
         };
-        let faces: Vec<usize> = (0..=largest).map(face).collect();
+        let values: Vec<usize> = (0..=largest).map(value).collect();
         // The fullest board has each of the largest tiles once, unless the game ends before that.
         let fullest: usize = match last {
-            None => faces.iter().rev().take(cells).sum(),
-            Some(last) => cells * faces[faces.len() - 1] + last,
+            None => values.iter().rev().take(cells).sum(),
+            Some(last) => cells * values[values.len() - 1] + last,
         };
-        // Boards of some cells without the last tile, and with one of it: more come at once so rarely that
-        // they are left out.
+        // Boards of some cells without the last tile, and with one of it: more of them occur so
+        // rarely that they are ignored.
         let mut without = vec![0.0; fullest + 1];
         let mut with = without.clone();
         without[0] = 1.0 / solver.code().symmetries() as f64;
         for _ in 0..cells {
-            let after = |ways: &[f64], sum: usize, face: usize| {
-                sum.checked_sub(face).map_or(0.0, |below| ways[below])
+            let after = |ways: &[f64], sum: usize, value: usize| {
+                sum.checked_sub(value).map_or(0.0, |below| ways[below])
             };
             let more = |ways: &[f64], sum: usize| -> f64 {
-                faces.iter().map(|&face| after(ways, sum, face)).sum()
+                values.iter().map(|&value| after(ways, sum, value)).sum()
             };
             let first = |sum| last.map_or(0.0, |last| after(&without, sum, last));
             with = (0..=fullest)
@@ -93,48 +94,51 @@ impl Boards {
         below.map_or(1.0, |below| below / self.all())
     }
 
-    /// How many states there are at least, if so many have this sum or a smaller one.
+    /// A lower bound on the number of states, if `states` have this sum or a smaller one.
     pub(super) fn foretold(&self, sum: u64, states: u64) -> u64 {
         if states < ENOUGH {
             return states;
         }
         let share = self.share(sum);
-        // Down to one in the end, when nothing is left to be foretold.
+        // Falls to one at the end, when nothing remains to be predicted.
         let early = EARLY + (1.0 - EARLY) * share;
         states.max((states as f64 / (share * early)) as u64)
     }
 }
 
-/// The memory that a solution may take.
+/// The memory limit of a solution.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
     /// In bytes.
     pub(super) limit: u64,
-    /// Values that are kept for each state.
+    /// Stored values per state.
     pub(super) values: u64,
 }
 
 impl Memory {
-    /// Refuses a game that is too large by far.
+    /// Refuses a game that is far too large.
     pub(super) fn hopeful(&self, boards: &Boards) -> Result<(), SolveError> {
         self.fits(self.bytes(boards.all() / boards.ratio))
     }
 
-    /// Whether a game will fit without a doubt.
+    /// Whether a game certainly fits.
     pub(super) fn is_sure(&self, boards: &Boards) -> bool {
         self.fits(self.bytes(boards.all() / SURE)).is_ok()
     }
 
-    /// Refuses so many states, of which the largest layer has `largest`, while so many codes more are at hand.
+    /// Refuses `states` states, of which the largest layer has `largest`, while `codes` further
+    /// codes are in memory.
     pub(super) fn check(&self, states: u64, largest: u64, codes: u64) -> Result<(), SolveError> {
-        // New codes are merged beside the old ones: each may be there twice, and a state has up to four
-        // afterstates. Later there will be tables, for some layers and one layer's afterstates.
+        // New codes are merged in addition to the old ones, so each may exist twice, and a state
+        // has up to four afterstates. Later there are hash tables for some layers and one layer's
+        // afterstates.
         let listing = 2 * NUMBER * (codes + 4 * largest);
         let valuing = table::BYTES * (RECENT as u64 + 1) * largest;
         self.fits(self.bytes(states as f64) + listing.max(valuing))
     }
 
-    /// Refuses a game of which so many states are listed, up to a sum, if what that foretells does not fit.
+    /// Refuses a game of which `listed` states are listed, up to a sum, if the predicted number
+    /// does not fit.
     pub(super) fn foresee(&self, boards: &Boards, sum: u64, listed: u64) -> Result<(), SolveError> {
         self.fits(self.bytes(boards.foretold(sum, listed) as f64))
     }
@@ -152,18 +156,19 @@ impl Memory {
     }
 }
 
-/// The states that a player may come to.
-pub(super) struct Crowd {
-    /// How many of them there are for one of the solution.
-    pub(super) images: u64,
-    /// How many of them are walked from before what comes of them is merged.
+/// The states that a player may reach.
+pub(super) struct ReachableStates {
+    /// Symmetric states per state of the solution.
+    pub(super) symmetries: u64,
+    /// States that are processed before their successors are merged.
     pub(super) at_once: u64,
-    /// How many come of one: two new tiles for half of the cells.
+    /// Successors of a state: two tiles for half of the cells.
     pub(super) spawns: u64,
 }
 
-impl Crowd {
-    /// The bytes that a walk through some layers takes at most: nobody knows beforehand where the player goes.
+impl ReachableStates {
+    /// The most bytes that a measurement needs; the states that the player will reach are not known
+    /// in advance.
     pub(super) fn bytes(&self, layers: &Layers) -> u64 {
         let states = |number: usize| {
             let known = number < layers.count();
@@ -175,10 +180,10 @@ impl Crowd {
         };
         let of_layer = |number| {
             let (here, above) = (states(number), states(number + 1) + states(number + 2));
-            let walking = self.images * here;
+            let walking = self.symmetries * here;
             let new = self.spawns * walking.min(self.at_once);
-            // What is new is merged with what waits, beside both.
-            let chances = walking + 2 * (self.images * above + new);
+            // New states are merged with the waiting ones, in addition to both.
+            let chances = walking + 2 * (self.symmetries * above + new);
             2 * NUMBER * chances + table::BYTES * (here + above)
         };
         (0..layers.count()).map(of_layer).max().unwrap_or(0)
@@ -190,12 +195,13 @@ mod tests {
     use super::*;
     use afterstate::game::{Grid, PowersOfTwo, Shape};
 
-    /// A board, how its game ends, how many states it has, and how many of them have some sum at most.
+    /// A board, how its game ends, its number of states, and how many of them have some sums at
+    /// most.
     type Case = (usize, usize, Ending, u64, [(u64, u64); 3]);
 
-    /// What was listed of some games, and how many states there are in the end.
+    /// The states listed in some games, and the final numbers.
     #[test]
-    fn no_more_is_foretold_than_there_is() {
+    fn predictions_do_not_exceed_the_number_of_states() {
         let cases: [Case; 5] = [
             (
                 2,

@@ -1,20 +1,20 @@
-//! Solutions in files: written whole or not at all, read whole and checked number by number.
+//! Solution files: replaced atomically, read completely and checked number by number.
 //!
-//! A solution is read into memory rather than mapped: it is then checked once and for all, and nobody who
-//! changes the file later can harm a program that asks it. Reading 3x3 takes less than a second.
+//! A solution is read into memory rather than mapped: it is checked once, and later changes of the
+//! file cannot affect the program. Reading 3x3 takes less than a second.
 
 use std::path::Path;
 use std::str::FromStr;
 
 use afterstate::format::native::{Header, Metadata, NativeError, peek_metadata};
-use afterstate::format::solution::{BYTES, Layout, Place, lay_out};
+use afterstate::format::solution::{BYTES, Place, SolutionLayout, lay_out};
 use afterstate::game::Game;
 use afterstate::solve::{Code, Goal, Packed, Solver};
 
-use super::solution::{About, Solution, Target};
+use super::solution::{About, Solution, TargetTile};
 use super::{FileError, Layers, SolveError, tile_of};
 use crate::LabError;
-use crate::disk::{Part, Shared, can_be_written};
+use crate::disk::{AtomicFile, SharedFile, can_be_written};
 use crate::games::{self, PackedVisitor, with_packed_game};
 use crate::memory::available_memory;
 use crate::metadata::{FORMAT, Fields, SOLUTION, TUPLES, of_today};
@@ -23,54 +23,54 @@ use crate::recipe::parse_board;
 use crate::share::{share, threads, try_share};
 use crate::tables::open;
 
-/// Numbers that are carried at a time.
+/// Numbers copied at a time.
 const PIECE: usize = 1 << 16;
 
 impl Solution {
-    /// Tries to begin a file of this name, so that hours of work do not end in a folder that is not there.
+    /// Tries to create a file of this name, so that hours of work do not end with a missing folder.
     ///
     /// # Errors
-    /// When it cannot be written, or the name is that of something else than a solution.
+    /// When it cannot be written, or the file exists and is not a solution.
     pub fn can_be_written(path: &Path) -> Result<(), LabError> {
         let refused = |reason| LabError::file("write", path)(reason);
         if !can_be_written(path, is_solution).map_err(refused)? {
             return Err(SolveError::Taken(path.to_owned()).into());
         }
-        Part::create(path).map(drop).map_err(refused)
+        AtomicFile::create(path).map(drop).map_err(refused)
     }
 
-    /// Writes a file; until it is whole, an older one of the name stays.
+    /// Replaces a file atomically.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), LabError> {
-        self.write_aside(path)
-            .and_then(Part::appear)
+        self.write_temporary(path)
+            .and_then(AtomicFile::commit)
             .map_err(LabError::file("write", path))
     }
 
-    fn write_aside(&self, path: &Path) -> std::io::Result<Part> {
+    fn write_temporary(&self, path: &Path) -> std::io::Result<AtomicFile> {
         let (states, layers) = (self.layers.codes().len(), self.layers.count());
         let metadata = metadata(&self.about);
         let (header, layout) = lay_out(&metadata, layers, states, self.win.is_some());
-        let part = Part::create(path)?;
-        part.begin(&header, layout.end())?;
+        let output = AtomicFile::create(path)?;
+        output.write_header(&header, layout.end())?;
         let sums: Vec<u64> = self.layers.iter().map(|(sum, _)| sum).collect();
-        carry_out(&part, layout.sums, &sums, |sum| sum.to_le_bytes())?;
+        carry_out(&output, layout.sums, &sums, |sum| sum.to_le_bytes())?;
         let starts = |start: usize| (start as u64).to_le_bytes();
-        carry_out(&part, layout.starts, self.layers.starts(), starts)?;
-        carry_out(&part, layout.codes, self.layers.codes(), u64::to_le_bytes)?;
-        carry_out(&part, layout.score, &self.score, f64::to_le_bytes)?;
+        carry_out(&output, layout.starts, self.layers.starts(), starts)?;
+        carry_out(&output, layout.codes, self.layers.codes(), u64::to_le_bytes)?;
+        carry_out(&output, layout.score, &self.score, f64::to_le_bytes)?;
         if let (Some(place), Some(win)) = (layout.win, &self.win) {
-            carry_out(&part, place, win, f64::to_le_bytes)?;
+            carry_out(&output, place, win, f64::to_le_bytes)?;
         }
-        Ok(part)
+        Ok(output)
     }
 
-    /// Reads a file and checks it.
+    /// Reads and checks a file.
     ///
     /// # Errors
-    /// When it cannot be read, is damaged, or is no solution.
+    /// When it cannot be read, is damaged, or is not a solution.
     pub fn open(path: &Path) -> Result<Self, LabError> {
         let (mut file, size) = open(path).map_err(LabError::file("read", path))?;
         let senseless = |source| LabError::Solution {
@@ -89,13 +89,13 @@ impl Solution {
             });
         }
         let game = About::read(&fields)?;
-        let layout = Layout::of(&header, game.target.is_some()).map_err(wrong(path))?;
-        // In whatever order a file has its tensors, together they are no longer than the file.
+        let layout = SolutionLayout::of(&header, game.target.is_some()).map_err(wrong(path))?;
+        // Together, the tensors of a file are at most as long as the file.
         let available = available_memory();
         if size > available {
             return Err(senseless(FileError::Memory { size, available }));
         }
-        let file = Shared::new(file);
+        let file = SharedFile::new(file);
         let numbers = |place| carry_in(&file, place).map_err(LabError::file("read", path));
         let layers = Layers::checked(
             numbers(layout.sums)?,
@@ -124,7 +124,7 @@ impl Solution {
     }
 }
 
-/// The numbers of a file, which may be anything.
+/// The unchecked numbers of a file.
 struct Check<'a> {
     about: &'a About,
     layers: &'a Layers,
@@ -160,7 +160,7 @@ impl PackedVisitor for Check<'_> {
 }
 
 impl Check<'_> {
-    /// Refuses states that are not in order, or not the least of their images.
+    /// Refuses states that are not sorted, or not canonical.
     fn states<G: Game<Board: Packed>>(&self, solver: &Solver<G>) -> Result<(), &'static str> {
         let code = solver.code();
         let fine = |layer: u64| {
@@ -178,7 +178,7 @@ impl Check<'_> {
         fine.into_iter().all(|fine| fine).then_some(()).ok_or(wrong)
     }
 
-    /// Refuses a value of the start that is not what the values of states come to.
+    /// Refuses a value of the start that contradicts the values of the states.
     fn is_start<G: Game<Board: Packed>>(
         &self,
         solver: &Solver<G>,
@@ -198,7 +198,7 @@ impl Check<'_> {
     }
 }
 
-/// Whether there is a file that says so of itself. Devices and pipes are not asked.
+/// Whether there is a file with the metadata of a solution. Devices and pipes are not opened.
 fn is_solution(path: &Path) -> bool {
     let metadata = open(path)
         .ok()
@@ -218,7 +218,7 @@ fn floats(bits: Vec<u64>) -> Vec<f64> {
 
 /// Writes a tensor on all cores.
 fn carry_out<T: Copy + Sync>(
-    part: &Part,
+    output: &AtomicFile,
     place: Place,
     numbers: &[T],
     to_bytes: impl Fn(T) -> [u8; BYTES] + Sync,
@@ -228,13 +228,13 @@ fn carry_out<T: Copy + Sync>(
             let from = piece * PIECE;
             let numbers = numbers[from..].iter().take(PIECE);
             let bytes: Vec<u8> = numbers.flat_map(|&number| to_bytes(number)).collect();
-            part.write_at(&bytes, place.at + (from * BYTES) as u64)
+            output.write_at(&bytes, place.at + (from * BYTES) as u64)
         }
     })
 }
 
-/// Reads a tensor, a piece at a time.
-fn carry_in(file: &Shared, place: Place) -> std::io::Result<Vec<u64>> {
+/// Reads a tensor in pieces.
+fn carry_in(file: &SharedFile, place: Place) -> std::io::Result<Vec<u64>> {
     let mut numbers = Vec::with_capacity(place.numbers);
     let mut bytes = vec![0; PIECE * BYTES];
     while numbers.len() < place.numbers {
@@ -259,7 +259,7 @@ fn metadata(about: &About) -> Metadata {
     ];
     if let Some(target) = about.target {
         entries.extend([
-            ("target", target.face.to_string()),
+            ("target", target.value.to_string()),
             ("ends_at_target", target.ends.to_string()),
             ("win_probability", target.probability.to_string()),
         ]);
@@ -281,10 +281,10 @@ impl About {
             fields.get("board", "a size such as 3x3", |text| parse_board(text).ok())?;
         let shape = games::shape(rows, cols)?;
         let target = fields.has("target").then(|| {
-            let face = fields.get("target", "a tile", |text| text.parse().ok())?;
-            Ok::<_, LabError>(Target {
-                tile: tile_of(&game, shape, face)?,
-                face,
+            let value = fields.get("target", "a tile", |text| text.parse().ok())?;
+            Ok::<_, LabError>(TargetTile {
+                tile: tile_of(&game, shape, value)?,
+                value,
                 ends: fields.get("ends_at_target", "true or false", |text| text.parse().ok())?,
                 probability: fields.get("win_probability", "a number from 0 to 1", share)?,
             })

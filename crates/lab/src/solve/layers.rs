@@ -1,14 +1,14 @@
-//! The states of a game by layers of their tile sum, each layer in the order of its codes.
+//! The states of a game by layers of their tile sum; each layer is sorted by code.
 
 use std::ops::Range;
 
 use afterstate::solve::Layer;
 
-/// All states, one for each and its images.
+/// All states, one for each class of symmetric states.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layers {
     sums: Vec<u64>,
-    /// Where each layer begins, and the end.
+    /// The start of each layer, and the end.
     starts: Vec<usize>,
     codes: Vec<u64>,
 }
@@ -22,7 +22,7 @@ impl Layers {
             starts: vec![0],
             codes: Vec::with_capacity(states),
         };
-        // Each layer is given back before the next is copied: there are never two copies of all.
+        // Each layer is freed before the next is copied, so there are never two copies of all.
         for layer in layers {
             all.sums.push(layer.sum);
             all.codes.extend(layer.states);
@@ -31,7 +31,7 @@ impl Layers {
         all
     }
 
-    /// The same from the numbers of a file, if they make sense.
+    /// The same from the numbers of a file, if they are valid.
     pub(super) fn checked(sums: Vec<u64>, starts: &[u64], codes: Vec<u64>) -> Option<Self> {
         let starts: Vec<usize> = starts
             .iter()
@@ -46,7 +46,7 @@ impl Layers {
         })
     }
 
-    /// How many layers there are.
+    /// The number of layers.
     pub fn count(&self) -> usize {
         self.sums.len()
     }
@@ -56,23 +56,23 @@ impl Layers {
         &self.codes
     }
 
-    /// The sum of the tiles of a layer, and where its states are among all codes.
+    /// The tile sum of a layer, and the range of its states among all codes.
     pub fn layer(&self, number: usize) -> (u64, Range<usize>) {
         let states = self.starts[number]..self.starts[number + 1];
         (self.sums[number], states)
     }
 
-    /// The sums and places of all layers, from the smallest sum.
+    /// The sums and ranges of all layers, in ascending order of the sum.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, Range<usize>)> + '_ {
         (0..self.count()).map(|number| self.layer(number))
     }
 
-    /// Where the layers begin, and the end.
+    /// The starts of the layers, and the end.
     pub(super) fn starts(&self) -> &[usize] {
         &self.starts
     }
 
-    /// The place of a state with this sum of tiles among all codes.
+    /// The index of a state with this tile sum among all codes.
     pub fn place(&self, sum: u64, code: u64) -> Option<usize> {
         let (_, states) = self.layer(self.sums.binary_search(&sum).ok()?);
         let found = self.codes[states.clone()].binary_search(&code).ok()?;

@@ -1,4 +1,4 @@
-//! Upwards: every state that play can come to, by layers of the tile sum.
+//! Upwards: every reachable state, by layers of the tile sum.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,31 @@ use afterstate::solve::{Layer, Packed, Solver};
 
 use super::estimate::{Boards, Memory};
 use super::work::{Stopped, Waiting, Work};
-use super::{Halt, Layers};
+use super::{Layers, SolveFailure};
 
-/// Afterstates whose new tiles are placed before what comes of them is merged: it is many times as much.
+/// Afterstates processed before their successors, which are many times as many, are merged.
 const AT_ONCE: usize = 1 << 20;
 
-/// Lists all states, and counts them with all their images. `seen` is told the sum of each finished layer and
-/// how many states there are.
+/// Lists all states, and counts them including symmetric ones. Calls `seen` with the sum of each
+/// finished layer and the number of states.
 pub(super) fn list<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     work: &Work<'_>,
     memory: &Memory,
     boards: &Boards,
     seen: impl Fn(u64, u64),
-) -> Result<(Layers, u64), Halt> {
+) -> Result<(Layers, u64), SolveFailure> {
     let mut starts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (state, ..) in solver.starts() {
         let layer = starts.entry(solver.code().sum(state)).or_default();
         layer.push(state);
     }
     let mut waiting = Waiting::new(starts);
-    let (mut layers, mut listed, mut largest, mut images) = (Vec::new(), 0, 0, 0);
+    let (mut layers, mut listed, mut largest, mut symmetric) = (Vec::new(), 0, 0, 0);
     while let Some((sum, states)) = waiting.0.pop_first() {
         listed += states.len() as u64;
         largest = largest.max(states.len() as u64);
-        images += count_symmetric(solver, work, &states)?;
+        symmetric += count_symmetric(solver, work, &states)?;
         let afters = afters(solver, work, &states)?;
         let check = |waiting: &Waiting<u64>| {
             memory.check(listed, largest, waiting.count() + afters.len() as u64)
@@ -47,10 +47,10 @@ pub(super) fn list<G: Game<Board: Packed>>(
         memory.foresee(boards, sum, listed)?;
         seen(sum, listed);
     }
-    Ok((Layers::new(layers), images))
+    Ok((Layers::new(layers), symmetric))
 }
 
-/// The afterstates of some states, each once and in order.
+/// The distinct afterstates of some states, sorted.
 pub(super) fn afters<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     work: &Work<'_>,
@@ -65,10 +65,10 @@ fn count_symmetric<G: Game<Board: Packed>>(
     states: &[u64],
 ) -> Result<u64, Stopped> {
     let count = |part: &[u64]| {
-        let images = part
+        let symmetric = part
             .iter()
             .map(|&state| solver.count_symmetric(state) as u64);
-        images.sum::<u64>()
+        symmetric.sum::<u64>()
     };
     Ok(work.in_parts(states, count)?.into_iter().sum())
 }

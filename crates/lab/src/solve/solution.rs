@@ -1,49 +1,49 @@
-//! A solved game: every state that play can come to, with its exact value.
+//! A solved game: every reachable state with its exact value.
 
 use afterstate::game::Shape;
 use afterstate::solve::{Code, Ending, Goal};
 
 use super::Layers;
 
-/// What was solved, and what came of it.
+/// What was solved, and its results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
     /// The game, by one of the names of [`crate::games::games`].
     pub game: String,
     /// The board.
     pub shape: Shape,
-    /// What later rewards count.
+    /// The discount per move.
     pub discount: f64,
-    /// The tile to reach, if one was asked for.
-    pub target: Option<Target>,
-    /// All states, with all images of each.
+    /// The target tile, if there is one.
+    pub target: Option<TargetTile>,
+    /// The number of states, including symmetric ones.
     pub states: u64,
-    /// What the best play for the score earns on average.
+    /// The expected score of optimal play.
     pub expected_score: f64,
 }
 
 /// A tile to reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Target {
+pub struct TargetTile {
     /// Its index.
     pub tile: u8,
-    /// Its face value.
-    pub face: u64,
-    /// Whether the game ends with it.
+    /// Its value.
+    pub value: u64,
+    /// Whether the game ends at it.
     pub ends: bool,
-    /// How likely the best play for it comes to it.
+    /// The probability that optimal play for it reaches it.
     pub probability: f64,
 }
 
 impl About {
-    /// What the values called score are of.
+    /// The objective of the values in `score`.
     pub fn goal(&self) -> Goal {
         Goal::Score {
             discount: self.discount,
         }
     }
 
-    /// Whether the game ends with its target.
+    /// Whether the game ends at its target.
     pub fn ends_at_target(&self) -> bool {
         self.target.is_some_and(|target| target.ends)
     }
@@ -57,7 +57,7 @@ impl About {
     }
 }
 
-/// A solved game. States are known by their codes, one for each and its images; see
+/// A solved game. A state is identified by its code, which symmetric states share; see
 /// [`Code`](afterstate::solve::Code).
 #[derive(Clone, Debug)]
 pub struct Solution {
@@ -74,33 +74,33 @@ impl Solution {
         &self.about
     }
 
-    /// From positions to codes.
+    /// Converts positions to codes.
     pub fn code(&self) -> &Code {
         &self.code
     }
 
-    /// All states, by layers; their values are at the same places in [`Solution::scores`] and
+    /// All states, by layers; their values have the same indices in [`Solution::scores`] and
     /// [`Solution::wins`].
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
 
-    /// The expected score to come of every state.
+    /// The expected future score of every state.
     pub fn scores(&self) -> &[f64] {
         &self.score
     }
 
-    /// Every state's probability of the target, if there is one.
+    /// Every state's probability of reaching the target, if there is one.
     pub fn wins(&self) -> Option<&[f64]> {
         self.win.as_deref()
     }
 
-    /// The place of a state among all.
+    /// The index of a state.
     pub fn place(&self, state: u64) -> Option<usize> {
         self.layers.place(self.code.sum(state), state)
     }
 
-    /// The expected score to come of a state; `None` if play never comes to it.
+    /// The expected future score of a state; `None` if it is not reachable.
     pub fn value(&self, state: u64) -> Option<f64> {
         self.place(state).map(|place| self.score[place])
     }

@@ -1,21 +1,22 @@
-//! Values by their codes, for the layers that are being looked up.
+//! Hash tables of values by code, for the layers that are being looked up.
 //!
-//! A search in a sorted layer takes some seventeen steps, each at another place in memory; here a value stands
-//! beside its code, in the place that a multiplication names or close behind it.
+//! A binary search in a sorted layer takes some seventeen steps, each at another place in memory;
+//! here a value is adjacent to its code, in the slot that a multiplicative hash selects or soon
+//! after it.
 
-/// Numbers of bytes for each value, at most.
+/// Bytes for each value, at most.
 pub(super) const BYTES: u64 = 64;
 
-/// No code: a board full of 32768-tiles.
+/// Marks an empty slot: the code of a board full of 32768-tiles.
 const EMPTY: u64 = u64::MAX;
 
-/// A table with room for twice as many values as it has, or more.
-pub(super) struct Table {
+/// A hash table with at least two slots for each value.
+pub(super) struct ValueTable {
     slots: Vec<(u64, f64)>,
     shift: u32,
 }
 
-impl Table {
+impl ValueTable {
     pub(super) fn new(codes: &[u64], values: &[f64]) -> Self {
         let bits = (2 * codes.len()).next_power_of_two().ilog2().max(1);
         let mut table = Self {
@@ -29,17 +30,17 @@ impl Table {
         table
     }
 
-    /// The value of a code, if it is there.
+    /// The value of a code, if the table has it.
     #[inline]
     pub(super) fn get(&self, code: u64) -> Option<f64> {
         let (found, value) = self.slots[self.slot(code)];
         (found == code).then_some(value)
     }
 
-    /// Where a code is, or would be.
+    /// The slot of a code, or the empty slot where it would be.
     #[inline]
     fn slot(&self, code: u64) -> usize {
-        // The golden ratio, whose multiples are far apart.
+        // The golden ratio spreads consecutive codes.
         let mut slot = (code.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize;
         while self.slots[slot].0 != code && self.slots[slot].0 != EMPTY {
             slot = (slot + 1) & (self.slots.len() - 1);
@@ -57,7 +58,7 @@ mod tests {
         for count in [0, 1, 2, 1000] {
             let codes: Vec<u64> = (0..count).map(|n| n * n).collect();
             let values: Vec<f64> = (0..count).map(|n| n as f64).collect();
-            let table = Table::new(&codes, &values);
+            let table = ValueTable::new(&codes, &values);
             for (&code, &value) in codes.iter().zip(&values) {
                 assert_eq!(table.get(code), Some(value));
                 assert_eq!(table.get(1_000_000 + code), None);

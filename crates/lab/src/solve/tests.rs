@@ -13,8 +13,8 @@ use std::sync::Arc;
 use super::*;
 use crate::control::{CancelToken, Control, Event, quiet};
 
-fn plan(rows: usize, cols: usize) -> Plan<'static> {
-    Plan {
+fn options(rows: usize, cols: usize) -> SolveOptions<'static> {
+    SolveOptions {
         game: "2048",
         shape: Shape::new(rows, cols).unwrap(),
         target: None,
@@ -26,14 +26,14 @@ fn plan(rows: usize, cols: usize) -> Plan<'static> {
     }
 }
 
-fn solved(plan: &Plan<'_>) -> Solved {
-    solve(plan).unwrap().unwrap()
+fn solved(options: &SolveOptions<'_>) -> Solved {
+    solve(options).unwrap().unwrap()
 }
 
-fn refused(plan: &Plan<'_>) -> String {
-    match solve(plan) {
+fn refused(options: &SolveOptions<'_>) -> String {
+    match solve(options) {
         Err(error) => error.to_string(),
-        Ok(_) => panic!("{} was not refused", plan.shape),
+        Ok(_) => panic!("{} was not refused", options.shape),
     }
 }
 
@@ -43,12 +43,12 @@ fn mean(goal: Goal) -> Aim {
 }
 
 #[test]
-fn every_value_is_that_of_the_definition() {
+fn every_value_agrees_with_the_definition() {
     for (rows, cols) in [(2, 2), (2, 3), (3, 2)] {
-        let Solved { solution, .. } = solved(&Plan {
+        let Solved { solution, .. } = solved(&SolveOptions {
             target: Some(32),
             discount: 0.9,
-            ..plan(rows, cols)
+            ..options(rows, cols)
         });
         let about = solution.about();
         let game = Grid::new(about.shape, &PowersOfTwo);
@@ -71,13 +71,13 @@ fn every_value_is_that_of_the_definition() {
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let with = |threads| {
-        solved(&Plan {
+        solved(&SolveOptions {
             threads,
             target: Some(32),
-            // Too little for the whole game: it ends with the target.
+            // Too little memory for the whole game: it ends at the target.
             memory: Some(100_000_000),
             bounds: true,
-            ..plan(3, 3)
+            ..options(3, 3)
         })
     };
     let one = with(1);
@@ -93,18 +93,18 @@ fn the_number_of_threads_changes_nothing() {
 }
 
 #[test]
-fn luck_is_around_the_mean_and_that_of_the_definition() {
-    let solved = solved(&Plan {
+fn bounds_enclose_the_mean_and_agree_with_the_definition() {
+    let solved = solved(&SolveOptions {
         bounds: true,
         target: Some(64),
-        ..plan(2, 3)
+        ..options(2, 3)
     });
     let [min, max] = solved.score_bounds.unwrap();
     let mean = solved.solution.about().expected_score;
     assert!(min < mean && mean < max);
     let of = |goal, chance| {
         Recursive::new(
-            Grid::new(plan(2, 3).shape, &PowersOfTwo),
+            Grid::new(options(2, 3).shape, &PowersOfTwo),
             Ending::Stuck,
             Aim { goal, chance },
         )
@@ -117,24 +117,24 @@ fn luck_is_around_the_mean_and_that_of_the_definition() {
 }
 
 #[test]
-fn what_cannot_fit_is_refused_at_once() {
+fn games_far_too_large_are_refused_immediately() {
     let gib = Some(16 << 30);
-    let memory = refused(&Plan {
+    let memory = refused(&SolveOptions {
         memory: gib,
-        ..plan(3, 4)
+        ..options(3, 4)
     });
     assert!(memory.contains("16.0 GiB are free"), "{memory}");
-    assert!(refused(&plan(4, 4)).contains("give a `--target` up to 32768"));
-    assert!(refused(&plan(5, 5)).contains("too many cells"));
-    let largest = Plan {
+    assert!(refused(&options(4, 4)).contains("give a `--target` up to 32768"));
+    assert!(refused(&options(5, 5)).contains("too many cells"));
+    let largest = SolveOptions {
         memory: gib,
         target: Some(2048),
-        ..plan(4, 4)
+        ..options(4, 4)
     };
     assert!(refused(&largest).contains("a smaller `--target`"));
 }
 
-/// A control that keeps the number of states told last.
+/// A control that stores the last reported number of states.
 fn counting() -> (Control, Arc<AtomicU64>) {
     let seen = Arc::new(AtomicU64::new(0));
     let states = Arc::clone(&seen);
@@ -147,27 +147,27 @@ fn counting() -> (Control, Arc<AtomicU64>) {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_before_it_is_listed() {
+fn games_that_do_not_fit_are_refused_before_they_are_listed() {
     let (control, seen) = counting();
-    let memory = Plan {
+    let memory = SolveOptions {
         memory: Some(200_000),
         control: &control,
-        ..plan(2, 3)
+        ..options(2, 3)
     };
     assert!(refused(&memory).contains("are free"));
     let listed = seen.load(Ordering::Relaxed);
     assert!(listed > 0 && listed * 16 < 200_000, "{listed} states");
 }
 
-/// 2x5 would be listed for minutes before it fills a memory of this size.
+/// Listing 2x5 would take minutes before it fills a memory of this size.
 #[test]
-fn what_will_not_fit_is_refused_as_soon_as_that_is_foretold() {
+fn games_that_will_not_fit_are_refused_by_prediction() {
     let (control, seen) = counting();
-    let memory = Plan {
+    let memory = SolveOptions {
         memory: Some(22 << 30),
         threads: 2,
         control: &control,
-        ..plan(2, 5)
+        ..options(2, 5)
     };
     let told = refused(&memory);
     assert!(told.contains("22.0 GiB are free"), "{told}");
@@ -176,31 +176,31 @@ fn what_will_not_fit_is_refused_as_soon_as_that_is_foretold() {
 }
 
 #[test]
-fn targets_and_discounts_that_make_no_sense_are_refused() {
+fn invalid_targets_and_discounts_are_refused() {
     let target = |target| {
-        refused(&Plan {
+        refused(&SolveOptions {
             target: Some(target),
-            ..plan(2, 2)
+            ..options(2, 2)
         })
     };
     assert!(target(24).contains("24 is not a tile of this game; expected one of 2, 4, 8"));
     assert!(target(0).contains("not a tile") && target(65_536).contains("not a tile"));
     for discount in [-0.1, 1.5, f64::NAN] {
-        let discount = Plan {
+        let discount = SolveOptions {
             discount,
-            ..plan(2, 2)
+            ..options(2, 2)
         };
         assert!(refused(&discount).contains("from 0 to 1"));
     }
-    let game = Plan {
+    let game = SolveOptions {
         game: "chess",
-        ..plan(2, 2)
+        ..options(2, 2)
     };
     assert!(refused(&game).contains("unknown game"));
 }
 
 #[test]
-fn it_stops_when_asked_and_tells_how_far_it_is() {
+fn it_reports_progress_and_can_be_cancelled() {
     let cancel = CancelToken::default();
     let (asked, token) = (AtomicU64::new(0), cancel.clone());
     let control = Control::new().with_cancel(cancel).on_event(move |_| {
@@ -208,9 +208,9 @@ fn it_stops_when_asked_and_tells_how_far_it_is() {
             token.cancel();
         }
     });
-    let stopped = Plan {
+    let stopped = SolveOptions {
         control: &control,
-        ..plan(2, 3)
+        ..options(2, 3)
     };
     assert!(solve(&stopped).unwrap().is_none());
 
@@ -221,14 +221,14 @@ fn it_stops_when_asked_and_tells_how_far_it_is() {
             seen.lock().unwrap().push(progress.clone());
         }
     });
-    let told = Plan {
+    let told = SolveOptions {
         target: Some(64),
         control: &control,
-        ..plan(2, 3)
+        ..options(2, 3)
     };
     solved(&told);
     let stages = stages.lock().unwrap();
-    for doing in [Doing::Listing, Doing::Score, Doing::Win] {
+    for doing in [Stage::Listing, Stage::Score, Stage::Win] {
         let name = Some(doing.stage());
         let done = stages.iter().filter(|stage| stage.stage.as_deref() == name);
         let done: Vec<f64> = done.map(|stage| stage.share).collect();
@@ -237,22 +237,22 @@ fn it_stops_when_asked_and_tells_how_far_it_is() {
     }
 }
 
-/// A solution in a file of its own.
-fn kept(plan: &Plan<'_>) -> (tempfile::TempDir, PathBuf, Solution) {
+/// A solution in a file.
+fn kept(options: &SolveOptions<'_>) -> (tempfile::TempDir, PathBuf, Solution) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("solution");
-    let solution = solved(plan).solution;
+    let solution = solved(options).solution;
     solution.write(&path).unwrap();
     (folder, path, solution)
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_written_solution_is_read_back() {
     for target in [None, Some(16)] {
-        let (folder, path, solution) = kept(&Plan {
+        let (folder, path, solution) = kept(&SolveOptions {
             target,
             discount: 0.99,
-            ..plan(2, 3)
+            ..options(2, 3)
         });
         let read = Solution::open(&path).unwrap();
         assert_eq!(read.about(), solution.about());
@@ -263,10 +263,10 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn every_move_is_worth_what_the_definition_says() {
-    let (_folder, path, _) = kept(&Plan {
+fn the_value_of_every_move_agrees_with_the_definition() {
+    let (_folder, path, _) = kept(&SolveOptions {
         target: Some(64),
-        ..plan(2, 3)
+        ..options(2, 3)
     });
     let solution = Solution::open(&path).unwrap();
     let game = Grid::new(solution.about().shape, &PowersOfTwo);
@@ -292,8 +292,8 @@ fn every_move_is_worth_what_the_definition_says() {
 }
 
 #[test]
-fn boards_that_are_not_in_the_solution_are_told_apart() {
-    let solution = solved(&plan(2, 3)).solution;
+fn boards_outside_the_solution_are_refused() {
+    let solution = solved(&options(2, 3)).solution;
     let error = |board| solution.analyze(board).unwrap_err().to_string();
     assert!(
         error("2,0,0/0,0,0").contains("not in the solution"),
@@ -316,11 +316,11 @@ fn boards_that_are_not_in_the_solution_are_told_apart() {
 }
 
 #[test]
-fn a_game_that_ends_with_its_target_has_no_moves_there() {
-    let solution = solved(&Plan {
+fn a_game_that_ends_at_its_target_has_no_moves_there() {
+    let solution = solved(&SolveOptions {
         target: Some(16),
         memory: Some(3_000_000),
-        ..plan(3, 3)
+        ..options(3, 3)
     });
     let solution = solution.solution;
     assert!(solution.about().ends_at_target());
@@ -336,7 +336,7 @@ fn a_game_that_ends_with_its_target_has_no_moves_there() {
 
 #[test]
 fn every_truncation_is_an_error() {
-    let (_folder, path, _) = kept(&plan(2, 2));
+    let (_folder, path, _) = kept(&options(2, 2));
     let bytes = fs::read(&path).unwrap();
     for length in (0..bytes.len()).step_by(61).chain([bytes.len() - 1]) {
         fs::write(&path, &bytes[..length]).unwrap();
@@ -347,10 +347,10 @@ fn every_truncation_is_an_error() {
 }
 
 #[test]
-fn damaged_numbers_are_told() {
-    let (_folder, path, solution) = kept(&Plan {
+fn damaged_numbers_are_refused() {
+    let (_folder, path, solution) = kept(&SolveOptions {
         target: Some(16),
-        ..plan(2, 2)
+        ..options(2, 2)
     });
     let bytes = fs::read(&path).unwrap();
     let states = solution.layers().codes().len();
@@ -367,7 +367,8 @@ fn damaged_numbers_are_told() {
     assert!(with(codes, [255; 8]).contains("states that are not in order"));
     assert!(with(codes + 8, [255; 8]).contains("layers that are not in order"));
 
-    // The same state turned, or with something beside its cells: sums and order are right, but it is no code.
+    // The same state transformed, or with chance bits set: sums and order are right, but it is not
+    // a code.
     let last = *solution.layers().codes().last().unwrap();
     let turned = [12, 8, 4, 0].map(|bits| last >> bits & 15);
     let turned = turned
@@ -378,16 +379,16 @@ fn damaged_numbers_are_told() {
     for other in [turned, last | 1 << 40] {
         assert!(with(score + 8, other.to_le_bytes()).contains("or no states"));
     }
-    // The first states are starts.
+    // The first states are initial states.
     assert!(with(score, 1.0_f64.to_le_bytes()).contains("do not come to the value"));
     assert!(with(win, 0.0_f64.to_le_bytes()).contains("do not come to the value"));
 }
 
 #[test]
-fn senseless_metadata_is_told() {
-    let (_folder, path, mut solution) = kept(&Plan {
+fn invalid_metadata_is_refused() {
+    let (_folder, path, mut solution) = kept(&SolveOptions {
         target: Some(16),
-        ..plan(2, 2)
+        ..options(2, 2)
     });
     let mut with = |change: &dyn Fn(&mut Solution)| {
         let whole = solution.clone();
@@ -408,16 +409,17 @@ fn senseless_metadata_is_told() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// A few bytes changed anywhere: an error or a solution, whose every answer is one or an error, too.
+    /// A few bytes changed anywhere give an error, or a solution whose every answer is a result or
+    /// an error.
     #[test]
     fn damage_never_panics(changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         static BYTES: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
         let bytes = BYTES.get_or_init(|| {
-            let (_folder, path, _) = kept(&Plan { target: Some(16), ..plan(2, 2) });
+            let (_folder, path, _) = kept(&SolveOptions { target: Some(16), ..options(2, 2) });
             fs::read(&path).unwrap()
         });
         let mut bytes = bytes.clone();
-        // The spaces behind the header would take most of the changes.
+        // The padding after the header would take most of the changes.
         let header = bytes.iter().rposition(|&byte| byte == b'}').unwrap() + 1;
         let numbers = bytes.len() - 4096;
         for (place, byte) in changes {

@@ -1,4 +1,4 @@
-//! Downwards: what every state is worth, from the layers above it.
+//! Downwards: the value of every state, from the layers above it.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,11 @@ use afterstate::solve::{Aim, Packed, Solver};
 
 use super::Layers;
 use super::list::afters;
-use super::table::Table;
+use super::table::ValueTable;
 use super::work::{Stopped, Work};
 
-/// The value of every state, in the order of the layers' codes. `seen` is told how many are valued.
+/// The value of every state, in the order of the layers' codes. Calls `seen` with the number of
+/// finished values.
 pub(super) fn values<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     layers: &Layers,
@@ -31,22 +32,22 @@ pub(super) fn values<G: Game<Board: Packed>>(
         };
         let after_values =
             work.number_each(&afters, |after| solver.after_value(aim, after, value))?;
-        let after_values = Table::new(&afters, &after_values);
+        let after_values = ValueTable::new(&afters, &after_values);
         let found = work.number_each(states, |state| {
             solver.state_value(aim.goal, state, |after| known(after_values.get(after)))
         })?;
         values[places.clone()].copy_from_slice(&found);
-        recent.add(sum, Table::new(states, &found));
+        recent.add(sum, ValueTable::new(states, &found));
         seen((codes.len() - places.start) as u64);
     }
     Ok(values)
 }
 
-/// The layers that were valued last: most new tiles lead to one of them.
+/// The layers that were evaluated last: most spawns lead to one of them.
 #[derive(Default)]
-struct Recent(VecDeque<(u64, Table)>);
+struct Recent(VecDeque<(u64, ValueTable)>);
 
-/// How many layers are kept in tables.
+/// The number of layers in hash tables.
 pub(super) const RECENT: usize = 2;
 
 impl Recent {
@@ -55,7 +56,7 @@ impl Recent {
         table.get(state)
     }
 
-    fn add(&mut self, sum: u64, table: Table) {
+    fn add(&mut self, sum: u64, table: ValueTable) {
         self.0.push_front((sum, table));
         self.0.truncate(RECENT);
     }

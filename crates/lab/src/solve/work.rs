@@ -1,17 +1,17 @@
-//! How the work on a layer is shared out among threads: in parts of a fixed size, so that nothing depends
-//! on how many threads there are.
+//! Sharing the work on a layer among threads: in parts of a fixed size, so that no result depends
+//! on the number of threads.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::share::share;
 
-/// What comes in runs that are ordered by codes.
+/// Items of sorted runs, ordered by code.
 pub(super) trait Coded: Copy + Send + Sync {
     /// Its code.
     fn code(self) -> u64;
 
-    /// It, and another with the same code, as one.
+    /// Combines it with another item of the same code.
     fn with(self, other: Self) -> Self;
 }
 
@@ -25,7 +25,7 @@ impl Coded for u64 {
     }
 }
 
-/// A code with a number that adds up.
+/// A code with a number that is summed.
 impl Coded for (u64, f64) {
     fn code(self) -> u64 {
         self.0
@@ -36,20 +36,21 @@ impl Coded for (u64, f64) {
     }
 }
 
-/// States of a part: few enough that a layer of ten thousands keeps several threads busy. Tests have small layers.
+/// States in a part: few enough that a layer of ten thousands keeps several threads busy. Tests
+/// have small layers.
 const PART: usize = if cfg!(test) { 50 } else { 1 << 14 };
 
-/// Who works, and who may say that it is enough.
+/// The threads of a computation, and its cancellation.
 pub(super) struct Work<'a> {
     pub(super) threads: usize,
     pub(super) stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Someone wants to stop.
+/// The computation was cancelled.
 pub(super) struct Stopped;
 
 impl Work<'_> {
-    /// What each part of some codes comes to, in order.
+    /// The result of each part of some codes, in order.
     pub(super) fn in_parts<C: Sync, T: Send>(
         &self,
         codes: &[C],
@@ -74,7 +75,7 @@ impl Work<'_> {
         Ok(parts.concat())
     }
 
-    /// All codes of some runs that are in order, each once and in order.
+    /// All codes of some sorted runs, without duplicates and sorted.
     pub(super) fn merged<C: Coded>(&self, mut runs: Vec<Vec<C>>) -> Result<Vec<C>, Stopped> {
         while runs.len() > 1 {
             let pairs: Vec<&[Vec<C>]> = runs.chunks(2).collect();
@@ -103,7 +104,7 @@ impl Work<'_> {
     }
 }
 
-/// Two runs as one, in which what both have is one.
+/// Merges two runs; items with the same code are combined.
 fn merge<C: Coded>(a: &[C], b: &[C]) -> Vec<C> {
     let mut all = Vec::with_capacity(a.len() + b.len());
     let (mut i, mut j) = (0, 0);
@@ -122,17 +123,17 @@ fn merge<C: Coded>(a: &[C], b: &[C]) -> Vec<C> {
     all
 }
 
-/// Layers that are not whole yet, by their sums.
+/// Incomplete layers, by sum.
 pub(super) struct Waiting<C>(pub(super) BTreeMap<u64, Vec<C>>);
 
 impl<C: Coded> Waiting<C> {
-    /// Layers of loose codes.
+    /// Layers of unsorted codes.
     pub(super) fn new(loose: BTreeMap<u64, Vec<C>>) -> Self {
         let layers = loose.into_iter();
         Self(layers.map(|(sum, codes)| (sum, run_of(codes))).collect())
     }
 
-    /// How many codes are in them.
+    /// The number of codes in them.
     pub(super) fn count(&self) -> u64 {
         self.0.values().map(|codes| codes.len() as u64).sum()
     }
@@ -155,7 +156,7 @@ impl<C: Coded> Waiting<C> {
     }
 }
 
-/// Each code once, in order.
+/// The distinct codes, sorted.
 pub(super) fn run_of<C: Coded>(mut codes: Vec<C>) -> Vec<C> {
     codes.sort_unstable_by_key(|coded| coded.code());
     codes.dedup_by(|next, first| {
@@ -173,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_become_one_without_doubles() {
+    fn runs_are_merged_without_duplicates() {
         let work = Work {
             threads: 2,
             stop: &|| false,

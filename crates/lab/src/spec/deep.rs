@@ -1,4 +1,4 @@
-//! What a deep player is, in words and numbers: known whether deep learning is built in or not.
+//! Specifications of deep agents, which exist whether deep learning is built in or not.
 
 use afterstate::game::Shape;
 
@@ -11,17 +11,18 @@ use crate::recipe::{
     parse_board,
 };
 
-/// The key that only models of deep networks have.
+/// A key that only models of deep networks have.
 pub(crate) const CONVOLUTIONS: &str = "convolutions";
 
-/// Enough to make a deep network and to understand it, and all that a model file must remember.
+/// Enough to create a deep network and to interpret its outputs, and everything that a model file
+/// must store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeepSpec {
     /// The game, by one of the names of [`games::games`].
     pub game: String,
     /// The board.
     pub shape: Shape,
-    /// What the values are of: afterstates or actions.
+    /// Which positions have values: afterstates or actions.
     pub value: ValueOf,
     /// The kernels of the convolutions, rows and columns of each.
     pub convolutions: Vec<(usize, usize)>,
@@ -29,23 +30,23 @@ pub struct DeepSpec {
     pub filters: usize,
     /// The widths of the linear layers between them and the outputs.
     pub hidden: Vec<usize>,
-    /// Behind which layers there is a ReLU.
+    /// Which layers a ReLU follows.
     pub relu: Relu,
     /// The outputs.
     pub outputs: usize,
-    /// Points that an output of 1 stands for.
+    /// The points that an output of 1 stands for.
     pub scale: f64,
-    /// Whether Q of a slide contains its reward.
+    /// Whether Q of a slide includes its reward.
     pub rewards: Rewards,
-    /// Which slide is made when the best one is illegal.
+    /// Which slide to make when the best one is illegal.
     pub illegal: Illegal,
 }
 
 impl DeepSpec {
-    /// The player that a recipe trains.
+    /// The agent that a recipe trains.
     ///
     /// # Errors
-    /// When the game is unknown or the board is none.
+    /// When the game is unknown or the board is invalid.
     pub fn of(recipe: &Recipe) -> Result<Self, LabError> {
         let (rows, cols) = parse_board(&recipe.board)?;
         let network = recipe.network.expect_deep()?;
@@ -68,7 +69,7 @@ impl DeepSpec {
         })
     }
 
-    /// What tells it from others in a model's metadata.
+    /// Its metadata in a model.
     pub(crate) fn metadata(&self) -> Vec<(&'static str, String)> {
         let kernels = self.convolutions.iter();
         let kernels: Vec<String> = kernels.map(|(r, c)| format!("{r}x{c}")).collect();
@@ -88,7 +89,7 @@ impl DeepSpec {
         ]
     }
 
-    /// The player that a model's metadata tells of.
+    /// The specification in a model's metadata.
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, LabError> {
         let game = fields.get("game", "the name of a game", |text| Some(text.to_owned()))?;
         rules(&game)?;

@@ -1,4 +1,4 @@
-//! What can be wrong with a sweep. Each variant carries the facts, and its sentence says what to do.
+//! Errors of sweeps. Each variant carries the facts, and its message says what to do.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub enum SweepError {
         /// The first byte at fault, counted from 0.
         offset: usize,
     },
-    /// A value that cannot be.
+    /// An invalid value.
     #[error("{origin}: `{key}` is {found}: expected {expected}")]
     BadValue {
         /// The file.
@@ -38,20 +38,20 @@ pub enum SweepError {
         key: &'static str,
         /// The value.
         found: String,
-        /// What would do.
+        /// What is accepted.
         expected: String,
     },
-    /// Something that may be there once only.
+    /// A duplicate.
     #[error("{origin}: the {what} {found} is there twice; take one of the two out")]
     Twice {
         /// The file.
         origin: String,
         /// "seed" or "variant".
         what: &'static str,
-        /// The one that is.
+        /// The duplicate.
         found: String,
     },
-    /// Two names that make one folder.
+    /// Two names with the same folder.
     #[error(
         "{origin}: the variants `{first}` and `{second}` would share the folder {folder}; rename one of them"
     )]
@@ -83,7 +83,7 @@ pub enum SweepError {
         /// What is wrong with it.
         source: Box<LabError>,
     },
-    /// Variants whose scores have nothing to do with each other.
+    /// Variants of different games or boards.
     #[error(
         "variant `{first}` plays {game}, and variant `{second}` plays {other}; only variants of one game on one board can be compared"
     )]
@@ -92,15 +92,15 @@ pub enum SweepError {
         first: String,
         /// Its game and board.
         game: String,
-        /// The one that differs.
+        /// The variant that differs.
         second: String,
         /// Its game and board.
         other: String,
     },
-    /// The folder of a run, where a sweep would put its own.
+    /// The folder of a run, which cannot hold a sweep.
     #[error("{} is the folder of a single training; name another one with `--out`", .0.display())]
     OfARun(PathBuf),
-    /// A run that was trained by another recipe than the file has now.
+    /// A run that was trained with another recipe than the file has now.
     #[error(
         "{} was trained with `{key}` = {trained}, and the sweep now has {wanted}; put the old value back, name another folder with \
          `--out`, or remove this one to train it anew", folder.display()
@@ -110,12 +110,12 @@ pub enum SweepError {
         folder: PathBuf,
         /// The first key that differs.
         key: String,
-        /// What the run has.
+        /// The value in the run.
         trained: String,
-        /// What the file has.
+        /// The value in the file.
         wanted: String,
     },
-    /// A run whose training ended before any of its games did, and that was not evaluated.
+    /// A run that ended before any of its games, and was not evaluated.
     #[error(
         "{run}: no game ended in its training, so there is no score to compare; train it for longer, or set `games` above 0"
     )]
@@ -123,7 +123,7 @@ pub enum SweepError {
         /// The variant and the seed.
         run: String,
     },
-    /// One of the runs could not go on, for another reason than that its training broke.
+    /// A run that failed for another reason than divergence.
     #[error("{run}: {source}{}", hint(source))]
     Run {
         /// The variant and the seed.
@@ -133,7 +133,7 @@ pub enum SweepError {
     },
 }
 
-/// Runs side by side share the memory.
+/// Concurrent runs share the memory.
 fn hint(error: &LabError) -> &'static str {
     match error {
         LabError::Memory { .. } | LabError::DeepMemory { .. } | LabError::Refused { .. } => {

@@ -1,4 +1,4 @@
-//! A sweep's file: TOML into a [`Sweep`] of which every recipe is known to be good.
+//! A sweep's file: parses TOML into a [`Sweep`] whose recipes are all valid.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -8,23 +8,23 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{Sweep, SweepError, Variant};
+use super::{Sweep, SweepError, SweepVariant};
 use crate::LabError;
 use crate::recipe::{MAX_BYTES, Recipe, RecipeError, check_name, is_path, nearest, shorten};
 use crate::spec::AgentSpec;
 
-/// The most variants, and the most seeds.
+/// The largest number of variants, and of seeds.
 const MOST: usize = 100;
-/// The most runs.
+/// The largest number of runs.
 const MOST_RUNS: usize = 1000;
-/// The most games of an evaluation, as of `eval`.
+/// The largest number of evaluation games, as for `eval`.
 const MOST_GAMES: u64 = 10_000_000;
-/// The largest seed that a recipe can keep.
+/// The largest seed that a recipe can store.
 const LARGEST_SEED: u64 = i64::MAX as u64;
-/// Names in the folder that are not those of variants.
+/// Reserved names in the folder.
 const TAKEN: [&str; 3] = [super::PLOTS, super::SUMMARY_CSV, super::SUMMARY_MD];
 
-/// The file as it is written.
+/// The file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -85,7 +85,7 @@ pub(super) fn load(path: &Path) -> Result<Sweep, LabError> {
                 source: Box::new(source),
             })?;
             let name = variant.name.clone();
-            Ok(Variant {
+            Ok(SweepVariant {
                 name,
                 folder,
                 recipe,
@@ -102,10 +102,10 @@ pub(super) fn load(path: &Path) -> Result<Sweep, LabError> {
     })
 }
 
-/// Text into keys of the right types.
+/// Parses text into keys of the right types.
 fn parse(text: &str, origin: &str) -> Result<Written, RecipeError> {
     let syntax = |error| RecipeError::syntax(text, origin, &error);
-    // Asked first, since TOML itself knows no nearest key.
+    // Checked first, since the TOML parser does not suggest keys.
     let table: Table = toml::from_str(text).map_err(syntax)?;
     check_known(&table, &KEYS, "", origin)?;
     let variants = table.get("variant").and_then(Value::as_array);
@@ -147,8 +147,8 @@ fn read(path: &Path) -> Result<String, LabError> {
     })
 }
 
-/// A variant's recipe. One thread is what makes a seed a result, and one for each run is what fills the cores, so that is what a
-/// variant has unless it says otherwise.
+/// A variant's recipe. It has one thread by default: then a seed determines the result, and several
+/// runs fill the cores.
 fn recipe_of(home: &Path, name: &str, set: &[String]) -> Result<Recipe, LabError> {
     let set = [&["threads=1".to_owned()], set].concat();
     let recipe = if is_path(name) {
@@ -156,7 +156,7 @@ fn recipe_of(home: &Path, name: &str, set: &[String]) -> Result<Recipe, LabError
     } else {
         Recipe::load(name, &set)?
     };
-    // What only the registry knows: the game, and whether the tuples fit its board.
+    // What only the registry can check: the game, and whether the tuples fit its board.
     let player = AgentSpec::of(&recipe)?;
     if matches!(player, AgentSpec::Deep(_)) && !cfg!(feature = "deep") {
         return Err(LabError::NoDeep);
@@ -165,8 +165,9 @@ fn recipe_of(home: &Path, name: &str, set: &[String]) -> Result<Recipe, LabError
 }
 
 /// Refuses variants of several games.
-fn same_game(variants: &[Variant]) -> Result<(), SweepError> {
-    let game = |variant: &Variant| format!("{} on {}", variant.recipe.game, variant.recipe.board);
+fn same_game(variants: &[SweepVariant]) -> Result<(), SweepError> {
+    let game =
+        |variant: &SweepVariant| format!("{} on {}", variant.recipe.game, variant.recipe.board);
     let Some((first, others)) = variants.split_first() else {
         return Ok(());
     };
@@ -181,7 +182,7 @@ fn same_game(variants: &[Variant]) -> Result<(), SweepError> {
     }
 }
 
-/// What the types of a file cannot say.
+/// Checks that the types of a file cannot express.
 struct Check<'a> {
     origin: &'a str,
 }
@@ -240,7 +241,8 @@ impl Check<'_> {
         Ok(folders)
     }
 
-    /// A name as a folder's: small letters and digits, with dashes for what stands between them.
+    /// The folder for a name: lower-case letters and digits, with dashes for everything between
+    /// them.
     fn folder(&self, name: &str) -> Result<String, LabError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_.+".contains(c);
         let mapped: String = name

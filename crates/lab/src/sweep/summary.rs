@@ -1,17 +1,20 @@
-//! What a sweep says: for each variant the mean over its seeds, and how it differs from the first one.
+//! The summary of a sweep: for each variant the mean over its seeds, and its difference to the
+//! first one.
 //!
-//! A seed is one number: the mean score of its evaluation. The games behind it do not count as so many numbers, since they are all
-//! played by one network, and the question is what the recipe does, not what this network does. So an interval is Student's over
-//! seeds, and that of a difference Welch's, who does not ask that two variants spread alike. A variant is called better or worse if
-//! the interval of its difference leaves out 0. That is an interval for each variant: of twenty that change nothing, one is expected
-//! to be called better or worse.
+//! A seed contributes one number: the mean score of its evaluation. Its games are not independent
+//! samples, since one network plays all of them, and the question is about the recipe, not about
+//! this network. So an interval is Student's over seeds, and that of a difference Welch's, which
+//! does not assume equal variances. A variant is called better or worse if the interval of its
+//! difference excludes 0. These are intervals for each variant: of twenty variants without effect,
+//! one is expected to be called better or worse.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Broken, Evaluated, Finding, PLOTS, SUMMARY_CSV, SUMMARY_MD, Sweep, SweepError, Task, table,
+    Divergence, Evaluated, PLOTS, RunResult, SUMMARY_CSV, SUMMARY_MD, Sweep, SweepError, SweepRun,
+    table,
 };
 use crate::LabError;
 use crate::curve::{Curve, Point, ReplayPoint};
@@ -30,12 +33,13 @@ pub struct Summary {
     pub purpose: String,
     /// The game and the board.
     pub game: String,
-    /// What the scores are.
-    pub figure: Figure,
+    /// What the scores measure.
+    #[serde(rename = "figure")]
+    pub metric: Metric,
     /// Games of each evaluation.
     pub games: u64,
-    /// A row for each variant; the first is the one that the others are compared with.
-    pub variants: Vec<Row>,
+    /// A row for each variant; the others are compared with the first.
+    pub variants: Vec<SummaryRow>,
     /// The learning curve of each variant that has one.
     #[serde(skip)]
     pub(super) curves: Vec<Curve>,
@@ -44,47 +48,48 @@ pub struct Summary {
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Figure {
+pub enum Metric {
     /// The mean score of the evaluation.
     Evaluated,
-    /// Without evaluation, of runs that learn from memory: R4's running average at the end.
+    /// Without evaluation, for runs with a replay buffer: the running average at the end.
     Average,
-    /// Without evaluation, of other runs: the mean score of the last block.
+    /// Without evaluation, for other runs: the mean score of the last block.
     LastBlock,
 }
 
 /// One variant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Row {
+pub struct SummaryRow {
     /// Its name.
     pub name: String,
     /// The folder of its runs.
     pub folder: String,
-    /// What each seed came to, but for those that broke.
+    /// The score of each seed that did not diverge.
     pub scores: Vec<Score>,
-    /// Those that broke.
-    pub broken: Vec<BrokenSeed>,
-    /// The mean of the scores; none if all have broken.
+    /// The seeds that diverged.
+    #[serde(rename = "broken")]
+    pub diverged: Vec<DivergedSeed>,
+    /// The mean of the scores; `None` if all diverged.
     pub mean: Option<f64>,
-    /// Its 95% interval; one score has none.
+    /// Its 95% interval; `None` for a single score.
     pub mean_ci95: Option<Interval>,
-    /// The mean less that of the first variant.
+    /// The mean minus that of the first variant.
     pub difference: Option<f64>,
     /// Its 95% interval.
     pub difference_ci95: Option<Interval>,
-    /// What that says.
+    /// The conclusion.
     pub verdict: Option<Verdict>,
-    /// The mean of R4's running averages at the end, where it learns from memory.
+    /// The mean of the running averages at the end, for runs with a replay buffer.
     pub average: Option<f64>,
     /// Its 95% interval.
     pub average_ci95: Option<Interval>,
-    /// Updates a second of one run where it learns from memory, otherwise games a second.
+    /// Updates per second of one run with a replay buffer, otherwise games per second.
     pub speed: Option<f64>,
     /// Which of the two.
     pub speed_unit: String,
 }
 
-/// What a run came to.
+/// The score of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Its seed.
@@ -93,14 +98,14 @@ pub struct Score {
     pub score: f64,
 }
 
-/// A run that broke.
+/// A run that diverged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BrokenSeed {
+pub struct DivergedSeed {
     /// Its seed.
     pub seed: u64,
-    /// How.
+    /// How it diverged.
     #[serde(flatten)]
-    pub broken: Broken,
+    pub divergence: Divergence,
 }
 
 /// How a variant compares with the first one.
@@ -111,7 +116,7 @@ pub enum Verdict {
     Better,
     /// The whole interval is below 0.
     Worse,
-    /// It holds 0, or there are too few seeds for one.
+    /// It includes 0, or there are too few seeds for an interval.
     NotShown,
 }
 
@@ -135,28 +140,28 @@ impl Verdict {
 }
 
 impl Sweep {
-    /// Makes a summary of what [`Sweep::run`] has found in the folder `out`.
+    /// Summarises the results of [`Sweep::run`] in the folder `out`.
     ///
     /// # Errors
     /// When the log of a run cannot be read.
-    pub fn summary(&self, out: &Path, findings: &[Finding]) -> Result<Summary, LabError> {
-        let tasks = self.tasks(out);
+    pub fn summary(&self, out: &Path, results: &[RunResult]) -> Result<Summary, LabError> {
+        let tasks = self.runs(out);
         let mut variants: Vec<Runs> = self.variants.iter().map(|_| Runs::default()).collect();
-        for (task, finding) in tasks.iter().zip(findings) {
-            variants[task.variant].add(task, finding)?;
+        for (task, result) in tasks.iter().zip(results) {
+            variants[task.variant].add(task, result)?;
         }
-        let figure = match variants.iter().all(Runs::all_study) {
-            _ if self.games > 0 => Figure::Evaluated,
-            true => Figure::Average,
-            false => Figure::LastBlock,
+        let metric = match variants.iter().all(Runs::all_have_replay) {
+            _ if self.games > 0 => Metric::Evaluated,
+            true => Metric::Average,
+            false => Metric::LastBlock,
         };
-        let scores = |runs: &Runs| runs.scores(figure);
+        let scores = |runs: &Runs| runs.scores(metric);
         let first: Vec<f64> = variants.first().map_or_else(Vec::new, scores);
         let named = self.variants.iter().zip(&variants).enumerate();
         let rows = named.map(|(number, (variant, runs))| {
             let compared = (number > 0 && !first.is_empty()).then_some(&first[..]);
             let (name, folder) = (variant.name.clone(), variant.folder.clone());
-            runs.row(name, folder, figure, compared)
+            runs.row(name, folder, metric, compared)
         });
         let rows = rows.collect();
         let named = self.variants.iter().zip(&variants);
@@ -167,7 +172,7 @@ impl Sweep {
             name: self.name.clone(),
             purpose: self.purpose.clone(),
             game: recipe.map_or_else(String::new, |r| format!("{} on {}", r.game, r.board)),
-            figure,
+            metric,
             games: self.games,
             variants: rows,
             curves,
@@ -175,24 +180,24 @@ impl Sweep {
     }
 }
 
-/// The runs of a variant that did not break, and those that did.
+/// The runs of a variant that did not diverge, and those that did.
 #[derive(Default)]
 struct Runs {
     seeds: Vec<u64>,
     evaluated: Vec<Option<Evaluated>>,
     curves: Vec<Curve>,
-    broken: Vec<BrokenSeed>,
+    diverged: Vec<DivergedSeed>,
 }
 
 impl Runs {
-    fn add(&mut self, task: &Task, finding: &Finding) -> Result<(), LabError> {
+    fn add(&mut self, task: &SweepRun, result: &RunResult) -> Result<(), LabError> {
         let seed = task.seed;
-        match finding {
-            Finding::Broken(broken) => {
-                let broken = broken.clone();
-                self.broken.push(BrokenSeed { seed, broken });
+        match result {
+            RunResult::Diverged(diverged) => {
+                let divergence = diverged.clone();
+                self.diverged.push(DivergedSeed { seed, divergence });
             }
-            Finding::Trained(evaluated) => {
+            RunResult::Trained(evaluated) => {
                 let curve = curve_of(&task.folder)?;
                 if evaluated.is_none() && curve.points.is_empty() {
                     let run = task.label.clone();
@@ -206,17 +211,17 @@ impl Runs {
         Ok(())
     }
 
-    /// Whether all that came to anything have learned from memory.
-    fn all_study(&self) -> bool {
+    /// Whether all finished runs have a replay buffer.
+    fn all_have_replay(&self) -> bool {
         self.curves.iter().all(|curve| !curve.replay.is_empty())
     }
 
-    fn scores(&self, figure: Figure) -> Vec<f64> {
+    fn scores(&self, metric: Metric) -> Vec<f64> {
         let runs = self.evaluated.iter().zip(&self.curves);
-        let score = |(evaluated, curve): (&Option<Evaluated>, &Curve)| match figure {
-            Figure::Evaluated => evaluated.as_ref().map(|evaluated| evaluated.mean),
-            Figure::Average => curve.replay.last().map(|study| study.running_average),
-            Figure::LastBlock => curve.points.last().map(|point| point.tally.mean()),
+        let score = |(evaluated, curve): (&Option<Evaluated>, &Curve)| match metric {
+            Metric::Evaluated => evaluated.as_ref().map(|evaluated| evaluated.mean),
+            Metric::Average => curve.replay.last().map(|point| point.running_average),
+            Metric::LastBlock => curve.points.last().map(|point| point.tally.mean()),
         };
         runs.map(|run| score(run).unwrap_or(0.0)).collect()
     }
@@ -226,22 +231,32 @@ impl Runs {
         self.curves.iter().filter_map(last).collect()
     }
 
-    /// Of one run: all that was done by the time it took.
+    /// Of one run: all updates or games divided by the time.
     fn speed(&self) -> (Option<f64>, &'static str) {
-        let studies = self.all_study() && !self.curves.is_empty();
+        let replay_points = self.all_have_replay() && !self.curves.is_empty();
         let done = |curve: &Curve| match curve.replay.last() {
-            Some(study) if studies => study.updates,
+            Some(point) if replay_points => point.updates,
             _ => curve.points.last().map_or(0, |point| point.games),
         };
         let points = self.curves.iter().flat_map(|curve| &curve.points);
         let seconds: f64 = points.map(|point| point.tally.seconds).sum();
         let all: u64 = self.curves.iter().map(done).sum();
-        let unit = if studies { "updates/s" } else { "games/s" };
+        let unit = if replay_points {
+            "updates/s"
+        } else {
+            "games/s"
+        };
         ((seconds > 0.0).then(|| all as f64 / seconds), unit)
     }
 
-    fn row(&self, name: String, folder: String, figure: Figure, first: Option<&[f64]>) -> Row {
-        let scores = self.scores(figure);
+    fn row(
+        &self,
+        name: String,
+        folder: String,
+        metric: Metric,
+        first: Option<&[f64]>,
+    ) -> SummaryRow {
+        let scores = self.scores(metric);
         let (mean, mean_ci95) = mean_interval(&scores);
         let first = first.filter(|_| !scores.is_empty());
         let difference = first.map(|first| difference_interval(&scores, first));
@@ -249,7 +264,7 @@ impl Runs {
         let (average, average_ci95) = mean_interval(&averages);
         let (speed, speed_unit) = self.speed();
         let seeds = self.seeds.iter().zip(&scores);
-        Row {
+        SummaryRow {
             name,
             folder,
             mean: (!scores.is_empty()).then_some(mean),
@@ -262,12 +277,13 @@ impl Runs {
             speed,
             speed_unit: speed_unit.to_owned(),
             scores: seeds.map(|(&seed, &score)| Score { seed, score }).collect(),
-            broken: self.broken.clone(),
+            diverged: self.diverged.clone(),
         }
     }
 }
 
-/// The learning curve of several runs: those blocks that all of them have, with the games of all; none if there are no such blocks.
+/// The learning curve of several runs: the blocks that all of them have, with the games of all;
+/// `None` if there are no such blocks.
 fn together(label: &str, curves: &[Curve]) -> Option<Curve> {
     let (first, others) = curves.split_first()?;
     let points = first.points.iter().filter_map(|point| {
@@ -288,11 +304,12 @@ fn together(label: &str, curves: &[Curve]) -> Option<Curve> {
     (!curve.points.is_empty()).then_some(curve)
 }
 
-/// What the runs had learned after the same number of updates, as far as all of them went: at each block of the first, the means of
-/// the last blocks that the others had finished by then.
+/// The replay statistics of several runs after the same number of updates, as far as all of them
+/// go: at each block of the first, the means of the last blocks that the others had finished by
+/// then.
 fn replay_together(curves: &[Curve]) -> Vec<ReplayPoint> {
     let ends = curves.iter().map(|curve| curve.replay.last());
-    let end = ends.map(|last| last.map_or(0, |study| study.updates)).min();
+    let end = ends.map(|last| last.map_or(0, |point| point.updates)).min();
     let Some((first, end)) = curves.first().zip(end) else {
         return Vec::new();
     };
@@ -300,51 +317,52 @@ fn replay_together(curves: &[Curve]) -> Vec<ReplayPoint> {
     let together = |point: &ReplayPoint| {
         let by_then = |curve: &Curve| {
             let mut latest = curve.replay.iter().rev();
-            latest.find(|study| study.updates <= point.updates).copied()
+            latest.find(|point| point.updates <= point.updates).copied()
         };
         let all: Option<Vec<ReplayPoint>> = curves.iter().map(by_then).collect();
-        all.map(|all| mean_study(&all, point.updates))
+        all.map(|all| mean_replay(&all, point.updates))
     };
     points.filter_map(together).collect()
 }
 
-fn mean_study(studies: &[ReplayPoint], updates: u64) -> ReplayPoint {
+fn mean_replay(replay_points: &[ReplayPoint], updates: u64) -> ReplayPoint {
     let mean = |of: fn(&ReplayPoint) -> f64| {
-        studies.iter().map(of).sum::<f64>() / studies.len().max(1) as f64
+        replay_points.iter().map(of).sum::<f64>() / replay_points.len().max(1) as f64
     };
     ReplayPoint {
-        games: mean(|study| study.games as f64) as u64,
-        loss: mean(|study| study.loss),
-        value: mean(|study| study.value),
+        games: mean(|point| point.games as f64) as u64,
+        loss: mean(|point| point.loss),
+        value: mean(|point| point.value),
         updates,
         running_average: mean(|point| point.running_average),
     }
 }
 
 impl Summary {
-    /// How many trainings broke.
-    pub fn broken(&self) -> usize {
-        self.variants.iter().map(|row| row.broken.len()).sum()
+    /// The number of runs that diverged.
+    pub fn diverged(&self) -> usize {
+        self.variants.iter().map(|row| row.diverged.len()).sum()
     }
 
-    /// The table as people read it, with its columns aligned.
+    /// The table as text, with aligned columns.
     pub fn text(&self) -> String {
         format!("{}\n\n{}", self.heading(), table::of(self).text())
     }
 
-    /// What the table shows.
+    /// The heading of the table.
     fn heading(&self) -> String {
         let first = self.variants.first().map_or("", |row| &row.name);
-        let figure = self.figure.words(self.games);
+        let metric = self.metric.words(self.games);
         let against = match self.variants.len() {
             0 | 1 => String::new(),
             _ => format!("; differences are to `{first}`"),
         };
         let Self { name, game, .. } = self;
-        format!("{name}: {game}, {figure}, mean over seeds with 95% intervals{against}")
+        format!("{name}: {game}, {metric}, mean over seeds with 95% intervals{against}")
     }
 
-    /// Writes `summary.csv`, `summary.md` and the plots into the folder of the sweep, and returns the paths of the plots.
+    /// Writes `summary.csv`, `summary.md` and the plots into the folder of the sweep, and returns
+    /// the paths of the plots.
     ///
     /// # Errors
     /// When they cannot be drawn or written.
@@ -361,7 +379,7 @@ impl Summary {
     fn draw(&self, folder: &Path) -> Result<Vec<PathBuf>, LabError> {
         let about = format!(
             "{}: seeds, their mean and its 95% interval",
-            self.figure.words(self.games)
+            self.metric.words(self.games)
         );
         let title = format!("{}: {}", self.name, self.game);
         let lanes: Vec<Lane> = self.variants.iter().map(|row| self.lane(row)).collect();
@@ -372,14 +390,14 @@ impl Summary {
         Ok(plot::save(&plots, folder)?)
     }
 
-    fn lane(&self, row: &Row) -> Lane {
-        let broke = match (row.scores.len(), row.broken.len()) {
+    fn lane(&self, row: &SummaryRow) -> Lane {
+        let diverged = match (row.scores.len(), row.diverged.len()) {
             (_, 0) => None,
-            (0, _) => Some("broke".to_owned()),
-            (_, some) => Some(format!("{some} broke")),
+            (0, _) => Some("diverged".to_owned()),
+            (_, some) => Some(format!("{some} diverged")),
         };
         let verdict = row.verdict.map(|verdict| verdict.words().to_owned());
-        let remark: Vec<String> = verdict.into_iter().chain(broke).collect();
+        let remark: Vec<String> = verdict.into_iter().chain(diverged).collect();
         let value = row.mean.map(|mean| decimals(mean, self.decimals()));
         Lane {
             label: row.name.clone(),
@@ -397,7 +415,7 @@ impl Summary {
         }
     }
 
-    /// As many decimals as tell scores of this size apart.
+    /// Enough decimals to distinguish scores of this size.
     pub(super) fn decimals(&self) -> usize {
         let means = self.variants.iter().filter_map(|row| row.mean);
         match means.fold(0.0, f64::max) {
@@ -408,7 +426,7 @@ impl Summary {
     }
 }
 
-impl Figure {
+impl Metric {
     fn words(self, games: u64) -> String {
         match self {
             Self::Evaluated => {

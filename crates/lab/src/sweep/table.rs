@@ -1,22 +1,23 @@
-//! A summary as a table: aligned for a terminal, in Markdown for a page, in CSV for programs.
+//! A summary as a table: aligned text, Markdown and CSV.
 
 use std::io;
 
-use super::summary::{Row, Summary, Verdict};
+use super::summary::{Summary, SummaryRow, Verdict};
 use crate::numbers::{decimals, signed};
 use crate::statistics::Interval;
 
-/// A header and rows of as many cells. The first column begins at the left, the others end at the right.
+/// A header and rows with the same number of cells. The first column is left-aligned, the others
+/// are right-aligned.
 pub(super) struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-/// The table of a summary; columns that would be empty are left out.
+/// The table of a summary; empty columns are left out.
 pub(super) fn of(summary: &Summary) -> Table {
     let places = summary.decimals();
     let rows = &summary.variants;
-    let any = |has: fn(&Row) -> bool| rows.iter().any(has);
+    let any = |has: fn(&SummaryRow) -> bool| rows.iter().any(has);
     let unit = rows.iter().find(|row| row.speed.is_some());
     let columns: [(bool, &str, Cell<'_>); 6] = [
         (true, "seeds", &seeds),
@@ -47,7 +48,7 @@ pub(super) fn of(summary: &Summary) -> Table {
     ];
     let columns = columns.iter().filter(|(shown, ..)| *shown);
     let names = columns.clone().map(|(_, name, _)| (*name).to_owned());
-    let row = |row: &Row| {
+    let row = |row: &SummaryRow| {
         let cells = columns.clone().map(|(_, _, cell)| cell(row));
         [row.name.clone()].into_iter().chain(cells).collect()
     };
@@ -57,14 +58,14 @@ pub(super) fn of(summary: &Summary) -> Table {
     }
 }
 
-/// What stands in a column for a row.
-type Cell<'a> = &'a dyn Fn(&Row) -> String;
+/// The content of a column for a row.
+type Cell<'a> = &'a dyn Fn(&SummaryRow) -> String;
 
-/// Where there is nothing to tell.
+/// An empty cell.
 const NONE: &str = "-";
 
 impl Table {
-    /// With its columns aligned.
+    /// As text with aligned columns.
     pub(super) fn text(&self) -> String {
         let lines = || [&self.header].into_iter().chain(&self.rows);
         let length = |text: &String| text.chars().count();
@@ -94,7 +95,7 @@ impl Table {
     }
 }
 
-/// Every number of a summary, a line for each variant; what is not known is empty.
+/// Every number of a summary, a line for each variant; unknown values are empty.
 pub(super) fn csv(summary: &Summary) -> io::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record([
@@ -125,7 +126,7 @@ pub(super) fn csv(summary: &Summary) -> io::Result<Vec<u8>> {
             row.name.clone(),
             row.folder.clone(),
             row.scores.len().to_string(),
-            row.broken.len().to_string(),
+            row.diverged.len().to_string(),
             number(row.mean),
             mean_low,
             mean_high,
@@ -143,12 +144,12 @@ pub(super) fn csv(summary: &Summary) -> io::Result<Vec<u8>> {
     writer.into_inner().map_err(|error| error.into_error())
 }
 
-/// How many, and how many broke.
-fn seeds(row: &Row) -> String {
-    match (row.scores.len(), row.broken.len()) {
+/// The number of seeds, and how many diverged.
+fn seeds(row: &SummaryRow) -> String {
+    match (row.scores.len(), row.diverged.len()) {
         (done, 0) => done.to_string(),
-        (0, broken) => format!("{broken} broke"),
-        (done, broken) => format!("{done}, {broken} broke"),
+        (0, diverged) => format!("{diverged} diverged"),
+        (done, diverged) => format!("{done}, {diverged} diverged"),
     }
 }
 

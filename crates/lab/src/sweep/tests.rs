@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{Finding, Sweep, SweepError};
+use super::{RunResult, Sweep, SweepError};
 use crate::LabError;
 use crate::control::{CancelToken, Control, Event, quiet};
 use crate::trainer::Trainer;
@@ -58,8 +58,8 @@ impl Counter {
     }
 }
 
-/// A folder with a sweep of tiny trainings.
-struct Home(tempfile::TempDir);
+/// A folder with a sweep of tiny runs.
+struct SweepFolder(tempfile::TempDir);
 
 const SMALL: &str = r#"
 name = "small"
@@ -76,7 +76,7 @@ name = "TD / 0.1"
 set = ["rule=td", "learning_rate=0.1"]
 "#;
 
-impl Home {
+impl SweepFolder {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -91,31 +91,31 @@ impl Home {
         Sweep::load(&path)
     }
 
-    fn run(&self, sweep: &Sweep, out: &str, jobs: usize) -> Vec<Finding> {
+    fn run(&self, sweep: &Sweep, out: &str, jobs: usize) -> Vec<RunResult> {
         let found = sweep.run(&self.path(out), jobs, &Counter::patient().control);
         found.unwrap().expect("nobody stops it")
     }
 }
 
-fn models(home: &Home, sweep: &Sweep, out: &str) -> Vec<Vec<u8>> {
-    let tasks = sweep.tasks(&home.path(out));
+fn models(folder: &SweepFolder, sweep: &Sweep, out: &str) -> Vec<Vec<u8>> {
+    let runs = sweep.runs(&folder.path(out));
     let model = |folder: &Path| fs::read(folder.join("model.safetensors")).unwrap();
-    tasks.iter().map(|task| model(&task.folder)).collect()
+    runs.iter().map(|task| model(&task.folder)).collect()
 }
 
 #[test]
-fn stopping_and_the_number_of_jobs_change_nothing() {
-    let home = Home::new();
-    let sweep = home.load(SMALL).unwrap();
-    let whole = home.run(&sweep, "whole", 1);
+fn cancelling_and_the_number_of_jobs_do_not_change_results() {
+    let folder = SweepFolder::new();
+    let sweep = folder.load(SMALL).unwrap();
+    let whole = folder.run(&sweep, "whole", 1);
     assert_eq!(whole.len(), 6);
-    assert_eq!(home.run(&sweep, "two", 2), whole);
+    assert_eq!(folder.run(&sweep, "two", 2), whole);
 
-    // Each time some games further: in the middle of a training, and of an evaluation.
+    // Each time some games further: during training, and during an evaluation.
     let mut stops = 0;
     let cut = loop {
         let watch = Counter::new(97);
-        match sweep.run(&home.path("cut"), 2, &watch.control).unwrap() {
+        match sweep.run(&folder.path("cut"), 2, &watch.control).unwrap() {
             Some(found) => break found,
             None => stops += 1,
         }
@@ -126,11 +126,11 @@ fn stopping_and_the_number_of_jobs_change_nothing() {
     assert_eq!(cut, whole);
     for out in ["two", "cut"] {
         assert!(
-            models(&home, &sweep, out) == models(&home, &sweep, "whole"),
+            models(&folder, &sweep, out) == models(&folder, &sweep, "whole"),
             "{out}"
         );
     }
-    // The six are not all the same.
+    // The six are not all equal.
     let means: Vec<f64> = whole.iter().filter_map(mean).collect();
     let distinct = means
         .iter()
@@ -139,22 +139,22 @@ fn stopping_and_the_number_of_jobs_change_nothing() {
     assert!(means.len() == 6 && distinct, "{means:?}");
 }
 
-fn mean(finding: &Finding) -> Option<f64> {
-    match finding {
-        Finding::Trained(evaluated) => Some(evaluated.as_ref()?.mean),
-        Finding::Broken(_) => None,
+fn mean(result: &RunResult) -> Option<f64> {
+    match result {
+        RunResult::Trained(evaluated) => Some(evaluated.as_ref()?.mean),
+        RunResult::Diverged(_) => None,
     }
 }
 
 #[test]
-fn what_is_finished_is_kept() {
-    let home = Home::new();
-    let sweep = home.load(SMALL).unwrap();
-    let found = home.run(&sweep, "out", 0);
-    let out = home.path("out");
-    assert!(sweep.tasks(&out).iter().all(|task| task.is_done(60)));
+fn finished_results_are_saved() {
+    let folder = SweepFolder::new();
+    let sweep = folder.load(SMALL).unwrap();
+    let found = folder.run(&sweep, "out", 0);
+    let out = folder.path("out");
+    assert!(sweep.runs(&out).iter().all(|task| task.is_done(60)));
 
-    // A figure that no game would come to shows that none is played again.
+    // An impossible result shows that no game is played again.
     let result = out.join("td-0.1/seed-1/result.json");
     let text = fs::read_to_string(&result).unwrap();
     let old = format!("\"mean\": {:?}", mean(&found[3]).unwrap());
@@ -165,22 +165,22 @@ fn what_is_finished_is_kept() {
     assert_eq!(mean(&again[3]), Some(12345.5));
     assert_eq!(watch.games.load(Ordering::Relaxed), 0, "nothing is trained");
 
-    // Other games are another question; a file that is no result is none.
-    let more = home
+    // Another number of games invalidates the result, and so does an invalid file.
+    let more = folder
         .load(&SMALL.replace("games = 60", "games = 61"))
         .unwrap();
-    let found = home.run(&more, "out", 2);
+    let found = folder.run(&more, "out", 2);
     assert!(
         found
             .iter()
-            .all(|found| matches!(found, Finding::Trained(Some(it)) if it.games == 61))
+            .all(|found| matches!(found, RunResult::Trained(Some(it)) if it.games == 61))
     );
     fs::write(&result, "{").unwrap();
-    assert!(!more.tasks(&out)[3].is_done(61) && more.tasks(&out)[2].is_done(61));
-    assert_eq!(home.run(&more, "out", 2), found);
+    assert!(!more.runs(&out)[3].is_done(61) && more.runs(&out)[2].is_done(61));
+    assert_eq!(folder.run(&more, "out", 2), found);
 
-    // More seeds are more runs, and no other ones.
-    let wider = home
+    // More seeds are more runs; the others are unchanged.
+    let wider = folder
         .load(&SMALL.replace("[3, 1, 2]", "[1, 2, 3, 4]"))
         .unwrap();
     let watch = Counter::patient();
@@ -188,34 +188,34 @@ fn what_is_finished_is_kept() {
         wider.run(&out, 1, &watch.control).unwrap().unwrap().len(),
         8
     );
-    // Two trainings, each told of once at its begin.
+    // Two runs, each reported once at its start.
     assert_eq!(watch.games.load(Ordering::Relaxed), 2 * 150);
 }
 
-/// The model of a run that is to be trained for longer is not what its recipe says any more.
+/// A run that is extended has a model that does not correspond to its recipe yet.
 #[test]
-fn a_run_that_goes_on_is_not_finished() {
-    let home = Home::new();
-    let sweep = home.load(SMALL).unwrap();
-    home.run(&sweep, "out", 2);
-    for task in sweep.tasks(&home.path("out")) {
+fn a_run_that_is_extended_is_not_finished() {
+    let folder = SweepFolder::new();
+    let sweep = folder.load(SMALL).unwrap();
+    folder.run(&sweep, "out", 2);
+    for task in sweep.runs(&folder.path("out")) {
         let longer = ["episodes=200".to_owned()];
         drop(Trainer::resume(&task.folder, &longer, quiet()).unwrap());
     }
     let longer = SMALL.replace("episodes=150", "episodes=200");
-    let found = home.run(&home.load(&longer).unwrap(), "out", 2);
-    let trained = |finding: &Finding| match finding {
-        Finding::Trained(evaluated) => evaluated.as_ref().map(|it| it.trained),
-        Finding::Broken(_) => None,
+    let found = folder.run(&folder.load(&longer).unwrap(), "out", 2);
+    let trained = |result: &RunResult| match result {
+        RunResult::Trained(evaluated) => evaluated.as_ref().map(|it| it.trained),
+        RunResult::Diverged(_) => None,
     };
     assert!(found.iter().all(|found| trained(found) == Some(200)));
 }
 
 #[test]
 fn a_changed_variant_is_refused_before_anything_runs() {
-    let home = Home::new();
-    let sweep = home.load(SMALL).unwrap();
-    let out = home.path("out");
+    let folder = SweepFolder::new();
+    let sweep = folder.load(SMALL).unwrap();
+    let out = folder.path("out");
     let stopped = sweep.run(&out, 1, &Counter::new(400).control).unwrap();
     assert!(stopped.is_none());
     let words = SMALL.replace(
@@ -242,7 +242,7 @@ fn a_changed_variant_is_refused_before_anything_runs() {
             "012",
         ),
     ] {
-        let changed = home.load(&text).unwrap();
+        let changed = folder.load(&text).unwrap();
         let watch = Counter::patient();
         let error = changed.run(&out, 1, &watch.control).unwrap_err();
         let sentence = error.to_string();
@@ -259,23 +259,23 @@ fn a_changed_variant_is_refused_before_anything_runs() {
         }
         assert_eq!(watch.begun.load(Ordering::Relaxed), 0);
     }
-    // Words alone are no other training.
-    let sweep = home.load(&words).unwrap();
-    assert_eq!(home.run(&sweep, "out", 2).len(), 6);
+    // Descriptive keys do not affect training.
+    let sweep = folder.load(&words).unwrap();
+    assert_eq!(folder.run(&sweep, "out", 2).len(), 6);
 }
 
-/// Weights that begin near the largest number break at once.
-const BREAKING: &str = "[[variant]]\nname = \"breaks\"\nset = [\"initial_value=3e38\"]\n";
+/// Weights near the largest float diverge immediately.
+const DIVERGING: &str = "[[variant]]\nname = \"diverges\"\nset = [\"initial_value=3e38\"]\n";
 
 #[test]
-fn a_training_that_breaks_stops_no_other() {
-    let home = Home::new();
-    let sweep = home.load(&format!("{SMALL}{BREAKING}")).unwrap();
-    let found = home.run(&sweep, "out", 2);
-    let broken = |found: &Finding| matches!(found, Finding::Broken(_));
-    let places: Vec<usize> = (0..9).filter(|&n| broken(&found[n])).collect();
+fn a_run_that_diverges_stops_no_other() {
+    let folder = SweepFolder::new();
+    let sweep = folder.load(&format!("{SMALL}{DIVERGING}")).unwrap();
+    let found = folder.run(&sweep, "out", 2);
+    let diverged = |found: &RunResult| matches!(found, RunResult::Diverged(_));
+    let places: Vec<usize> = (0..9).filter(|&n| diverged(&found[n])).collect();
     assert_eq!(places, [2, 5, 8]);
-    let out = home.path("out");
+    let out = folder.path("out");
     let watch = Counter::patient();
     assert_eq!(sweep.run(&out, 1, &watch.control).unwrap().unwrap(), found);
     assert_eq!(
@@ -285,19 +285,19 @@ fn a_training_that_breaks_stops_no_other() {
     );
 
     let summary = sweep.summary(&out, &found).unwrap();
-    assert_eq!(summary.broken(), 3);
+    assert_eq!(summary.diverged(), 3);
     let row = &summary.variants[2];
     assert_eq!((row.mean, row.difference, row.verdict), (None, None, None));
-    assert!(summary.text().contains("3 broke"), "{}", summary.text());
+    assert!(summary.text().contains("3 diverged"), "{}", summary.text());
     summary.save(&out).unwrap();
 }
 
 #[test]
-fn an_error_stops_the_others_and_says_where() {
-    let home = Home::new();
-    let sweep = home.load(SMALL).unwrap();
-    let out = home.path("out");
-    // A run folder that cannot be one.
+fn an_error_cancels_the_others_and_names_the_run() {
+    let folder = SweepFolder::new();
+    let sweep = folder.load(SMALL).unwrap();
+    let out = folder.path("out");
+    // A run folder that cannot be created.
     fs::create_dir(&out).unwrap();
     fs::write(out.join("td-0.1"), "in the way").unwrap();
     let watch = Counter::patient();

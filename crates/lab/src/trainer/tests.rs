@@ -1,10 +1,10 @@
 use super::*;
-use crate::agent::Board;
+use crate::agent::BoardState;
 use crate::control::{CancelToken, quiet};
 use std::fs;
 use std::sync::atomic::AtomicU64;
 
-/// A control that does something after every game, told how many games there were before it.
+/// A control that calls `after` after every game with the number of games before it.
 fn after_games(after: impl Fn(u64) + Send + Sync + 'static) -> Control {
     Control::new()
         .with_interval(Duration::ZERO)
@@ -58,9 +58,9 @@ fn names(folder: &Path) -> Vec<String> {
     entries.map(|entry| name(entry.unwrap())).collect()
 }
 
-/// What cannot get its name is written well enough, and fails behind the training's back.
+/// A file that cannot be renamed is written successfully, and fails in the background.
 #[test]
-fn a_checkpoint_that_does_not_appear_is_an_error() {
+fn a_checkpoint_that_cannot_be_committed_is_an_error() {
     for seconds in ["0.000001", "60"] {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("run");
@@ -82,7 +82,7 @@ fn a_checkpoint_that_does_not_appear_is_an_error() {
     }
 }
 
-/// The same for a deep network, with everything that a checkpoint has to remember.
+/// The same for a deep network, with everything that a checkpoint has to store.
 #[cfg(feature = "deep")]
 fn deep(of: &[&str]) -> Recipe {
     let overrides = [
@@ -137,15 +137,16 @@ fn untimed(folder: &Path) -> Vec<Vec<String>> {
     text.lines().map(row).collect()
 }
 
-/// Memory, the games under way, and those that had ended beside the last one are all in the checkpoint.
+/// The checkpoint has the replay buffer, the games in progress, and those that ended in the same
+/// iteration as the last one.
 #[test]
-fn learning_from_memory_goes_on_as_if_it_had_not_stopped() {
+fn replay_training_resumes_exactly() {
     check_going_on(&replay(0));
 }
 
 #[cfg(feature = "deep")]
 #[test]
-fn deep_learning_goes_on_as_if_it_had_not_stopped() {
+fn deep_training_resumes_exactly() {
     check_going_on(&deep(&[
         "learner.target_update=soft",
         "learner.double=true",
@@ -184,7 +185,7 @@ fn check_going_on(recipe: &Recipe) {
 }
 
 #[test]
-fn updates_end_a_training_too() {
+fn updates_can_end_a_run() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("run");
     let mut trainer = Trainer::new(replay(1000), &folder, quiet()).unwrap();
@@ -196,7 +197,7 @@ fn updates_end_a_training_too() {
 }
 
 #[test]
-fn all_is_there_when_a_training_ends() {
+fn a_finished_run_has_all_its_files() {
     for seconds in ["0.000001", "60"] {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("run");
@@ -209,7 +210,7 @@ fn all_is_there_when_a_training_ends() {
     }
 }
 
-/// An agent can be asked and evaluated while it trains, and training needs no folder.
+/// An agent can be analysed and evaluated while it trains, and training needs no folder.
 #[test]
 fn a_trainer_lends_its_agent() {
     let overrides = ["tuples=012", "board=3x3", "episodes=3000", "threads=1"];
@@ -225,7 +226,7 @@ fn a_trainer_lends_its_agent() {
     std::thread::scope(|scope| {
         scope.spawn(|| assert_eq!(trainer.train().unwrap(), Status::Finished));
         for n in 0..100 {
-            let board = Board {
+            let board = BoardState {
                 tiles: vec![1, 0, 0, 0, 1 + n % 5, 0, 0, 0, 2],
                 chance_state: Default::default(),
             };

@@ -6,7 +6,7 @@ use proptest::sample::Index;
 use super::super::tdl::Tag;
 use super::*;
 
-/// A file written down by hand, byte by byte.
+/// A file assembled byte by byte.
 #[derive(Default)]
 struct Bytes(Vec<u8>);
 
@@ -28,7 +28,7 @@ impl Bytes {
         self.put(&n.to_le_bytes())
     }
 
-    /// Numbers of four bytes: from `first` on, one by one.
+    /// Four-byte floats: `first`, `first` + 1, ...
     fn floats(self, first: u32, count: u64) -> Self {
         let numbers: Vec<u8> = (first..first + count as u32)
             .flat_map(|n| (n as f32).to_le_bytes())
@@ -72,7 +72,7 @@ fn scan(program: Program, bytes: &[u8]) -> Result<Foreign, ScanError> {
     Foreign::scan(program, &mut Cursor::new(bytes), bytes.len() as u64, true)
 }
 
-/// A file written anew: its frame, and the numbers from where they were to where they should be.
+/// Rewrites a file: its frame, and its numbers moved from their old to their new offsets.
 fn rewritten(bytes: &[u8], from: &Foreign, to: &mut Foreign, by_name: bool) -> Vec<u8> {
     let frame = to.lay_out(by_name);
     let mut out = vec![0xee; frame.end() as usize];
@@ -82,18 +82,18 @@ fn rewritten(bytes: &[u8], from: &Foreign, to: &mut Foreign, by_name: bool) -> V
     for (at, piece) in frame.pieces() {
         put(*at, piece);
     }
-    let runs = |foreign: &Foreign| -> Vec<Run> {
+    let spans = |foreign: &Foreign| -> Vec<TensorSpan> {
         let entries = foreign.entries().into_iter();
-        entries.flat_map(|entry| entry.runs).collect()
+        entries.flat_map(|entry| entry.spans).collect()
     };
-    for (from, to) in runs(from).iter().zip(runs(to)) {
+    for (from, to) in spans(from).iter().zip(spans(to)) {
         assert_eq!((from.float, from.count), (to.float, to.count));
         put(to.at, &bytes[from.at as usize..][..from.bytes() as usize]);
     }
     out
 }
 
-/// Through a description as JSON, with which no place is kept.
+/// Converts by way of the JSON description, which has no offsets.
 #[track_caller]
 fn there_and_back(program: Program, bytes: &[u8], by_name: bool) -> Foreign {
     let mut file = Cursor::new(bytes);
@@ -111,7 +111,7 @@ fn there_and_back(program: Program, bytes: &[u8], by_name: bool) -> Foreign {
 }
 
 #[test]
-fn every_kind_of_file_is_written_as_it_was() {
+fn every_format_is_rewritten_to_the_same_bytes() {
     for by_name in [true, false] {
         there_and_back(Program::Tdl, &tdl(), by_name);
         there_and_back(Program::Tdl, &[b"w", &tdl()[..]].concat(), by_name);
@@ -130,21 +130,21 @@ fn tables_are_found_with_their_patterns() {
     let expected = [("01".to_owned(), 0), ("f".to_owned(), 0)];
     for (program, bytes) in [(Program::Tdl, tdl()), (Program::Demo, demo())] {
         let found = scan(program, &bytes).unwrap();
-        assert_eq!(found.meaning(None).unwrap(), expected);
+        assert_eq!(found.table_patterns(None).unwrap(), expected);
         assert_eq!(found.program(), program);
     }
     let nameless = scan(Program::Framework, &framework()).unwrap();
     assert_eq!(
-        nameless.meaning(None),
-        Err(Meaningless::NoPatterns { tables: 2 })
+        nameless.table_patterns(None),
+        Err(TablePatternError::NoPatterns { tables: 2 })
     );
     let given = ["01".to_owned(), "f".to_owned()];
-    assert_eq!(nameless.meaning(Some(&given)).unwrap(), expected);
+    assert_eq!(nameless.table_patterns(Some(&given)).unwrap(), expected);
 
-    // In whatever case they are written.
+    // Upper and lower case are equivalent.
     let upper = Bytes::default().u64(1).u32(17).put(b"1-tuple pattern F");
     let upper = scan(Program::Demo, &upper.u64(16).floats(0, 16).0).unwrap();
-    assert_eq!(upper.meaning(None).unwrap(), expected[1..]);
+    assert_eq!(upper.table_patterns(None).unwrap(), expected[1..]);
 
     // And with their numbers.
     let entries = scan(Program::Tdl, &tdl()).unwrap().entries();
@@ -158,22 +158,26 @@ fn tables_are_found_with_their_patterns() {
 }
 
 #[test]
-fn what_cannot_be_played_says_why() {
+fn unplayable_files_are_refused_with_the_reason() {
     let found = scan(Program::Demo, &demo()).unwrap();
     let given = |patterns: &[&str]| -> Vec<String> {
         patterns.iter().map(|&pattern| pattern.to_owned()).collect()
     };
-    let other = found.meaning(Some(&given(&["02", "f"]))).unwrap_err();
+    let other = found
+        .table_patterns(Some(&given(&["02", "f"])))
+        .unwrap_err();
     assert!(other.to_string().contains("table 1 is `01`"), "{other}");
-    let count = found.meaning(Some(&given(&["02"]))).unwrap_err();
-    let expected = Meaningless::PatternCount {
+    let count = found.table_patterns(Some(&given(&["02"]))).unwrap_err();
+    let expected = TablePatternError::PatternCount {
         found: 1,
         expected: 2,
     };
     assert_eq!(count, expected);
     let nameless = scan(Program::Framework, &framework()).unwrap();
-    let length = nameless.meaning(Some(&given(&["01", "ef"]))).unwrap_err();
-    let expected = Meaningless::Length {
+    let length = nameless
+        .table_patterns(Some(&given(&["01", "ef"])))
+        .unwrap_err();
+    let expected = TablePatternError::Length {
         table: 2,
         pattern: "ef".to_owned(),
         found: 16,
@@ -182,16 +186,19 @@ fn what_cannot_be_played_says_why() {
     assert_eq!(length, expected);
 
     let twice = [tdl(), tdl()].concat();
-    let twice = scan(Program::Tdl, &twice).unwrap().meaning(None);
-    assert!(matches!(twice, Err(Meaningless::Twice { table: 3, .. })));
+    let twice = scan(Program::Tdl, &twice).unwrap().table_patterns(None);
+    assert!(matches!(
+        twice,
+        Err(TablePatternError::Twice { table: 3, .. })
+    ));
     let feature = Bytes::default().put(&[0]).u32(1).put(&[4]).put(b"num@lt  ");
     let feature = feature.u16(4).u64(16).floats(0, 16).u16(0).0;
     let found = there_and_back(Program::Tdl, &feature, true);
-    let expected = Meaningless::Feature {
+    let expected = TablePatternError::Feature {
         table: 1,
         name: "num@lt".to_owned(),
     };
-    assert_eq!(found.meaning(None), Err(expected));
+    assert_eq!(found.table_patterns(None), Err(expected));
 }
 
 #[test]
@@ -210,9 +217,9 @@ fn names_are_read_as_tdl2048_does() {
         (label.to_owned(), Some((pattern.to_owned(), stage)))
     };
     assert_eq!(name(0x0145, 4, 4), is("0145", "0145", 0));
-    // Before the number of digits was kept, it was that of the cells.
+    // Before files stored the number of digits, it was the number of cells.
     assert_eq!(name(0x0145, 0, 4), is("0145", "0145", 0));
-    // Stages stand in front of the pattern, backwards.
+    // The stage precedes the pattern, with its digits reversed.
     assert_eq!(name(0x0000_0145, 8, 4), is("00000145", "0145", 0));
     assert_eq!(name(0x1000_0145, 8, 4), is("10000145", "0145", 1));
     assert_eq!(name(0x2000_0145, 0, 4), is("20000145", "0145", 2));
@@ -222,18 +229,18 @@ fn names_are_read_as_tdl2048_does() {
 
 #[test]
 fn old_versions_and_other_widths() {
-    // Versions 0 (four bytes), 1 (eight), 2 (as it says).
+    // Versions 0 (four bytes), 1 (eight), 2 (as the file says).
     let begun = Bytes::default().put(&[0]).u32(3);
     let zero = begun.put(&[0]).u32(0x1).u64(16).floats(0, 16);
     let one = zero.put(&[1]).u32(0x1f).u64(256).put(&[0; 2048]);
     let two = one.put(&[2]).u32(0x2).u64(16).u16(4).floats(0, 16).0;
     let found = there_and_back(Program::Tdl, &two, true);
     let patterns = ["1", "1f", "2"].map(|pattern| (pattern.to_owned(), 0));
-    assert_eq!(found.meaning(None).unwrap(), patterns);
+    assert_eq!(found.table_patterns(None).unwrap(), patterns);
     let floats: Vec<_> = found.entries().iter().map(|e| e.weights().float).collect();
     assert_eq!(floats, [Float::F32, Float::F64, Float::F32].map(Some));
 
-    // Fields that nobody knows yet are kept.
+    // Unknown fields are preserved.
     let more = Bytes::default().put(b"w\0").u32(1).table(0x3, 1, 2);
     let more = more
         .u64(16)
@@ -246,7 +253,7 @@ fn old_versions_and_other_widths() {
     let found = there_and_back(Program::Tdl, &more, false);
     let entry = &found.entries()[0];
     assert!(entry.has_more() && entry.sums().is_none());
-    assert_eq!((entry.runs[1].float, entry.runs[1].count), (None, 15));
+    assert_eq!((entry.spans[1].float, entry.spans[1].count), (None, 15));
 }
 
 #[test]
@@ -259,33 +266,36 @@ fn sections_keep_their_tags() {
     let tags: Vec<Tag> = found.sections.iter().map(|section| section.tag).collect();
     assert_eq!(tags, [Tag::ByName, Tag::Always, Tag::ByName]);
 
-    // A file that is as its name asks for is so under another name, too.
+    // A file whose tags match its name is the same under another name.
     let from = scan(Program::Tdl, &tdl()).unwrap();
     assert_eq!(rewritten(&tdl(), &from, &mut from.clone(), false), tagged);
 }
 
 #[test]
-fn what_we_write_is_what_they_write() {
+fn files_are_written_as_the_original_programs_do() {
     let weights = |count| tdl::Field::new(Float::F32, count);
     let tables = vec![
-        tdl::Table::new("01", vec![weights(256)]).unwrap(),
-        tdl::Table::new("f", vec![weights(16), weights(32)]).unwrap(),
+        tdl::TdlTable::new("01", vec![weights(256)]).unwrap(),
+        tdl::TdlTable::new("f", vec![weights(16), weights(32)]).unwrap(),
     ];
     let from = scan(Program::Tdl, &tdl()).unwrap();
     let mut ours = Foreign::Tdl(Tdl::new(tables));
     assert!(rewritten(&tdl(), &from, &mut ours, true) == tdl());
-    // Four tables of 16^6: the length that their program gives such a file.
+    // Four tables of 16^6: the file length that the original program writes.
     let large = ["012345", "456789", "012456", "45689a"];
-    let tables = large.map(|p| tdl::Table::new(p, vec![weights(1 << 24)]).unwrap());
+    let tables = large.map(|p| tdl::TdlTable::new(p, vec![weights(1 << 24)]).unwrap());
     let mut large = Foreign::Tdl(Tdl::new(tables.into()));
     assert_eq!(large.lay_out(true).end(), 268_435_545);
 
-    let tables = vec![demo::Table::new("01", 256), demo::Table::new("f", 16)];
+    let tables = vec![
+        demo::DemoTable::new("01", 256),
+        demo::DemoTable::new("f", 16),
+    ];
     let from = scan(Program::Demo, &demo()).unwrap();
     assert!(rewritten(&demo(), &from, &mut Foreign::Demo(Demo { tables }), false) == demo());
     let tables = vec![
-        framework::Table::new("01", 256),
-        framework::Table::new("f", 16),
+        framework::FrameworkTable::new("01", 256),
+        framework::FrameworkTable::new("f", 16),
     ];
     let from = scan(Program::Framework, &framework()).unwrap();
     let wide = false;
@@ -315,7 +325,7 @@ fn every_truncation_is_an_error() {
 }
 
 #[test]
-fn errors_say_where_and_what() {
+fn errors_name_the_offset_and_the_field() {
     let text = |program, bytes: &[u8]| scan(program, bytes).unwrap_err().to_string();
     let huge = Bytes::default()
         .put(&[0])
@@ -386,10 +396,10 @@ fn errors_say_where_and_what() {
 }
 
 #[test]
-fn edited_descriptions_are_found_out() {
+fn edited_descriptions_are_refused() {
     let sound = |change: &dyn Fn(&mut serde_json::Value)| {
         let mut found = scan(Program::Tdl, &tdl()).unwrap();
-        found.name_tables(found.meaning(None).ok().as_ref());
+        found.name_tables(found.table_patterns(None).ok().as_ref());
         let mut json = serde_json::to_value(&found).unwrap();
         change(&mut json);
         serde_json::from_value::<Foreign>(json).is_ok_and(|found| found.is_sound())
@@ -423,19 +433,19 @@ fn edited_descriptions_are_found_out() {
             &|json| json["sections"][0]["tables"][0]["fields"][0][key] = value.into()
         ));
     }
-    // Lengths beyond all files are no reason to panic.
+    // Absurd lengths must not panic.
     sound(&|json| {
         json["sections"][0]["tables"][1]["fields"][0]["count"] = (u64::MAX / 2).into();
         json["sections"][0]["tables"][1]["fields"][1]["count"] = (u64::MAX - 1).into();
     });
 }
 
-/// Whatever a file says, what is found in it lies within it, and can be written again.
+/// Whatever a file claims, all spans found in it are within it, and it can be written again.
 fn check(program: Program, bytes: &[u8]) {
     let Ok(mut found) = scan(program, bytes) else {
         return;
     };
-    let _ = found.meaning(None);
+    let _ = found.table_patterns(None);
     found.name_tables(None);
     assert!(found.is_sound());
     let mut copy = found.clone();

@@ -1,68 +1,68 @@
-//! What can be wrong with our files.
+//! Errors of our file formats.
 
 use std::io;
 
 use safetensors::SafeTensorError;
 use thiserror::Error;
 
-/// What is wrong with a file, or with what should become one.
+/// What is wrong with a file, or with the contents of a new one.
 #[derive(Debug, Error)]
 pub enum NativeError {
-    /// Another length than it says of itself.
+    /// A part whose length differs from the declared one.
     #[error(
-        "it is cut short, damaged or no safetensors file: its {part} should have {expected} bytes, and there are {found}"
+        "it is cut short, damaged or not a safetensors file: its {part} should have {expected} bytes, but there are {found}"
     )]
     Length {
         /// Which part.
         part: &'static str,
-        /// What it should have.
+        /// The declared length.
         expected: u64,
-        /// What is there.
+        /// The actual length.
         found: u64,
     },
     /// Not safetensors, or with an inconsistent header.
     #[error("not a readable safetensors file: {0}")]
     Safetensors(#[from] SafeTensorError),
-    /// A safetensors file of somebody else's.
+    /// A safetensors file of another program.
     #[error("the file has no metadata `{0}`, which every file of this kind has")]
     Foreign(&'static str),
     /// A table is missing.
     #[error("the file has no tensor `{0}`")]
     NoTable(String),
-    /// A table has another size than its pattern asks for.
+    /// A table whose size does not match its pattern.
     #[error("tensor `{table}` holds {found}; expected {expected}")]
     Table {
         /// Its name.
         table: String,
         /// Shape and type as found.
         found: String,
-        /// How many numbers it should hold, and of which type.
+        /// The expected count and type.
         expected: String,
     },
-    /// A checkpoint of a network that lies in memory in another way.
+    /// A checkpoint with another memory layout.
     #[error(
-        "its numbers are in the order `{found}`; expected `{expected}`: another version has written it"
+        "its numbers are in the order `{found}`; expected `{expected}`: another version wrote it"
     )]
     Order {
-        /// What the file says.
+        /// In the file.
         found: String,
-        /// What this version has.
+        /// In this version.
         expected: String,
     },
-    /// Metadata that its reader cannot go on with.
+    /// Metadata that cannot be interpreted.
     #[error("its metadata `{key}` is damaged: {found}")]
     Metadata {
         /// The key.
         key: &'static str,
-        /// What is wrong with it.
+        /// What is wrong with its value.
         found: String,
     },
-    /// A weight that is not a number.
+    /// A weight that is not finite.
     #[error("weight {index} of tensor `{table}` is {found}, not a finite number")]
     NotFinite {
         /// The tensor.
         table: String,
-        /// The place in it.
+        /// Its index in the tensor.
         index: usize,
         /// NaN or an infinity.
         found: f32,
@@ -73,7 +73,7 @@ pub enum NativeError {
 }
 
 impl NativeError {
-    /// A part of a file that should have so many bytes, and has others.
+    /// A part of a file with the wrong number of bytes.
     pub(super) fn length(part: &'static str, expected: u64, found: u64) -> Self {
         Self::Length {
             part,

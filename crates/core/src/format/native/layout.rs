@@ -1,12 +1,12 @@
-//! Where in a file the numbers of a network stand, in pieces that can be carried in any order.
+//! Where the numbers of a network are in a file, in pieces that can be copied in any order.
 //!
-//! A model has a tensor for each table, in an order that others can read. A checkpoint has the two blocks of
-//! memory as they are: to bring interleaved tables into another order takes several times as long as to copy them, and a
-//! training rests meanwhile.
+//! A model has a tensor for each table, in an order that other programs can read. A checkpoint has
+//! the two memory blocks unchanged: reordering interleaved tables takes several times as long as
+//! copying them, and training is paused meanwhile.
 //!
-//! A piece fits a small buffer and has its own places in the file and in the network, so threads can
-//! share the pieces out among themselves. Nothing here knows of threads or files: who carries a
-//! piece, and where its bytes come from or go to, is the caller's business.
+//! A piece fits into a small buffer and has its own places in the file and in the network, so
+//! threads can share the pieces. This module knows nothing of threads or files: the caller decides
+//! which thread copies a piece, and where its bytes come from or go to.
 
 use std::io;
 use std::ops::Range;
@@ -14,47 +14,47 @@ use std::ops::Range;
 use super::NativeError;
 use crate::Value;
 use crate::format::floats::Float;
-use crate::ntuple::{Block, Tiling, WeightCell, WeightPart, WeightTables};
+use crate::ntuple::{MemoryBlock, Tiling, WeightCell, WeightPart, WeightTables};
 
-/// Numbers between the ends and the beginnings of runs in a buffer: runs are as long as many ways of a cache
-/// are, and the same number of each would fall on the same one.
+/// Numbers between the runs in a buffer. The length of a run is a multiple of the size of a cache
+/// way, so without a gap the same number of each run would map to the same cache set.
 const APART: usize = 16;
 
-/// Numbers of a block that are carried at once: a second-level cache has room for them and their bytes.
+/// Numbers of a block that are copied at once: they and their bytes fit into a second-level cache.
 const SOME: usize = 1 << 14;
 
 /// What a tensor holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The weights of a tuple, in the order of files.
+    /// The weights of a tuple, in file order.
     Table(usize),
-    /// A block of memory.
-    Block(Block),
+    /// A block of memory, in memory order.
+    Block(MemoryBlock),
 }
 
-/// Numbers of a network, and where the file has them.
+/// Numbers of a network, and their place in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tensor {
     pub(super) name: String,
     pub(super) source: Source,
     pub(super) float: Float,
     pub(super) numbers: usize,
-    /// The place of its first byte.
+    /// The offset of its first byte.
     pub(super) at: u64,
 }
 
 impl Tensor {
-    /// The place of the first byte of one of its numbers.
+    /// The offset of one of its numbers.
     fn place(&self, number: usize) -> u64 {
         self.at + (self.float.width() * number) as u64
     }
 
-    /// The place behind its last byte.
+    /// The offset after its last byte.
     pub(super) fn end(&self) -> u64 {
         self.place(self.numbers)
     }
 
-    /// All of it, piece by piece.
+    /// Divides it into pieces.
     fn pieces<'a, C: WeightCell>(&'a self, network: &'a WeightTables<C>) -> Vec<Piece<'a>> {
         let piece = |part| Piece { tensor: self, part };
         match self.source {
@@ -76,7 +76,7 @@ impl Tensor {
         }
     }
 
-    /// Copies numbers of it out of the network, from number `from` on.
+    /// Copies its numbers out of the network, starting at number `from`.
     pub(super) fn export<C: WeightCell>(
         &self,
         network: &WeightTables<C>,
@@ -91,7 +91,7 @@ impl Tensor {
     }
 
     fn check(&self, from: usize, values: &[Value]) -> Result<(), NativeError> {
-        // Without a way out of the loop it takes many numbers at a time.
+        // Without an early exit the loop is vectorised.
         if values.iter().fold(true, |all, v| all & v.is_finite()) {
             return Ok(());
         }
@@ -105,20 +105,20 @@ impl Tensor {
     }
 }
 
-/// All tensors of a file that a network takes part in.
+/// All tensors of a file that belong to a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub(super) tensors: Vec<Tensor>,
 }
 
 impl Layout {
-    /// All of it, in the order of its tensors.
+    /// All pieces, in the order of the tensors.
     pub fn pieces<'a, C: WeightCell>(&'a self, network: &'a WeightTables<C>) -> Vec<Piece<'a>> {
         let tensors = self.tensors.iter();
         tensors.flat_map(|tensor| tensor.pieces(network)).collect()
     }
 
-    /// The tables of a network in a file of somebody else's: how each is written, and where it begins.
+    /// The tables of a network in a file of another program: the float type and the offset of each.
     pub fn of_tables<C: WeightCell>(network: &WeightTables<C>, places: &[(Float, u64)]) -> Self {
         let mut tensors = super::tables(network.tuples());
         for (tensor, &(float, at)) in tensors.iter_mut().zip(places) {
@@ -133,7 +133,8 @@ impl Layout {
     }
 }
 
-/// Numbers that are near each other both in the file, where they are some runs, and in the network.
+/// Numbers that are close to each other both in the file, where they are some runs, and in the
+/// network.
 #[derive(Clone, Debug)]
 pub struct Piece<'a> {
     tensor: &'a Tensor,
@@ -147,10 +148,10 @@ enum Part<'a> {
         tiling: &'a Tiling,
         tile: usize,
     },
-    Stretch(Block, Range<usize>),
+    Stretch(MemoryBlock, Range<usize>),
 }
 
-/// Room for one piece, to be used again for the next.
+/// A buffer for one piece, reused for the next.
 #[derive(Default)]
 pub struct Buffer {
     values: Vec<Value>,
@@ -158,8 +159,8 @@ pub struct Buffer {
 }
 
 impl Piece<'_> {
-    /// Takes it out of the network, as the bytes of a file: `put` takes each run with the place of its
-    /// first byte.
+    /// Copies the piece out of the network as bytes: calls `put` with the offset and the bytes of
+    /// each run.
     ///
     /// # Errors
     /// When `put` fails, or at a number that is not finite.
@@ -187,8 +188,8 @@ impl Piece<'_> {
         Ok(())
     }
 
-    /// Puts it into a new network; `fill` brings the bytes of each run, given the place of its first byte.
-    /// Zeros are skipped: they are there already, and writing them would only take up memory.
+    /// Copies the piece into a new network; `fill` reads the bytes of each run at the given offset.
+    /// Zeros are skipped: new memory already holds them, and writing them would commit pages.
     ///
     /// # Errors
     /// When `fill` fails, or at a number that is not finite.
@@ -217,7 +218,7 @@ impl Piece<'_> {
         Ok(())
     }
 
-    /// Where its runs begin in the tensor.
+    /// Where its runs start in the tensor.
     fn runs(&self) -> Vec<usize> {
         match &self.part {
             Part::Tile { tiling, tile, .. } => tiling.runs(*tile).collect(),
@@ -233,13 +234,13 @@ impl Piece<'_> {
         }
     }
 
-    /// From the beginning of a run in a buffer to that of the next.
+    /// The distance between the starts of two runs in a buffer.
     fn stride(&self) -> usize {
         self.run() + APART
     }
 }
 
-/// Numbers as the bytes of a file.
+/// Encodes numbers as the bytes of a file.
 pub(super) fn to_bytes(values: &[Value], bytes: &mut [u8]) {
     for (bytes, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
         *bytes = value.to_le_bytes();
@@ -247,7 +248,7 @@ pub(super) fn to_bytes(values: &[Value], bytes: &mut [u8]) {
 }
 
 impl Buffer {
-    /// Itself, with as much room as the piece needs.
+    /// Resizes the buffer for a piece.
     fn of(&mut self, piece: &Piece<'_>) -> &mut Self {
         let runs = match &piece.part {
             Part::Tile { tiling, tile, .. } => tiling.runs(*tile).len(),

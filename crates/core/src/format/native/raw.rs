@@ -1,8 +1,8 @@
-//! Tensors of any type beside those of a network: the arrays of a replay buffer.
+//! Tensors of any type in addition to those of a network: the arrays of a replay buffer.
 
 use crate::Value;
 
-/// A tensor as the bytes of a file.
+/// A tensor as bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawTensor {
     pub(super) name: String,
@@ -12,7 +12,7 @@ pub struct RawTensor {
 }
 
 impl RawTensor {
-    /// Bytes of any shape.
+    /// Unsigned bytes of any shape.
     pub fn u8(name: impl Into<String>, shape: &[usize], values: &[u8]) -> Self {
         Self {
             name: name.into(),
@@ -22,12 +22,12 @@ impl RawTensor {
         }
     }
 
-    /// Whole numbers of two bytes.
+    /// Unsigned 16-bit integers.
     pub fn u16(name: impl Into<String>, values: &[u16]) -> Self {
         Self::flat(name, "U16", values, |value| value.to_le_bytes())
     }
 
-    /// Whole numbers of four bytes.
+    /// Unsigned 32-bit integers.
     pub fn u32(name: impl Into<String>, values: &[u32]) -> Self {
         Self::flat(name, "U32", values, |value| value.to_le_bytes())
     }

@@ -51,7 +51,7 @@ fn read_header(bytes: &[u8]) -> Result<Header, NativeError> {
     Header::read(&mut &bytes[..], bytes.len() as u64)
 }
 
-/// A file with this header and so many bytes of tensors.
+/// A file with this header and `data` bytes of tensors.
 fn file_of(header: &Json, data: usize) -> Vec<u8> {
     let text = header.to_string();
     let length = (text.len() as u64).to_le_bytes();
@@ -84,7 +84,7 @@ fn part<C: WeightCell>(tables: &WeightTables<C>, part: WeightPart) -> Vec<u32> {
 }
 
 #[test]
-fn there_and_back() {
+fn models_and_checkpoints_are_read_back() {
     for keep in [Keep::Weights, Keep::Everything] {
         let bytes = file(keep);
         let mut found = read_header(&bytes).unwrap().metadata().clone();
@@ -108,9 +108,9 @@ fn there_and_back() {
     }
 }
 
-/// A checkpoint that learns from memory has megabytes of metadata.
+/// A format 1 checkpoint with a replay buffer has megabytes of metadata.
 #[test]
-fn long_metadata_is_peeked_at_whole() {
+fn long_metadata_is_read_completely() {
     let mut metadata = metadata();
     metadata.insert("replay".to_owned(), "x".repeat(3 << 20));
     let mut bytes = Vec::new();
@@ -119,8 +119,8 @@ fn long_metadata_is_peeked_at_whole() {
 }
 
 #[test]
-fn pieces_may_be_carried_in_any_order() {
-    // Two tables interleaved, of several pieces, and one that is a piece.
+fn pieces_may_be_copied_in_any_order() {
+    // Two interleaved tables of several pieces, and one table that is a single piece.
     let tuples = TupleSet::parse("012345 012346 45", Shape::FOUR, true).unwrap();
     let network = plain(&tuples);
     let tables = network.tables();
@@ -172,7 +172,7 @@ fn pieces_may_be_carried_in_any_order() {
     assert!(matches!(broken, NativeError::NotFinite { table, .. } if table == CELLS));
 }
 
-/// As docs/formats/native.md tells it.
+/// The example in docs/formats/native.md.
 #[test]
 fn the_order_says_where_a_weight_of_a_checkpoint_is() {
     let tuples = TupleSet::parse("0123 45 0124", Shape::FOUR, true).unwrap();
@@ -184,8 +184,8 @@ fn the_order_says_where_a_weight_of_a_checkpoint_is() {
     tables.import(2, WeightPart::Weight, 0x4321, &[2.0]);
     // Tiles 6 and 7 in the cells 4 and 5.
     tables.import(1, WeightPart::Weight, 0x76, &[3.0]);
-    let mut cells = vec![0.0; tables.block_len(Block::Cells)];
-    tables.export_block(Block::Cells, 0, &mut cells);
+    let mut cells = vec![0.0; tables.block_len(MemoryBlock::Cells)];
+    tables.export_block(MemoryBlock::Cells, 0, &mut cells);
     let cells = cells.into_iter().enumerate();
     let found: Vec<(usize, f32)> = cells.filter(|(_, value)| *value != 0.0).collect();
     let pair = 2 * 0x1234;
@@ -196,7 +196,7 @@ fn the_order_says_where_a_weight_of_a_checkpoint_is() {
 }
 
 #[test]
-fn a_player_needs_no_sums() {
+fn playing_needs_no_sums() {
     for keep in [Keep::Weights, Keep::Everything] {
         let network = plain(&tuples());
         read(&file(keep), network.tables(), Keep::Weights).unwrap();
@@ -207,7 +207,7 @@ fn a_player_needs_no_sums() {
     let read = |bytes: &[u8]| read(bytes, learner.tables(), Keep::Everything);
     let missing = read(&file(Keep::Weights)).unwrap_err();
     assert!(matches!(missing, NativeError::NoTable(name) if name == CELLS));
-    // A checkpoint of TD has no sums for a learner by TC.
+    // A checkpoint of TD has no sums for a TC learner.
     let mut bytes = Vec::new();
     write(
         plain(&tuples()).tables(),
@@ -220,9 +220,10 @@ fn a_player_needs_no_sums() {
     assert!(matches!(missing, NativeError::NoTable(name) if name == SUMS));
 }
 
-/// A checkpoint of a network of states has its expected changes; a model has the weights, from which a refresh makes them.
+/// A checkpoint of a network of states has its expected changes; a model has only the weights, and
+/// a refresh computes the changes.
 #[test]
-fn networks_of_states_there_and_back() {
+fn networks_of_states_are_read_back() {
     let new =
         || StateNetwork::new(&tuples(), &NetworkOptions::default(), &POWERS_OF_TWO_SPAWNS).unwrap();
     let network = new();
@@ -253,7 +254,7 @@ fn networks_of_states_there_and_back() {
 #[test]
 fn a_checkpoint_in_another_order_is_refused() {
     let bytes = file(Keep::Everything);
-    // The same sizes, other cells.
+    // The same sizes, but other cells.
     let network = coherent(&TupleSet::parse("4567 45", Shape::FOUR, true).unwrap());
     for keep in [Keep::Weights, Keep::Everything] {
         let refused = read(&bytes, network.tables(), keep).unwrap_err();
@@ -263,7 +264,7 @@ fn a_checkpoint_in_another_order_is_refused() {
 }
 
 #[test]
-fn wrong_tables_are_named() {
+fn errors_name_missing_and_mismatched_tables() {
     let bytes = file(Keep::Weights);
     let network = plain(&TupleSet::parse("0123 4567", Shape::FOUR, true).unwrap());
     let missing = read(&bytes, network.tables(), Keep::Weights).unwrap_err();
@@ -318,7 +319,7 @@ fn a_header_longer_than_its_file_is_not_allocated() {
         let found = read_header(&bytes).unwrap_err().to_string();
         assert!(found.contains(error), "{length}: {found}");
     }
-    // A file that became shorter after its size was asked for.
+    // A file that was truncated after its size was read.
     let bytes = file(Keep::Weights);
     let shorter = Header::read(&mut &bytes[..100], bytes.len() as u64);
     assert!(matches!(shorter, Err(NativeError::Io(_))));

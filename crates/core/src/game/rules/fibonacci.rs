@@ -1,25 +1,25 @@
-//! 2584: 2048's slide with Fibonacci tiles 1, 2, 3, 5, 8, ..., index 1, 2, 3, 4, 5, ...
+//! 2584: the slide of 2048 with Fibonacci tiles 1, 2, 3, 5, 8, ..., index 1, 2, 3, 4, 5, ...
 //!
-//! Neighbours in the sequence merge into their sum, which is the next of it, and so do two 1-tiles.
+//! Neighbours in the sequence merge into their sum, the next number in it; two 1-tiles merge, too.
 
 use super::{Rules, slide_all_the_way};
 use crate::game::{ChanceState, Shape, Spawn};
 
-/// The rules of 2584, in two variants of its new tiles.
+/// The rules of 2584, in two variants that differ in the spawned tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fibonacci {
-    /// A new tile is 1 or, in one of ten cases, 2.
+    /// A spawned tile is 1 or, with probability 1/10, 2.
     OneTwo,
-    /// A new tile is 1 or, in one of four cases, 3.
+    /// A spawned tile is 1 or, with probability 1/4, 3.
     OneThree,
 }
 
 impl Fibonacci {
-    /// The largest tile index of any board: 2,178,309, more than any game was ever seen to reach. Two tiles
-    /// that would make a larger one do not merge.
+    /// The largest tile index on any board: 2,178,309, more than any observed game has reached. Two
+    /// tiles that would make a larger one do not merge.
     pub const LARGEST: u8 = 31;
 
-    /// New tiles with their chances.
+    /// The spawned tiles with their probabilities.
     pub const fn tiles(self) -> &'static [(u8, f64); 2] {
         match self {
             Self::OneTwo => &[(1, 0.9), (2, 0.1)],
@@ -40,10 +40,11 @@ fn merge(ahead: u8, tile: u8) -> Option<u8> {
 impl Rules for Fibonacci {
     #[inline(always)]
     fn tile_value(&self, tile: u8) -> u64 {
-        FACES[usize::from(tile.min(Self::LARGEST))]
+        TILE_VALUES[usize::from(tile.min(Self::LARGEST))]
     }
 
-    /// Who has n cells keeps the largest in one and makes its neighbour in the others: each cell is worth two steps.
+    /// The largest tile takes one cell and the other cells build its neighbour, so each cell adds
+    /// two to the index.
     fn largest_tile(&self, shape: Shape) -> u8 {
         let alone = self.tiles()[1].0;
         (alone + 2 * (shape.cells() as u8 - 1)).min(Self::LARGEST)
@@ -86,16 +87,16 @@ impl Rules for Fibonacci {
 }
 
 /// 0, 1, 2, 3, 5, 8, ...
-const FACES: [u64; Fibonacci::LARGEST as usize + 1] = {
-    let mut faces = [0; Fibonacci::LARGEST as usize + 1];
-    faces[1] = 1;
-    faces[2] = 2;
+const TILE_VALUES: [u64; Fibonacci::LARGEST as usize + 1] = {
+    let mut tile_values = [0; Fibonacci::LARGEST as usize + 1];
+    tile_values[1] = 1;
+    tile_values[2] = 2;
     let mut tile = 3;
-    while tile < faces.len() {
-        faces[tile] = faces[tile - 1] + faces[tile - 2];
+    while tile < tile_values.len() {
+        tile_values[tile] = tile_values[tile - 1] + tile_values[tile - 2];
         tile += 1;
     }
-    faces
+    tile_values
 };
 
 #[cfg(test)]
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(slid(&[2, 2, 0, 0]), (vec![2, 2, 0, 0], 0));
         assert_eq!(slid(&[1, 2, 0, 0]), (vec![3, 0, 0, 0], 3));
         assert_eq!(slid(&[5, 0, 0, 4]), (vec![6, 0, 0, 0], 13));
-        // Once a slide, and nearest the wall first.
+        // A tile merges once a slide, and the pair nearest the wall merges first.
         assert_eq!(slid(&[1, 1, 2, 3]), (vec![2, 4, 0, 0], 7));
         assert_eq!(slid(&[3, 1, 1, 0]), (vec![3, 2, 0, 0], 2));
         assert_eq!(slid(&[31, 30, 0, 0]), (vec![31, 30, 0, 0], 0));

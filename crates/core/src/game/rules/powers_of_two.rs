@@ -1,9 +1,9 @@
-//! 2048: equal tiles merge into their sum, and a new tile is 2 or, in one of ten cases, 4.
+//! 2048: equal tiles merge into their sum, and a spawned tile is 2 or, with probability 1/10, 4.
 
 use super::{Rules, slide_all_the_way};
 use crate::game::{ChanceState, Shape, Spawn};
 
-/// A new tile of 2048: 2 in nine of ten cases, else 4.
+/// The spawned tiles of 2048: 2 with probability 9/10, else 4.
 pub const POWERS_OF_TWO_SPAWNS: [(u8, f64); 2] = [(1, 0.9), (2, 0.1)];
 
 /// The rules of 2048.
@@ -25,8 +25,8 @@ impl Rules for PowersOfTwo {
         slide_all_the_way(line, merge, |tile| self.tile_value(tile))
     }
 
-    /// A slide keeps the sum of the faces, and the fullest board of n cells is 4, 8, ... 2^(n+1), whose sum is
-    /// 2^(n+2) - 4.
+    /// A slide preserves the sum of the tile values, and the fullest board of n cells is 4, 8, ...
+    /// 2^(n+1), whose sum is 2^(n+2) - 4.
     fn is_possible(&self, shape: Shape, tiles: &[u8], chance_state: ChanceState) -> bool {
         let cells = shape.cells();
         let known = tiles.iter().all(|&tile| tile <= self.largest_tile(shape));

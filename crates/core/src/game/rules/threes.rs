@@ -1,42 +1,46 @@
-//! Threes!: tiles 1, 2, 3, 6, 12, ... 6144, index 1 to 14; lines slide by one cell, and tiles come out of a bag.
+//! Threes!: tiles 1, 2, 3, 6, 12, ... 6144, index 1 to 14. Lines slide by one cell, and tiles are
+//! drawn from a bag.
 //!
-//! 1 + 2 = 3, and equal tiles from 3 on merge. The score is that of the board: 3^(index-2) for every tile from 3 on. So
-//! a merge earns what the board gains by it, and a new 3-tile brings 3 points, too.
+//! 1 + 2 = 3, and equal tiles from 3 on merge. The score is that of the board: 3^(index-2) for
+//! every tile from 3 on. So the reward of a merge is the gain in the board's score, and the spawn
+//! of a 3-tile has a reward of 3 points.
 //!
-//! A bag holds the same number of 1, 2 and 3; it is filled again when it is empty. Where the next tile is shown, it is
-//! out of the bag already. A bonus tile does not come from the bag: it is shown as such, and what it is
-//! is settled when it enters.
+//! A bag holds the same number of 1, 2 and 3; it is refilled when it is empty. Where the game shows
+//! a hint, the next tile is already drawn from the bag. A bonus tile does not come from the bag:
+//! the hint says only `bonus`, and its value is drawn when it spawns.
 
 use super::{Rules, edge};
 use crate::game::{ChanceState, Direction, Shape, Spawn};
 
-/// The rules of Threes!, in three variants. On boards of less than 16 cells all of them begin with one tile and show
-/// the next one.
+/// The rules of Threes!, in three variants. On boards of fewer than 16 cells all of them start with
+/// one tile and show a hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threes {
-    /// A bag of three, no bonus tiles, nothing shown; new tiles enter at the edge that was slid away from.
+    /// A bag of three, no bonus tiles, no hint; tiles spawn at the edge that the slide moved away
+    /// from.
     Course,
-    /// A bag of twelve, bonus tiles, the next tile shown.
+    /// A bag of twelve, bonus tiles, a hint.
     Hint,
-    /// The same, but new tiles enter only lines that moved.
+    /// As `Hint`, but tiles spawn only in lines that moved.
     Original,
 }
 
-/// Bonus tiles come once the largest tile is 48.
+/// Bonus tiles occur once the largest tile is 48.
 const BONUS_FROM: u8 = 7;
-/// And in one of so many cases.
+/// The probability of a bonus tile is 1 / `BONUS_IN`.
 const BONUS_IN: f64 = 21.0;
-/// The first bonus tile is 6.
+/// The smallest bonus tile is 6.
 const FIRST_BONUS: u8 = 4;
-/// The largest is an eighth of the largest tile.
+/// The largest bonus tile is an eighth of the largest tile.
 const BONUS_BELOW: u8 = 3;
 
-/// The memory of the [`ChanceState`] is the bag: how many tiles of index 1, 2 and 3 are left in it.
+/// The memory of the [`ChanceState`] is the bag: the number of tiles of index 1, 2 and 3 left in
+/// it.
 impl Threes {
     /// The largest tile index: 6144. Two of them do not merge.
     pub const LARGEST: u8 = 14;
 
-    /// What a bag holds of each tile.
+    /// The number of copies of each tile in a full bag.
     const fn each(self) -> u8 {
         match self {
             Self::Course => 1,
@@ -48,7 +52,7 @@ impl Threes {
         matches!(self, Self::Hint | Self::Original)
     }
 
-    /// What the next tile may be, as shown, and the bag without it.
+    /// Visits every possible hint with the bag after it is drawn.
     #[inline(always)]
     fn for_each_hint(
         self,
@@ -79,7 +83,7 @@ impl Threes {
         }
     }
 
-    /// What a hint may turn out to be.
+    /// Visits every tile that a hint can stand for.
     #[inline(always)]
     fn for_each_tile(hint: u8, largest: u8, mut visit: impl FnMut(u8, f64)) {
         if hint == ChanceState::BONUS {
@@ -93,7 +97,7 @@ impl Threes {
         }
     }
 
-    /// [`Rules::for_each_new_tile`], for those who know where it leads.
+    /// [`Rules::for_each_new_tile`] with static dispatch of `visit`.
     #[inline(always)]
     pub(in crate::game) fn new_tiles(
         self,
@@ -134,7 +138,7 @@ fn merge(ahead: u8, tile: u8) -> Option<u8> {
     }
 }
 
-/// What a tile is worth on a board.
+/// The score of a tile on the board.
 #[inline(always)]
 fn score(tile: u8) -> u32 {
     if tile < 3 {
@@ -152,8 +156,8 @@ impl Rules for Threes {
         }
     }
 
-    /// Without bonus tiles, each cell doubles what the others can make of 3. With them, a bonus may always be the one that
-    /// is missing.
+    /// Without bonus tiles, each cell doubles what the others can build from a 3. With them, a
+    /// bonus may always supply the missing tile.
     fn largest_tile(&self, shape: Shape) -> u8 {
         let alone = 2 + shape.cells() as u8;
         if self.has_bonus() && alone >= BONUS_FROM {
@@ -162,7 +166,7 @@ impl Rules for Threes {
         alone.min(Self::LARGEST)
     }
 
-    /// The first two neighbours that merge, or the first gap, take the rest of the line one cell further.
+    /// The first pair that merges, or the first gap, moves the rest of the line by one cell.
     fn slide_line(&self, line: &mut [u8]) -> u32 {
         for at in 1..line.len() {
             let (ahead, tile) = (line[at - 1], line[at]);
@@ -222,8 +226,9 @@ impl Rules for Threes {
         *self != Self::Course || shape.cells() < Shape::FOUR.cells()
     }
 
-    /// Every bag of three adds 6 to the sum of the tiles, so the sum tells what of the last bag is on the board:
-    /// where the hint is known, without a doubt. Of larger bags it tells nothing, and a new one is assumed.
+    /// Every bag of three adds 6 to the sum of the tiles, so the sum determines what the last bag
+    /// has placed on the board; where the hint is known, it does so uniquely. For larger bags it
+    /// determines nothing, and a full bag is assumed.
     fn chance_state_of(&self, shape: Shape, tiles: &[u8], hint: u8) -> Option<ChanceState> {
         let chance_state = match self {
             Self::Course => {
@@ -262,7 +267,7 @@ impl Rules for Threes {
         edge(shape, direction, lines)
     }
 
-    /// 384, as the course has it.
+    /// 384, as in the course.
     fn goal_tile(&self) -> Option<u8> {
         Some(10)
     }
@@ -299,12 +304,12 @@ mod tests {
     }
 
     #[test]
-    fn faces_and_scores_are_those_of_the_game() {
-        let faces: Vec<u64> = (0..=14)
+    fn tile_values_and_scores_are_those_of_the_game() {
+        let tile_values: Vec<u64> = (0..=14)
             .map(|tile| Threes::Course.tile_value(tile))
             .collect();
-        assert_eq!(faces[..7], [0, 1, 2, 3, 6, 12, 24]);
-        assert_eq!(faces[14], 6144);
+        assert_eq!(tile_values[..7], [0, 1, 2, 3, 6, 12, 24]);
+        assert_eq!(tile_values[14], 6144);
         let scores: Vec<u32> = (0..=14)
             .map(|tile| Threes::Course.spawn_reward(tile))
             .collect();
@@ -369,7 +374,7 @@ mod tests {
                 (2, chance_state([0, 3, 0], 3), 0.25)
             ]
         );
-        // From 48 on, the next may be a bonus; the bag does not feel it.
+        // From 48 on, the next tile may be a bonus; this does not change the bag.
         let found = new_tiles(Threes::Original, [0, 0, 1], 2, 7);
         assert_eq!(
             found[0],
@@ -385,9 +390,9 @@ mod tests {
         assert_eq!(tiles, [4, 5, 6]);
     }
 
-    /// The luck of every position of some games is found again from its tiles and its hint.
+    /// The chance state of every position of some games is recovered from its tiles and its hint.
     #[test]
-    fn a_bag_of_three_is_known_by_the_sum() {
+    fn the_sum_of_tiles_determines_a_bag_of_three() {
         use crate::game::{Game, Grid};
         let game = Grid::new(Shape::new(2, 3).unwrap(), &Threes::Course);
         let mut rng = crate::random::game_rng(1, 1);
@@ -423,9 +428,9 @@ mod tests {
         );
     }
 
-    /// On 2x3, after a slide to the left, a tile may enter the right column.
+    /// On 2x3, after a slide to the left, a tile may spawn in the right column.
     #[test]
-    fn new_tiles_enter_at_the_edge_that_was_slid_away_from() {
+    fn tiles_spawn_at_the_edge_that_the_slide_moved_away_from() {
         let shape = Shape::new(2, 3).unwrap();
         let spawn_mask = |rules: Threes, direction| rules.spawn_mask(shape, direction, 0b10);
         assert_eq!(spawn_mask(Threes::Hint, Direction::Left), 0b100_100);

@@ -5,7 +5,7 @@ fn shift(mask: u64) -> Shift {
 }
 
 #[test]
-fn no_board_leads_beyond_the_bound() {
+fn no_board_gives_an_index_beyond_the_bound() {
     let members = vec![
         Member::new(1, 1000, shift(0xF)),
         Member::new(0, 1001, shift(0)),
@@ -25,43 +25,46 @@ fn no_board_leads_beyond_the_bound() {
     }
 }
 
-/// Any two numbers, NaN and infinities among them; and hints change nothing.
+/// Any two numbers, including NaN and infinities; prefetches change nothing.
 #[test]
-fn adding_in_memory_is_adding() {
+fn the_memory_operand_addition_equals_plain_addition() {
     let mut rng = crate::random::game_rng(1, 1);
-    let slab: WeightMemory<AtomicF32> = WeightMemory::zeroed(1000).unwrap();
+    let memory: WeightMemory<AtomicF32> = WeightMemory::zeroed(1000).unwrap();
     let mut indices = Indices::default();
     for _ in 0..10_000 {
         let (bits, i) = (rng.bits(), rng.below(1000) as usize);
-        slab[i].set(Value::from_bits(bits as u32));
+        memory[i].set(Value::from_bits(bits as u32));
         let value = Value::from_bits((bits >> 32) as u32);
         indices.fill(1, 1000, |_| [0, 0, i, 0]);
-        let found = slab.at(&indices);
+        let found = memory.at(&indices);
         found.prefetch(2);
         found.prefetch_to_write(2);
         let (_, mut rest) = found.lane(2);
-        let (fast, slow) = (rest.next().unwrap().added_to(value), value + slab[i].get());
+        let (fast, slow) = (
+            rest.next().unwrap().added_to(value),
+            value + memory[i].get(),
+        );
         assert!(fast.to_bits() == slow.to_bits() || (fast.is_nan() && slow.is_nan()));
     }
 }
 
 #[test]
 #[should_panic(expected = "bound")]
-fn tables_that_are_too_small_are_not_read() {
-    let slab: WeightMemory<AtomicF32> = WeightMemory::zeroed(10).unwrap();
+fn indices_of_larger_tables_are_refused() {
+    let memory: WeightMemory<AtomicF32> = WeightMemory::zeroed(10).unwrap();
     let mut indices = Indices::default();
     indices.fill(4, 11, |_| [3; 4]);
-    let _ = slab.at(&indices);
+    let _ = memory.at(&indices);
 }
 
 #[test]
-fn indices_that_were_never_finished_are_not_read() {
-    let slab: WeightMemory<AtomicF32> = WeightMemory::zeroed(10).unwrap();
+fn unfinished_indices_are_refused() {
+    let memory: WeightMemory<AtomicF32> = WeightMemory::zeroed(10).unwrap();
     let mut indices = Indices::default();
     indices.fill(4, 10, |_| [3; 4]);
     let filling = std::panic::AssertUnwindSafe(|| indices.fill(4, 10, |_| [1 << 40; 4]));
     assert!(std::panic::catch_unwind(filling).is_err());
-    let reading = || slab.at(&indices).lane(0).1.count();
+    let reading = || memory.at(&indices).lane(0).1.count();
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(reading)).is_err());
 }
 

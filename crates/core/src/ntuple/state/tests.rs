@@ -53,14 +53,14 @@ fn trained<R: UpdateRule>(set: &str, symmetry: bool) -> StateNetwork {
 }
 
 #[test]
-fn the_expectation_follows_every_update() {
+fn every_update_keeps_the_expectation_exact() {
     agrees(&trained::<Td>("01256 0145 048c 4589 9", true));
     agrees(&trained::<Td>("31 02468", false));
     agrees(&trained::<Tc>("0123 4567", true));
 }
 
 #[test]
-fn a_refresh_corrects_what_was_lost_in_any_order_of_its_pieces() {
+fn a_refresh_corrects_lost_updates_in_any_order_of_its_pieces() {
     let network = trained::<Td>("0123 4567 02468a", true);
     let changes = || -> Vec<u32> {
         let cells = network.tables.cells.iter();
@@ -83,7 +83,7 @@ fn a_refresh_corrects_what_was_lost_in_any_order_of_its_pieces() {
 }
 
 #[test]
-fn tables_that_it_cannot_read_are_refused() {
+fn tables_with_wide_tiles_or_banks_are_refused() {
     let tuples = || TupleSet::parse("0123", Shape::FOUR, true).unwrap();
     let error = |tuples: TupleSet| {
         let made = StateNetwork::new(&tuples, &NetworkOptions::default(), &POWERS_OF_TWO_SPAWNS);

@@ -22,7 +22,7 @@ fn random_network(set: &str, symmetry: bool) -> AfterstateNetwork {
     network
 }
 
-/// Cells that hold few tiles, so that most are empty or small.
+/// Boards with few tiles: most cells are empty or small.
 fn random_board(number: u64) -> Board {
     let mut rng = game_rng(4, number);
     Board::from_tiles(&std::array::from_fn(|_| {
@@ -30,7 +30,7 @@ fn random_board(number: u64) -> Board {
     }))
 }
 
-/// Any tiles, up to those that all look like 15 to a network.
+/// Any tiles, including those beyond 15, which a network does not distinguish.
 fn wild_board(number: u64) -> Board {
     let mut rng = game_rng(5, number);
     Board::from_tiles(&std::array::from_fn(|_| match number {
@@ -39,9 +39,9 @@ fn wild_board(number: u64) -> Board {
     }))
 }
 
-/// The sets make pairs and tuples alone of one shift to many.
+/// The sets have pairs and single tuples with one shift to many.
 #[test]
-fn every_processor_and_the_slow_board_look_up_the_same() {
+fn all_instruction_sets_and_the_slow_board_give_the_same_indices() {
     for set in [
         "4x6",
         "8x6",
@@ -66,10 +66,9 @@ fn every_processor_and_the_slow_board_look_up_the_same() {
     }
 }
 
-/// Against a sum as one would write it down, in the order that is promised: four side by side, and what
-/// is left over.
+/// Against a plain sum in the documented order: four parallel sums, and the remainder.
 #[test]
-fn sums_of_any_number_of_weights() {
+fn values_are_summed_in_the_documented_order() {
     let mut tuples: Vec<String> = (0..16).map(|cell| format!("{cell:x}")).collect();
     tuples.push("01".to_owned());
     for count in 1..=tuples.len() {
@@ -92,7 +91,7 @@ fn sums_of_any_number_of_weights() {
         let found = value(tables.at(&at), 1);
         assert_eq!(found.to_bits(), expected.to_bits(), "{set}");
 
-        // An update moves each of them by its share, and finds what it has made.
+        // An update moves each weight by its share, and returns the new value.
         let target = expected + 8.0 * count as Value;
         let updated = tables.update::<Td>(&at, 1, target, 1.0);
         let found = value(tables.at(&at), 1);
@@ -107,7 +106,7 @@ fn sums_of_any_number_of_weights() {
 }
 
 #[test]
-fn what_is_exported_is_what_a_position_finds() {
+fn exported_weights_are_those_that_a_position_reads() {
     let network = random_network("3210 0125 45 6", false);
     let tables = network.tables();
     for (n, pattern) in tables.tuples().patterns().iter().enumerate() {

@@ -1,10 +1,10 @@
-//! 2x2, whose exact solution is known: what a player expects from there is worked out exactly, too.
+//! 2x2, whose exact solution is known; the expected score of a policy is also computed exactly.
 
 use super::*;
 
 type Values = std::collections::HashMap<State<GridBoard>, f64>;
 
-/// The expected score of a player from a state on, exactly.
+/// The exact expected score of an agent from a state on.
 fn expected(agent: &DqnAgent, game: &Grid, state: State<GridBoard>, known: &mut Values) -> f64 {
     if let Some(&value) = known.get(&state) {
         return value;
@@ -25,7 +25,7 @@ fn expected(agent: &DqnAgent, game: &Grid, state: State<GridBoard>, known: &mut 
     value
 }
 
-/// 2x2 has an exact solution, and the player's own expectation is exact, too: no luck in these tests.
+/// Both the optimum and the agent's expected score are exact, so these tests have no random error.
 #[test]
 fn a_small_board_is_learned_to_its_optimum_by_actions() {
     learn_a_small_board(ACTION, false, 0.995);
@@ -41,7 +41,7 @@ fn a_small_board_is_learned_to_its_optimum_by_afterstates() {
     learn_a_small_board(OutputKind::Afterstates, false, 0.999);
 }
 
-/// To at least such a share of the best score.
+/// Reaches at least this share of the optimal score.
 fn learn_a_small_board(kind: OutputKind, known_rewards: bool, share: f64) {
     const BEST: f64 = 66.964_149_457_10;
     let game = game();
@@ -85,7 +85,7 @@ fn learn_a_small_board(kind: OutputKind, known_rewards: bool, share: f64) {
     };
     let before = score(&agent);
     for iteration in 0..6000 {
-        // Smaller steps at the end.
+        // Smaller learning rate at the end.
         agent.train_state.adam.learning_rate = 2e-3 * 0.01_f32.powf(iteration as f32 / 6000.0);
         assert!(trainer.iterate(&mut agent, |_| ()).is_finite());
     }

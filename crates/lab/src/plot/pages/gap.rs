@@ -1,5 +1,5 @@
 //! The optimality gap over the games played. Both scales are logarithmic: a gap falls by factors,
-//! and most of what is learnt is learnt early.
+//! and most of the learning happens early.
 
 use super::several::{page, strokes};
 use super::{Text, episodes};
@@ -10,7 +10,8 @@ use crate::plot::legend::Entry;
 use crate::plot::scale::{Scale, Unit, drawable};
 use crate::plot::scene::{Scene, Stroke};
 
-/// The least gap that is told from none, which has no place on a logarithmic scale: 0.001%.
+/// The smallest gap that is distinguished from 0, which has no place on a logarithmic scale:
+/// 0.001%.
 const LEAST: f64 = 1e-5;
 /// Steps of the y axis, three for a power of ten.
 const STEPS: usize = 12;

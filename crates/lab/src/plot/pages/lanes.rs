@@ -1,6 +1,6 @@
-//! Things that are compared by a number, a row each: what the single runs came to as dots, and
-//! above them the mean with its interval. The scale does not begin with 0, since what is compared
-//! differs by little; the line through all rows is the mean of the first.
+//! Items that are compared by a number, a row each: the results of single runs as dots, and above
+//! them the mean with its interval. The scale does not start at 0, since the items differ by
+//! little; the line through all rows is the mean of the first.
 
 use super::{STEPS, Text};
 use crate::plot::chart::{self, Frame, HEADING, MARGIN, MIDDLE, PLAIN, STRONG, WIDTH, YAxis};
@@ -69,7 +69,7 @@ impl Columns {
         let names = widest(|lane| &lane.label, PLAIN).min(NAMES);
         let values = widest(|lane| &lane.value, STRONG);
         let remarks = widest(|lane| &lane.remark, PLAIN);
-        // Where nobody has a remark, there is no column for it.
+        // Without remarks, there is no column for them.
         let remarks = if remarks > 0.0 { remarks + GAP } else { 0.0 };
         let frame = Frame {
             left: MARGIN + names + GAP,
@@ -131,7 +131,7 @@ fn draw(scene: &mut Scene, frame: &Frame, lane: &Lane, middle: f32) {
     if let Some(ends) = lane.interval {
         let stroke = Stroke::solid(colour, 4.5);
         scene.line(ends.map(|end| (across(end), height)).to_vec(), stroke);
-        // One that goes on below 0, where the scale begins, has no end to be marked.
+        // An interval that continues below 0, where the scale starts, has no end to mark.
         for end in ends.into_iter().filter(|&end| end >= 0.0).map(across) {
             let mark = vec![(end, height - MARK), (end, height + MARK)];
             scene.line(mark, stroke);
@@ -142,7 +142,7 @@ fn draw(scene: &mut Scene, frame: &Frame, lane: &Lane, middle: f32) {
     }
 }
 
-/// Of Okabe and Ito's, as those of runs are, and grey for what says nothing.
+/// Colours of Okabe and Ito, as for runs, and grey for results that are not significant.
 fn colour(lane: &Lane) -> Colour {
     match lane.tint {
         Tint::First => Colour(0x0072b2),

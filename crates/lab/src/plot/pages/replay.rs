@@ -28,7 +28,7 @@ pub(super) fn loss(curves: &[Curve], text: &Text) -> Option<Scene> {
     Some(draw(&lines, text, scale))
 }
 
-/// The values; what is below 0 lies on the scale's begin.
+/// The values; those below 0 are drawn at the start of the scale.
 pub(super) fn value(curves: &[Curve], text: &Text) -> Option<Scene> {
     from_zero(curves, text, |point| point.value.max(0.0))
 }

@@ -98,9 +98,9 @@ fn another_kind_needs_another_recipe() {
     assert!(deep.is_ok_and(|recipe| recipe.learner.dqn().is_some()));
 }
 
-/// Another choice inside of a kind takes its keys with it, and says so.
+/// Another choice inside a kind removes the keys of the old one, and says so.
 #[test]
-fn keys_of_the_other_choice_are_dropped_and_told() -> Outcome {
+fn keys_of_the_other_choice_are_dropped_and_reported() -> Outcome {
     let forward = load("quick", &["update=forward"])?;
     assert_eq!(
         forward.changed,
@@ -217,7 +217,7 @@ fn whole_numbers_may_be_written_as_floats() -> Outcome {
 }
 
 #[test]
-fn what_overrides_change_is_kept_and_ends_the_claims() -> Outcome {
+fn overrides_are_recorded_and_remove_the_claims() -> Outcome {
     let original = load("td-4x6", &[])?;
     assert!(original.changed.is_empty());
     assert_eq!(original.title(), "td-4x6");
@@ -231,13 +231,13 @@ fn what_overrides_change_is_kept_and_ends_the_claims() -> Outcome {
     );
     let again = Recipe::parse(&changed.to_toml(), "again", &[])?;
     assert_eq!(again, changed);
-    // A title fits into a line, whatever a file says.
+    // A title fits into a line, whatever the file has.
     let hostile = Recipe {
         changed: vec!["a\u{1b}[2J=\n".to_owned() + &"b".repeat(500)],
         ..again
     };
     assert!(hostile.title().len() < 100 && !hostile.title().contains(char::is_control));
-    // A key that is set once more is there once.
+    // A key that is set again is listed once.
     let more = [
         "learner.learning_rate=0.25".to_owned(),
         "purpose=mine".to_owned(),
@@ -277,7 +277,7 @@ fn what_overrides_change_is_kept_and_ends_the_claims() -> Outcome {
 }
 
 #[test]
-fn a_run_that_has_begun_takes_few_changes() -> Outcome {
+fn a_started_run_accepts_few_changes() -> Outcome {
     let text = load("ntuple-replay", &[])?.to_toml();
     let resume = |change: &str| Recipe::parse_stored(&text, "recipe.toml", &[change.to_owned()]);
     let begun = load("ntuple-replay", &[])?;
@@ -385,7 +385,7 @@ fn a_stored_recipe_of_format_1_is_migrated_and_a_written_one_refused() -> Outcom
     assert_eq!((recipe.block_games, recipe.episodes), (10, 50));
     assert_eq!(recipe.learner.discount(), 1.0);
     assert_eq!(recipe.learner.learning_rate().at(9), 0.5);
-    // It did not say what was changed in `quick`; that is found out.
+    // It did not store what was changed in `quick`; this is determined by comparison.
     let expected = ["board=2x3", "network.tuples=01 12"];
     assert!(
         expected

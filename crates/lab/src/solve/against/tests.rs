@@ -8,13 +8,13 @@ use afterstate::ntuple::{NetworkOptions, WeightPart, WeightTables};
 use afterstate::solve::{Aim, Chance, Ending, Goal, Layer, Recursive};
 
 use super::*;
-use crate::agent::{Agent, Board, RoundSpec, ntuple_agent};
+use crate::agent::{Agent, BoardState, RoundSpec, ntuple_agent};
 use crate::control::{cancelled, quiet};
 use crate::evaluate::{self, evaluate};
 use crate::memory::MemoryBudget;
 use crate::model::metadata;
 use crate::recipe::Recipe;
-use crate::solve::{Layers, Plan, solve};
+use crate::solve::{Layers, SolveOptions, solve};
 use crate::spec::{AgentSpec, NTupleSpec, TdSpec};
 
 fn shape(rows: usize, cols: usize) -> Shape {
@@ -22,7 +22,7 @@ fn shape(rows: usize, cols: usize) -> Shape {
 }
 
 fn solution(shape: Shape, target: Option<u64>) -> Solution {
-    let solved = solve(&Plan {
+    let solved = solve(&SolveOptions {
         game: "2048",
         shape,
         target,
@@ -35,7 +35,7 @@ fn solution(shape: Shape, target: Option<u64>) -> Solution {
     solved.unwrap().unwrap().solution
 }
 
-/// The recipe of a learner whose one tuple is the whole board.
+/// The recipe of a learner with a full-board tuple.
 fn recipe(shape: Shape, more: &[&str]) -> Recipe {
     let tuple = &"012345"[..shape.cells()];
     let mut overrides = vec![format!("board={shape}"), format!("tuples={tuple}")];
@@ -43,7 +43,7 @@ fn recipe(shape: Shape, more: &[&str]) -> Recipe {
     Recipe::load("quick", &overrides).unwrap()
 }
 
-/// A player after so many games of training on one thread.
+/// A player trained for some games on one thread.
 fn trained(recipe: &Recipe, games: u64) -> Model {
     let spec = NTupleSpec::of(recipe).unwrap();
     let initial = recipe.network.initial_value() as f32;
@@ -59,11 +59,16 @@ fn trained(recipe: &Recipe, games: u64) -> Model {
     }
 }
 
-fn compare(model: &Model, solution: &Solution, images: Images, threads: usize) -> Comparison {
+fn compare(
+    model: &Model,
+    solution: &Solution,
+    symmetries: SymmetryMode,
+    threads: usize,
+) -> GapReport {
     let measured = measure(&Measure {
         model,
         solution,
-        images,
+        symmetries,
         threads,
         memory: None,
         control: quiet(),
@@ -124,7 +129,7 @@ fn near(found: f64, expected: f64) {
 }
 
 #[test]
-fn the_score_is_that_of_the_definition_and_what_is_missing_is_regret() {
+fn the_score_agrees_with_the_definition_and_the_gap_is_the_sum_of_regrets() {
     for (rows, cols, more, games) in [
         (2, 2, vec![], 0),
         (2, 2, vec!["ties=random"], 20),
@@ -139,7 +144,7 @@ fn the_score_is_that_of_the_definition_and_what_is_missing_is_regret() {
     ] {
         let shape = shape(rows, cols);
         let (model, solution) = (trained(&recipe(shape, &more), games), solution(shape, None));
-        let found = compare(&model, &solution, Images::All, 2);
+        let found = compare(&model, &solution, SymmetryMode::All, 2);
         near(
             found.expected_score,
             score(Grid::new(shape, &PowersOfTwo), &model),
@@ -147,21 +152,21 @@ fn the_score_is_that_of_the_definition_and_what_is_missing_is_regret() {
         near(found.gap, found.mean_regret * found.moves);
         near(found.gap, found.optimum - found.expected_score);
         assert!(found.optimal_moves > 0.2 && found.optimal_moves < 1.0);
-        // One thread finds the same, to the last bit.
-        let alone = compare(&model, &solution, Images::All, 1);
+        // One thread gives the same, to the last bit.
+        let alone = compare(&model, &solution, SymmetryMode::All, 1);
         let seconds = found.seconds;
-        assert_eq!(Comparison { seconds, ..alone }, found);
+        assert_eq!(GapReport { seconds, ..alone }, found);
     }
 }
 
 #[test]
-fn games_come_to_the_exact_score_and_chance() {
+fn sampled_games_agree_with_the_exact_score_and_probability() {
     let shape = shape(2, 3);
     let model = trained(&recipe(shape, &[]), 5000);
-    let found = compare(&model, &solution(shape, Some(64)), Images::All, 2);
+    let found = compare(&model, &solution(shape, Some(64)), SymmetryMode::All, 2);
     let played = evaluate(
         &evaluate::Contender::from(&model),
-        &evaluate::Plan {
+        &evaluate::EvalOptions {
             games: 40_000,
             seed: 1,
             threads: 2,
@@ -169,7 +174,7 @@ fn games_come_to_the_exact_score_and_chance() {
         },
     );
     let [low, high] = played.mean_ci95.unwrap();
-    // Four standard errors on either side: an interval of 95% is two.
+    // Four standard errors on either side: a 95% interval is two.
     let (middle, room) = ((low + high) / 2.0, high - low);
     assert!((found.expected_score - middle).abs() < room, "{found:?}");
     let reached = played.tiles.iter().find(|row| row.tile == 64).unwrap();
@@ -219,12 +224,12 @@ fn perfect(shape: Shape, folder: &Path) -> Model {
 }
 
 #[test]
-fn a_perfect_player_gives_nothing_away() {
+fn an_optimal_player_has_no_regret() {
     let folder = tempfile::tempdir().unwrap();
     for (rows, cols) in [(2, 2), (2, 3)] {
         let shape = shape(rows, cols);
         let (model, solution) = (perfect(shape, folder.path()), solution(shape, None));
-        let found = compare(&model, &solution, Images::All, 2);
+        let found = compare(&model, &solution, SymmetryMode::All, 2);
         // Its weights have seven digits.
         assert!(found.gap.abs() < 1e-4 * found.optimum, "{found:?}");
         assert!(found.optimal_moves > 0.9999, "{found:?}");
@@ -232,13 +237,13 @@ fn a_perfect_player_gives_nothing_away() {
 }
 
 #[test]
-fn one_image_stands_for_all_where_they_are_alike() {
+fn canonical_boards_suffice_for_symmetric_networks() {
     let shape = shape(2, 3);
     let solution = solution(shape, None);
     let model = trained(&recipe(shape, &["ties=random"]), 3000);
-    let all = compare(&model, &solution, Images::All, 2);
-    let one = compare(&model, &solution, Images::One, 2);
-    // The sums of four weights in another order may be rounded another way.
+    let all = compare(&model, &solution, SymmetryMode::All, 2);
+    let one = compare(&model, &solution, SymmetryMode::One, 2);
+    // Sums of four weights in another order may be rounded differently.
     let difference = (all.expected_score - one.expected_score).abs();
     assert!(difference < 1e-3 * all.expected_score, "{all:?} {one:?}");
     assert!(one.states < all.states / 3);
@@ -246,13 +251,13 @@ fn one_image_stands_for_all_where_they_are_alike() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
+fn mismatched_models_and_solutions_are_refused() {
     let (small, other) = (shape(2, 2), shape(2, 3));
-    let refused = |model: &Model, solution: &Solution, images| {
+    let refused = |model: &Model, solution: &Solution, symmetries| {
         let measured = measure(&Measure {
             model,
             solution,
-            images,
+            symmetries,
             threads: 1,
             memory: None,
             control: quiet(),
@@ -260,18 +265,18 @@ fn what_cannot_be_compared_is_refused() {
         measured.unwrap_err().to_string()
     };
     let model = trained(&recipe(small, &["symmetry=false"]), 1);
-    let error = refused(&model, &solution(other, None), Images::All);
+    let error = refused(&model, &solution(other, None), SymmetryMode::All);
     assert!(
         error.contains("2048 on 2x2") && error.contains("2048 on 2x3"),
         "{error}"
     );
-    let error = refused(&model, &solution(small, None), Images::One);
+    let error = refused(&model, &solution(small, None), SymmetryMode::One);
     assert!(error.contains("--fast"), "{error}");
     let mut discounted = solution(small, None);
     discounted.about.discount = 0.9;
-    let error = refused(&model, &discounted, Images::All);
+    let error = refused(&model, &discounted, SymmetryMode::All);
     assert!(error.contains("0.9"), "{error}");
-    // A solution without its first layer, and one of another game that calls itself this one.
+    // A solution without its first layer, and one of another game with this game's metadata.
     let mut lacking = solution(small, None);
     let cut = lacking.layers.layer(0).1.end;
     let layer = |(sum, places): (u64, std::ops::Range<usize>)| Layer {
@@ -280,17 +285,17 @@ fn what_cannot_be_compared_is_refused() {
     };
     lacking.layers = Layers::new(lacking.layers.iter().skip(1).map(layer).collect());
     lacking.score.drain(..cut);
-    let error = refused(&model, &lacking, Images::All);
+    let error = refused(&model, &lacking, SymmetryMode::All);
     assert!(error.contains("damaged"), "{error}");
     let mut lacking = solution(small, None);
     lacking.layers = solution(other, None).layers;
     lacking.score = solution(other, None).score;
-    let error = refused(&model, &lacking, Images::All);
+    let error = refused(&model, &lacking, SymmetryMode::All);
     assert!(error.contains("damaged"), "{error}");
     let stopped = measure(&Measure {
         model: &model,
         solution: &solution(small, None),
-        images: Images::All,
+        symmetries: SymmetryMode::All,
         threads: 1,
         memory: None,
         control: &cancelled(),
@@ -299,42 +304,42 @@ fn what_cannot_be_compared_is_refused() {
 }
 
 #[test]
-fn a_walk_that_may_not_fit_is_refused() {
+fn a_measurement_that_may_not_fit_is_refused() {
     let (model, solution) = (
         trained(&recipe(shape(2, 3), &[]), 1),
         solution(shape(2, 3), None),
     );
-    let with = |images, memory| {
+    let with = |symmetries, memory| {
         let measured = measure(&Measure {
             model: &model,
             solution: &solution,
-            images,
+            symmetries,
             threads: 1,
             memory: Some(memory),
             control: quiet(),
         });
         measured.map(drop).map_err(|error| error.to_string())
     };
-    let all = with(Images::All, 10_000).unwrap_err();
+    let all = with(SymmetryMode::All, 10_000).unwrap_err();
     assert!(
         all.contains("9.8 KiB are free; measure it with `--fast`"),
         "{all}"
     );
-    let one = with(Images::One, 10_000).unwrap_err();
+    let one = with(SymmetryMode::One, 10_000).unwrap_err();
     assert!(one.contains("a larger machine"), "{one}");
-    // Four images of each: what fits for one may not for all.
+    // Each has four symmetric states: what fits for one may not fit for all.
     let between = (1..1000).map(|kib| kib << 10);
-    let mut between = between.filter(|&memory| with(Images::One, memory).is_ok());
+    let mut between = between.filter(|&memory| with(SymmetryMode::One, memory).is_ok());
     assert!(
         between
             .next()
-            .is_some_and(|memory| with(Images::All, memory).is_err())
+            .is_some_and(|memory| with(SymmetryMode::All, memory).is_err())
     );
-    assert_eq!(with(Images::All, 10 << 20), Ok(()));
+    assert_eq!(with(SymmetryMode::All, 10 << 20), Ok(()));
 }
 
-/// High hopes make it try everything, and coherence lowers its steps where they only tremble. Measured: 0.24% on
-/// 2x3 with this seed after a million games, and less the longer it learns.
+/// Optimistic initialisation makes it explore, and coherence reduces steps that only oscillate.
+/// Measured: 0.24% on 2x3 with this seed after a million games, and less with more training.
 #[test]
 fn a_learner_with_the_whole_board_converges_to_the_exact_value() {
     for (rows, cols, initial, checkpoints, close) in [
@@ -349,8 +354,8 @@ fn a_learner_with_the_whole_board_converges_to_the_exact_value() {
         );
         let [early, late] = checkpoints.map(|games| {
             let model = trained(&recipe, games);
-            let found = compare(&model, &solution, Images::All, 2);
-            // It knows what it is worth, too.
+            let found = compare(&model, &solution, SymmetryMode::All, 2);
+            // Its own value estimate converges, too.
             let believed = belief(Grid::new(shape, &PowersOfTwo), &model);
             let error = (believed - found.optimum).abs() / found.optimum;
             (found.relative_gap, error)
@@ -361,7 +366,7 @@ fn a_learner_with_the_whole_board_converges_to_the_exact_value() {
     }
 }
 
-/// What a player of afterstates expects of the start.
+/// The value that a network of afterstates assigns to the start.
 fn belief(game: Grid, model: &Model) -> f64 {
     let mut mean = 0.0;
     game.for_each_start(|state, p| {
@@ -369,7 +374,7 @@ fn belief(game: Grid, model: &Model) -> f64 {
         let tiles: Vec<u8> = (0..game.shape().cells())
             .map(|i| afterstate::game::Position::cell(board, i))
             .collect();
-        let board = Board {
+        let board = BoardState {
             tiles,
             chance_state: game.chance_state(state),
         };

@@ -1,19 +1,19 @@
-//! Files of sweeps: what they mean, and what is refused.
+//! Files of sweeps: their meaning, and what is refused.
 
 use std::fs;
 use std::path::Path;
 
-use super::{Home, SMALL};
+use super::{SMALL, SweepFolder};
 use crate::LabError;
 use crate::sweep::{Sweep, SweepError};
 
 #[test]
 fn a_file_becomes_runs() {
-    let home = Home::new();
-    let sweep = home.load(SMALL).unwrap();
+    let folder = SweepFolder::new();
+    let sweep = folder.load(SMALL).unwrap();
     assert_eq!((sweep.name.as_str(), sweep.games), ("small", 60));
-    let tasks = sweep.tasks(Path::new("out"));
-    let folders: Vec<&Path> = tasks.iter().map(|task| task.folder.as_path()).collect();
+    let runs = sweep.runs(Path::new("out"));
+    let folders: Vec<&Path> = runs.iter().map(|task| task.folder.as_path()).collect();
     let expected = [
         "out/as-it-is/seed-3",
         "out/td-0.1/seed-3",
@@ -23,31 +23,34 @@ fn a_file_becomes_runs() {
         "out/td-0.1/seed-2",
     ];
     assert_eq!(folders, expected.map(Path::new));
-    assert_eq!(tasks[1].label, "TD / 0.1, seed 3");
-    let recipe = &tasks[1].recipe;
+    assert_eq!(runs[1].label, "TD / 0.1, seed 3");
+    let recipe = &runs[1].recipe;
     assert_eq!((recipe.seed, recipe.threads, recipe.episodes), (3, 1, 150));
     assert_eq!(recipe.learner.learning_rate().at(0), 0.1);
 }
 
 #[test]
-fn variants_may_have_a_recipe_or_threads_of_their_own() {
-    let home = Home::new();
+fn variants_may_set_their_own_recipe_and_threads() {
+    let folder = SweepFolder::new();
     let quick = crate::recipe::Recipe::load("quick", &[]).unwrap();
-    fs::create_dir(home.path("mine")).unwrap();
+    fs::create_dir(folder.path("mine")).unwrap();
     let mine = quick.to_toml().replace("episodes = 30000", "episodes = 77");
-    fs::write(home.path("mine/own.toml"), mine).unwrap();
+    fs::write(folder.path("mine/own.toml"), mine).unwrap();
     let more = "[[variant]]\nname = \"own\"\nrecipe = \"mine/own.toml\"\nset = [\"threads=2\", \"episodes=88\"]\n";
-    let sweep = home.load(&format!("{SMALL}{more}")).unwrap();
+    let sweep = folder.load(&format!("{SMALL}{more}")).unwrap();
     let own = &sweep.variants[2].recipe;
     assert_eq!((own.episodes, own.threads), (88, 2));
-    // Beside the file, not where the program was started.
+    // Relative to the file, not to the working directory.
     let other = SMALL.replace("\"quick\"", "\"./mine/own.toml\"");
-    assert_eq!(home.load(&other).unwrap().variants[0].recipe.episodes, 150);
+    assert_eq!(
+        folder.load(&other).unwrap().variants[0].recipe.episodes,
+        150
+    );
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_told() {
-    let home = Home::new();
+fn invalid_files_are_refused_with_the_reason() {
+    let folder = SweepFolder::new();
     let variant = "[[variant]]\nname = \"as it is\"";
     let many_seeds = format!("seeds = {:?}", (0..101).collect::<Vec<u64>>());
     let many: String = (0..101)
@@ -115,7 +118,7 @@ fn what_is_wrong_in_a_file_is_told() {
         ),
     ] {
         assert!(SMALL.contains(old), "{old}");
-        let error = home.load(&SMALL.replacen(old, new, 1)).unwrap_err();
+        let error = folder.load(&SMALL.replacen(old, new, 1)).unwrap_err();
         let sentence = error.to_string();
         for word in words {
             assert!(
@@ -124,15 +127,15 @@ fn what_is_wrong_in_a_file_is_told() {
             );
         }
     }
-    assert!(home.load(&SMALL[..SMALL.find("[[").unwrap()]).is_err());
+    assert!(folder.load(&SMALL[..SMALL.find("[[").unwrap()]).is_err());
     let huge = format!("{SMALL}#{}", " ".repeat(1 << 20));
-    let error = home.load(&huge).unwrap_err();
+    let error = folder.load(&huge).unwrap_err();
     assert!(
         matches!(error, LabError::Sweep(SweepError::TooLarge { .. })),
         "{error}"
     );
-    fs::write(home.path("bytes"), [b'a', 0xff]).unwrap();
-    let error = Sweep::load(&home.path("bytes")).unwrap_err();
+    fs::write(folder.path("bytes"), [b'a', 0xff]).unwrap();
+    let error = Sweep::load(&folder.path("bytes")).unwrap_err();
     assert!(
         matches!(
             error,
@@ -140,5 +143,5 @@ fn what_is_wrong_in_a_file_is_told() {
         ),
         "{error}"
     );
-    assert!(Sweep::load(&home.path("none")).is_err());
+    assert!(Sweep::load(&folder.path("none")).is_err());
 }

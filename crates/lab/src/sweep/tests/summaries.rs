@@ -1,43 +1,43 @@
-//! What a sweep says, against numbers worked out by hand.
+//! Summaries against numbers computed by hand.
 
 use std::fs;
 
-use super::{Home, SMALL};
-use crate::sweep::{Broken, Evaluated, Figure, Finding, Verdict};
+use super::{SMALL, SweepFolder};
+use crate::sweep::{Divergence, Evaluated, Metric, RunResult, Verdict};
 
-/// The findings of a sweep whose seeds came to these means.
-fn found(means: &[Option<f64>]) -> Vec<Finding> {
-    let finding = |mean: &Option<f64>| match *mean {
-        None => Finding::Broken(Broken {
+/// The results of a sweep whose seeds have these means.
+fn found(means: &[Option<f64>]) -> Vec<RunResult> {
+    let result = |mean: &Option<f64>| match *mean {
+        None => RunResult::Diverged(Divergence {
             games: 9,
             rate: 1.0,
         }),
-        Some(mean) => Finding::Trained(Some(Evaluated {
+        Some(mean) => RunResult::Trained(Some(Evaluated {
             trained: 20,
             games: 60,
             seed: 1,
             mean,
         })),
     };
-    means.iter().map(finding).collect()
+    means.iter().map(result).collect()
 }
 
-/// Means 110, 150 and 61 of three seeds each, and 115 of two. By hand: 110 has the standard error 10/sqrt(3) and t = 4.302653 with 2
-/// degrees of freedom, so 24.841 to each side; the difference of 150 has sqrt(100/3 + 400/3), 2.941176 degrees of freedom and
-/// t = 3.218759, so 41.554.
+/// Means 110, 150 and 61 of three seeds each, and 115 of two. By hand: 110 has the standard error
+/// 10/sqrt(3) and t = 4.302653 with 2 degrees of freedom, so 24.841 to each side; the difference of
+/// 150 has sqrt(100/3 + 400/3), 2.941176 degrees of freedom and t = 3.218759, so 41.554.
 #[test]
-fn summaries_by_hand() {
-    let home = Home::new();
+fn summaries_agree_with_hand_computed_numbers() {
+    let folder = SweepFolder::new();
     let text = SMALL.replace("episodes=150", "episodes=20");
     let more = "[[variant]]\nname = \"c\"\n[[variant]]\nname = \"d | e\"\n";
-    let sweep = home.load(&format!("{text}{more}")).unwrap();
-    home.run(&sweep, "out", 2);
+    let sweep = folder.load(&format!("{text}{more}")).unwrap();
+    folder.run(&sweep, "out", 2);
     let means = [
         [Some(100.0), Some(130.0), Some(60.0), None],
         [Some(110.0), Some(150.0), Some(61.0), Some(114.0)],
         [Some(120.0), Some(170.0), Some(62.0), Some(116.0)],
     ];
-    let out = home.path("out");
+    let out = folder.path("out");
     let summary = sweep.summary(&out, &found(&means.concat())).unwrap();
     let near = |found: Option<[f64; 2]>, middle: f64, half: f64| {
         let [low, high] = found.unwrap();
@@ -47,7 +47,7 @@ fn summaries_by_hand() {
     let [a, b, c, d] = &summary.variants[..] else {
         panic!("{summary:?}");
     };
-    assert_eq!(summary.figure, Figure::Evaluated);
+    assert_eq!(summary.metric, Metric::Evaluated);
     assert_eq!((a.mean, a.difference, a.verdict), (Some(110.0), None, None));
     near(a.mean_ci95, 110.0, 24.8414);
     assert_eq!((b.mean, b.difference), (Some(150.0), Some(40.0)));
@@ -58,7 +58,7 @@ fn summaries_by_hand() {
         [Verdict::NotShown, Verdict::Worse, Verdict::NotShown]
     );
     assert_eq!(
-        (d.scores.len(), d.broken.len(), d.broken[0].seed),
+        (d.scores.len(), d.diverged.len(), d.diverged[0].seed),
         (2, 1, 3)
     );
     assert!(a.speed > Some(0.0) && a.speed_unit == "games/s" && a.average.is_none());
@@ -71,7 +71,7 @@ fn summaries_by_hand() {
         rows[2].contains("+40.0 (-1.6 to +81.6)  not shown"),
         "{table}"
     );
-    assert!(rows[4].contains("2, 1 broke"), "{table}");
+    assert!(rows[4].contains("2, 1 diverged"), "{table}");
     let ends = |word: &str| {
         rows.iter()
             .filter_map(|row| row.find(word).map(|at| at + word.len()))
@@ -86,7 +86,7 @@ fn summaries_by_hand() {
         "{markdown}"
     );
     assert!(
-        markdown.contains("\n| d \\| e | 2, 1 broke |"),
+        markdown.contains("\n| d \\| e | 2, 1 diverged |"),
         "{markdown}"
     );
     let csv = fs::read_to_string(out.join("summary.csv")).unwrap();
@@ -103,13 +103,14 @@ fn summaries_by_hand() {
         }
     }
     let svg = fs::read_to_string(out.join("plots/sweep.svg")).unwrap();
-    assert!(svg.contains(">not shown, 1 broke</text>"), "{svg}");
+    assert!(svg.contains(">not shown, 1 diverged</text>"), "{svg}");
 }
 
-/// What learns from memory has an average, and is fast by its updates; without evaluation the average is what is compared.
+/// Runs with a replay buffer have a running average, and their speed counts updates; without
+/// evaluation the average is compared.
 #[test]
-fn learning_from_memory_is_told_by_its_average() {
-    let home = Home::new();
+fn replay_runs_are_compared_by_their_running_average() {
+    let folder = SweepFolder::new();
     let text = r#"
 name = "memory"
 recipe = "ntuple-replay"
@@ -122,12 +123,12 @@ name = "a"
 name = "b"
 set = ["learning_rate=0.01"]
 "#;
-    let sweep = home.load(text).unwrap();
-    let found = home.run(&sweep, "out", 2);
-    assert!(found.iter().all(|found| *found == Finding::Trained(None)));
-    let out = home.path("out");
+    let sweep = folder.load(text).unwrap();
+    let found = folder.run(&sweep, "out", 2);
+    assert!(found.iter().all(|found| *found == RunResult::Trained(None)));
+    let out = folder.path("out");
     let summary = sweep.summary(&out, &found).unwrap();
-    assert_eq!(summary.figure, Figure::Average);
+    assert_eq!(summary.metric, Metric::Average);
     let row = &summary.variants[0];
     let last = |seed: u64| -> f64 {
         let text = fs::read_to_string(out.join(format!("a/seed-{seed}/blocks.csv"))).unwrap();
@@ -150,26 +151,27 @@ set = ["learning_rate=0.01"]
         summary.text()
     );
     summary.save(&out).unwrap();
-    // Seeds have other numbers of games in as many updates, and the picture ends with the table's average all the same.
-    let study = summary.curves[0].replay.last().unwrap();
-    assert_eq!(study.updates, 1000);
-    assert!((study.running_average - expected).abs() < 1e-9, "{study:?}");
+    // Seeds have different numbers of games in the same number of updates, but the plot ends with
+    // the table's average.
+    let point = summary.curves[0].replay.last().unwrap();
+    assert_eq!(point.updates, 1000);
+    assert!((point.running_average - expected).abs() < 1e-9, "{point:?}");
 
-    // A training in which no game ends has no score.
-    let short = home
+    // A run in which no game ends has no score.
+    let short = folder
         .load(&text.replace("max_updates=1000", "max_updates=5"))
         .unwrap();
-    let found = home.run(&short, "short", 2);
-    let refused = short.summary(&home.path("short"), &found).map(|_| ());
+    let found = folder.run(&short, "short", 2);
+    let refused = short.summary(&folder.path("short"), &found).map(|_| ());
     let message = refused.map_err(|error| error.to_string()).unwrap_err();
     assert!(message.contains("a, seed 1: no game ended"), "{message}");
 
-    // Runs that learn otherwise have the mean of their last block.
-    let plain = home
+    // Other runs have the mean of their last block.
+    let plain = folder
         .load(&SMALL.replace("games = 60", "games = 0"))
         .unwrap();
-    let found = home.run(&plain, "plain", 2);
-    let summary = plain.summary(&home.path("plain"), &found).unwrap();
-    assert_eq!(summary.figure, Figure::LastBlock);
+    let found = folder.run(&plain, "plain", 2);
+    let summary = plain.summary(&folder.path("plain"), &found).unwrap();
+    assert_eq!(summary.metric, Metric::LastBlock);
     assert!(summary.variants[0].mean > Some(50.0));
 }

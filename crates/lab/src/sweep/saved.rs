@@ -1,6 +1,6 @@
-//! What a run of a sweep came to, in its folder's `result.json`: the figures of its evaluation, with the games it was trained for, or
-//! that its training diverged. It is written whole or not at all. One that cannot be read, or is of other games than asked for, is as
-//! good as none: it is made again.
+//! The saved result of a run of a sweep, in its folder's `result.json`: its evaluation, with the
+//! number of training games, or that it diverged. The file is replaced atomically. A file that
+//! cannot be read, or has another number of games, is ignored, and the result is computed again.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -14,15 +14,15 @@ use crate::migrate;
 use crate::tables::open;
 
 const RESULT: &str = "result.json";
-/// No result of ours is longer.
+/// The largest size of a result.
 const LONGEST: u64 = 1 << 20;
 
-/// How a finished run was evaluated.
+/// The evaluation of a finished run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Evaluated {
     /// Games it was trained for.
     pub trained: u64,
-    /// Games it was evaluated by.
+    /// Evaluation games.
     pub games: u64,
     /// Their seed.
     pub seed: u64,
@@ -30,27 +30,27 @@ pub struct Evaluated {
     pub mean: f64,
 }
 
-/// How a training diverged.
+/// How a run diverged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Broken {
-    /// Games played by then.
+pub struct Divergence {
+    /// Games played so far.
     pub games: u64,
     /// The learning rate.
     #[serde(rename = "learning_rate")]
     pub rate: f32,
 }
 
-/// The file, as far as it is read.
+/// The file as read.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kept {
+pub(super) enum SavedResult {
     Evaluated(Evaluated),
     #[serde(rename = "diverged")]
-    Broken(Broken),
+    Diverged(Divergence),
 }
 
-impl Kept {
-    /// What is kept in a run folder.
+impl SavedResult {
+    /// Reads the result of a run folder.
     pub(super) fn read(folder: &Path) -> Option<Self> {
         let (file, _) = open(&folder.join(RESULT)).ok()?;
         let found = serde_json::from_reader(file.take(LONGEST)).ok()?;
@@ -58,7 +58,7 @@ impl Kept {
     }
 }
 
-/// The file as it is written: with all figures of `eval --json`.
+/// The file as written: with all fields of `eval --json`.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Written<'a> {
@@ -68,15 +68,15 @@ enum Written<'a> {
         evaluation: &'a Evaluation,
     },
     #[serde(rename = "diverged")]
-    Broken(&'a Broken),
+    Diverged(&'a Divergence),
 }
 
-pub(super) fn keep_evaluation(
+pub(super) fn save_evaluation(
     folder: &Path,
     trained: u64,
     evaluation: &Evaluation,
 ) -> Result<Evaluated, LabError> {
-    keep(
+    save(
         folder,
         &Written::Evaluated {
             trained,
@@ -91,13 +91,13 @@ pub(super) fn keep_evaluation(
     })
 }
 
-pub(super) fn keep_broken(folder: &Path, broken: &Broken) -> Result<(), LabError> {
-    keep(folder, &Written::Broken(broken))
+pub(super) fn save_divergence(folder: &Path, diverged: &Divergence) -> Result<(), LabError> {
+    save(folder, &Written::Diverged(diverged))
 }
 
-fn keep(folder: &Path, written: &Written<'_>) -> Result<(), LabError> {
+fn save(folder: &Path, written: &Written<'_>) -> Result<(), LabError> {
     let path = folder.join(RESULT);
     let text = serde_json::to_string_pretty(written).map_err(io::Error::other);
-    let kept = text.and_then(|text| replace(&path, (text + "\n").as_bytes()));
-    kept.map_err(LabError::file("write", &path))
+    let saved = text.and_then(|text| replace(&path, (text + "\n").as_bytes()));
+    saved.map_err(LabError::file("write", &path))
 }
