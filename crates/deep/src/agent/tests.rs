@@ -2,7 +2,7 @@ mod small_board;
 
 use super::*;
 use crate::value::boards;
-use afterstate::game::{ChanceState, Grid, PowersOfTwo, Shape, Threes};
+use afterstate::game::{ChanceState, Grid, GridBoard, PowersOfTwo, Shape, Threes};
 use afterstate::replay::{ReplayConfig, ReplayTrainer};
 
 fn small() -> Architecture {
@@ -39,7 +39,7 @@ fn state(tiles: [u8; 4]) -> State<GridBoard> {
 }
 
 /// A slide to the left that earns 4 points and leads to this state; the game continues.
-fn slide_to(next: [u8; 4]) -> Transition<State<GridBoard>> {
+fn slide_to(next: [u8; 4]) -> Transition<GridBoard> {
     Transition {
         state: state([1, 1, 0, 0]),
         direction: Direction::Left,
@@ -49,6 +49,14 @@ fn slide_to(next: [u8; 4]) -> Transition<State<GridBoard>> {
         next: state(next),
         done: false,
     }
+}
+
+fn action_values(
+    network: &DeepValueFunction,
+    game: &Grid,
+    state: State<GridBoard>,
+) -> ActionValues {
+    network.values(game, &[Decision::new(game, state).unwrap()])[0]
 }
 
 const ACTION: OutputKind = OutputKind::Actions(crate::Fallback::Value);
@@ -76,11 +84,11 @@ fn targets_follow_the_settings() {
         let online = agent
             .online
             .network
-            .outputs(&boards(&game, [transition.next].into_iter()));
+            .outputs(&boards(&game, [transition.next.0].into_iter()));
         let later = agent
             .target
             .network
-            .outputs(&boards(&game, [transition.next].into_iter()));
+            .outputs(&boards(&game, [transition.next.0].into_iter()));
         let judged = if double { &online } else { &later };
         // Left and down are illegal.
         let counts: &[usize] = if mask { &[1, 2] } else { &[0, 1, 2, 3] };
@@ -121,12 +129,9 @@ fn targets_of_n_step_transitions_and_of_afterstates() {
     };
     let agent = DqnAgent::new(&architecture, halves(OutputKind::Afterstates), 3, 1).unwrap();
     let slides = game.slides(transition.next);
-    let value = |(_, after, reward): (Direction, <Grid as Game>::After, u32)| {
-        let value = agent
-            .target
-            .network
-            .outputs(&boards(&game, [after].into_iter()))[0];
-        reward as f32 / 2.0 + value
+    let value = |slide: Slide<GridBoard>| {
+        let board = boards(&game, [slide.after().0].into_iter());
+        slide.reward() as f32 / 2.0 + agent.target.network.outputs(&board)[0]
     };
     let best = slides.legal().map(value).reduce(f32::max).unwrap();
     let found = agent.targets(&game, &[&transition, &over]);
@@ -134,7 +139,7 @@ fn targets_of_n_step_transitions_and_of_afterstates() {
     assert_eq!(found[1], 4.0);
     // And the afterstate is what learns.
     let batch = [transition];
-    let asked = agent.questions(&game, &batch, &mut game_rng(1, 1));
+    let asked = agent.inputs(&game, &batch, &mut game_rng(1, 1));
     assert_eq!((asked.boards, asked.chosen), (vec![2, 0, 0, 0], vec![0]));
 }
 
@@ -150,10 +155,10 @@ fn known_rewards_are_added_by_the_rules() {
     // 2 2 / 0 4: left and right merge for 4 points, up and down only slide.
     let next = state([1, 1, 0, 2]);
     let slides = game.slides(next);
-    let q = learned.target.actions(&game, &[next]);
+    let q = learned.target.actions(&game, [(next, &slides)].into_iter());
     let best = ACTIONS.iter().zip(&q).filter_map(|(&action, value)| {
-        let (_, reward) = slides.get(action)?;
-        Some(value + reward as f32 / 2.0)
+        let slide = slides.get(action)?;
+        Some(value + slide.reward() as f32 / 2.0)
     });
     let best = best.reduce(f32::max).unwrap();
     let transition = Transition {
@@ -164,15 +169,14 @@ fn known_rewards_are_added_by_the_rules() {
     // The slide's own reward of 4 is excluded; 8 came later.
     let found = known.targets(&game, &[&transition])[0];
     assert!((found - (8.0 / 2.0 + 0.125 * best)).abs() < 1e-6);
-    let (without, with) = (
-        learned.player().worths(&game, &[next]).concat(),
-        known.player().worths(&game, &[next]).concat(),
-    );
-    for (without, with) in without.iter().zip(&with) {
-        let added = with.total - without.total;
-        assert!((added - with.reward as f32).abs() < 1e-4);
+    let values = |agent: &DqnAgent| action_values(agent.acting(), &game, next);
+    let (without, with) = (values(&learned), values(&known));
+    for slide in slides.legal() {
+        let total = |values: &ActionValues| values.get(slide.direction()).unwrap().total;
+        let added = total(&with) - total(&without);
+        assert!((added - slide.reward() as f32).abs() < 1e-4);
     }
-    assert!(with.iter().any(|worth| worth.reward == 4));
+    assert!(slides.legal().any(|slide| slide.reward() == 4));
 }
 
 /// Transforming a board and sliding it equals sliding it and transforming the result.
@@ -181,8 +185,8 @@ fn symmetries_transform_boards_and_slides_alike() {
     for (shape, count) in [((2, 3), 4), ((3, 2), 4), ((4, 4), 8), ((2, 2), 8)] {
         let shape = Shape::new(shape.0, shape.1).unwrap();
         let game = Grid::new(shape, &PowersOfTwo);
-        let images = images((shape.rows(), shape.cols()), true);
-        assert_eq!(images.len(), count);
+        let symmetries = symmetries((shape.rows(), shape.cols()), true);
+        assert_eq!(symmetries.len(), count);
         let mut rng = game_rng(1, 1);
         for _ in 0..50 {
             let tiles: Vec<u8> = (0..shape.cells()).map(|_| rng.below(4) as u8).collect();
@@ -190,23 +194,21 @@ fn symmetries_transform_boards_and_slides_alike() {
                 let state = game.state(tiles, ChanceState::NONE).unwrap();
                 let slides = game.slides(state);
                 ACTIONS.map(|action| {
-                    slides.get(action).map(|(after, reward)| {
-                        let cells = 0..shape.cells();
-                        (
-                            cells.map(|cell| after.cell(cell)).collect::<Vec<u8>>(),
-                            reward,
-                        )
+                    slides.get(action).map(|slide| {
+                        let cells = (0..shape.cells()).map(|cell| slide.after().cell(cell));
+                        (cells.collect::<Vec<u8>>(), slide.reward())
                     })
                 })
             };
-            let turn = |image: &Image, tiles: &[u8]| -> Vec<u8> {
-                image.cells.iter().map(|&cell| tiles[cell]).collect()
+            let transform = |symmetry: &Symmetry, tiles: &[u8]| -> Vec<u8> {
+                symmetry.cells.iter().map(|&cell| tiles[cell]).collect()
             };
-            for image in &images {
-                let turned = slides(&turn(image, &tiles));
+            for symmetry in &symmetries {
+                let transformed = slides(&transform(symmetry, &tiles));
                 for (action, slid) in ACTIONS.iter().zip(slides(&tiles)) {
-                    let expected = slid.map(|(after, reward)| (turn(image, &after), reward));
-                    assert_eq!(turned[image.slide(*action)], expected);
+                    let expected =
+                        slid.map(|(after, reward)| (transform(symmetry, &after), reward));
+                    assert_eq!(transformed[symmetry.slide(*action)], expected);
                 }
             }
         }
@@ -218,11 +220,11 @@ fn symmetries_transform_boards_and_slides_alike() {
 fn the_spawn_reward_belongs_to_the_afterstate() {
     let game = Grid::new(Shape::new(2, 3).unwrap(), &Threes::Course);
     let state = game.start(&mut game_rng(4, 4));
-    let (direction, _, reward) = game.slides(state).legal().next().unwrap();
+    let slide = game.slides(state).legal().next().unwrap();
     let transition = Transition {
         state,
-        direction,
-        reward: reward + 3,
+        direction: slide.direction(),
+        reward: slide.reward() + 3,
         later_rewards: 0.0,
         steps: 1,
         next: state,
@@ -244,7 +246,8 @@ fn a_forced_slide_without_an_output_does_not_end_the_game() {
     let game = game();
     // A full row that can only slide down.
     let transition = slide_to([1, 2, 0, 0]);
-    let legal: Vec<Direction> = game.slides(transition.next).legal().map(|l| l.0).collect();
+    let slides = game.slides(transition.next);
+    let legal: Vec<Direction> = slides.legal().map(|slide| slide.direction()).collect();
     assert_eq!(legal, [Direction::Down]);
     let architecture = Architecture {
         outputs: 3,
@@ -254,7 +257,7 @@ fn a_forced_slide_without_an_output_does_not_end_the_game() {
     let values = agent
         .target
         .network
-        .outputs(&boards(&game, [transition.next].into_iter()));
+        .outputs(&boards(&game, [transition.next.0].into_iter()));
     let best = values.into_iter().reduce(f32::max).unwrap();
     let found = agent.targets(&game, &[&transition])[0];
     assert!((found - (2.0 + 0.5 * best)).abs() < 1e-6);
@@ -263,7 +266,7 @@ fn a_forced_slide_without_an_output_does_not_end_the_game() {
         ..transition
     };
     let batch = [forced];
-    let asked = agent.questions(&game, &batch, &mut game_rng(1, 1));
+    let asked = agent.inputs(&game, &batch, &mut game_rng(1, 1));
     assert!(asked.batch.is_empty());
 }
 
@@ -271,15 +274,15 @@ fn a_forced_slide_without_an_output_does_not_end_the_game() {
 fn the_target_network_follows() {
     let game = game();
     let config = ReplayConfig {
-        games: 4,
-        memory: 100,
-        batches: 1,
+        num_envs: 4,
+        buffer_size: 100,
+        updates_per_step: 1,
         batch_size: 4,
         ..ReplayConfig::default()
     };
-    for target in [TargetUpdate::Copy(3), TargetUpdate::Soft(0.5)] {
+    for target_update in [TargetUpdate::Copy(3), TargetUpdate::Soft(0.5)] {
         let settings = Settings {
-            target,
+            target_update,
             ..Settings::default()
         };
         let mut agent = DqnAgent::new(&small(), settings, 1, 1).unwrap();
@@ -290,7 +293,7 @@ fn the_target_network_follows() {
             let followed = agent.train_state.target.clone();
             trainer.iterate(&mut agent, |_| ());
             assert_ne!(agent.train_state.online, before[iteration]);
-            match target {
+            match target_update {
                 TargetUpdate::Copy(_) => {
                     assert_eq!(agent.train_state.target, before[iteration / 3 * 3])
                 }
@@ -310,27 +313,27 @@ fn the_target_network_may_act() {
     let game = game();
     let state = state([1, 0, 0, 0]);
     let other = Parameters::random(&small(), InitialWeights::Torch, &mut game_rng(9, 9)).unwrap();
-    let worths = |plays| {
+    let values = |acting_network| {
         let settings = Settings {
-            plays,
+            acting_network,
             ..Settings::default()
         };
         let mut agent = DqnAgent::new(&small(), settings, 3, 1).unwrap();
-        let same = agent.player().worths(&game, &[state]).concat();
+        let same = action_values(agent.acting(), &game, state);
         agent.restore(TrainState {
             target: other.clone(),
             ..agent.train_state().clone()
         });
-        [same, agent.player().worths(&game, &[state]).concat()]
+        [same, action_values(agent.acting(), &game, state)]
     };
-    let [before, after] = worths(ActingNetwork::Online);
+    let [before, after] = values(ActingNetwork::Online);
     assert_eq!(before, after);
-    let [begun, followed] = worths(ActingNetwork::Target);
+    let [begun, followed] = values(ActingNetwork::Target);
     assert_eq!(begun, before);
     assert_ne!(followed, before);
     let output = Settings::default().output;
-    let expected = Player::new(&small(), &other, output, 1).unwrap();
-    assert_eq!(followed, expected.worths(&game, &[state]).concat());
+    let expected = DeepValueFunction::new(&small(), &other, output, 1).unwrap();
+    assert_eq!(followed, action_values(&expected, &game, state));
 }
 
 /// Dropout zeroes a share of the activations and scales the others, so that the mean is unchanged.
@@ -342,7 +345,7 @@ fn dropout_zeroes_its_share() {
             ..Settings::default()
         };
         let agent = DqnAgent::new(&small(), settings, 1, 1).unwrap();
-        let Dropout { factors, .. } = agent.dropped(500, &mut game_rng(1, 1)).unwrap();
+        let Dropout { factors, .. } = agent.dropout(500, &mut game_rng(1, 1)).unwrap();
         assert_eq!(factors.len(), 500 * width);
         assert!(
             factors
@@ -354,7 +357,7 @@ fn dropout_zeroes_its_share() {
         assert!((share - 0.2).abs() < 0.02, "{share}");
     }
     let none = DqnAgent::new(&small(), Settings::default(), 1, 1).unwrap();
-    assert_eq!(none.dropped(500, &mut game_rng(1, 1)), None);
+    assert_eq!(none.dropout(500, &mut game_rng(1, 1)), None);
 }
 
 /// A diverged network shows as NaN in the loss.
@@ -364,9 +367,9 @@ fn nan_shows_in_the_loss() {
     agent.train_state.online.0[0].values.fill(f32::NAN);
     agent.online.network.load(&agent.train_state.online);
     let config = ReplayConfig {
-        games: 8,
-        memory: 100,
-        batches: 1,
+        num_envs: 8,
+        buffer_size: 100,
+        updates_per_step: 1,
         batch_size: 8,
         ..ReplayConfig::default()
     };
@@ -383,7 +386,7 @@ fn results_are_frozen() {
         (ACTION, true, 4, (3.321_261, -0.004_388)),
         (OutputKind::Afterstates, false, 1, (2.876_112, 0.157_096)),
     ];
-    for (of, known_rewards, outputs, expected) in cases {
+    for (kind, known_rewards, outputs, expected) in cases {
         let architecture = Architecture { outputs, ..small() };
         let settings = Settings {
             dropout: (0.1, DropoutPlace::Hidden),
@@ -395,29 +398,29 @@ fn results_are_frozen() {
                 known_rewards,
                 scale: 2.0,
             },
-            ..halves(of)
+            ..halves(kind)
         };
         let mut agent = DqnAgent::new(&architecture, settings, 7, 1).unwrap();
         let config = ReplayConfig {
-            games: 8,
-            memory: 50,
+            num_envs: 8,
+            buffer_size: 50,
             updates_per_step: 2,
             batch_size: 16,
-            steps: 3,
+            n_step: 3,
             discount: 0.5,
             epsilon: 1.0,
             ..ReplayConfig::default()
         };
         let mut trainer = ReplayTrainer::new(game(), config, 7);
-        let mut study = afterstate::replay::TrainingStats::default();
+        let mut stats = afterstate::replay::TrainingStats::default();
         for _ in 0..50 {
-            study.merge(&trainer.iterate(&mut agent, |_| ()));
+            stats.merge(&trainer.iterate(&mut agent, |_| ()));
         }
-        let found = (study.mean_loss(), study.mean_value());
+        let found = (stats.mean_loss(), stats.mean_value());
         let near = |a: f64, b: f64| (a - b).abs() < 1e-4 * b.abs().max(1.0);
         assert!(
             near(found.0, expected.0) && near(found.1, expected.1),
-            "{of:?}, {known_rewards}: {found:?}"
+            "{kind:?}, {known_rewards}: {found:?}"
         );
     }
 }

@@ -9,14 +9,12 @@ fn expected(agent: &DqnAgent, game: &Grid, state: State<GridBoard>, known: &mut 
     if let Some(&value) = known.get(&state) {
         return value;
     }
-    let slides = game.slides(state);
-    let picked = agent.player().choose(game, &[state])[0];
-    let slide = picked.and_then(|direction| slides.get(direction));
     let mut value = 0.0;
-    if let Some((after, reward)) = slide {
-        value += f64::from(reward);
+    if let Some(decision) = Decision::new(game, state) {
+        let slide = agent.acting().choose(game, &[decision])[0];
+        value += f64::from(slide.reward());
         let mut nexts = Vec::new();
-        game.for_each_spawn(after, |next, _, p| nexts.push((next, p)));
+        game.for_each_spawn(slide.after(), |next, _, p| nexts.push((next, p)));
         for (next, p) in nexts {
             value += p * expected(agent, game, next, known);
         }
