@@ -11,8 +11,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use afterstate::game::Fast2048;
+use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{AfterstateNetwork, Indices, Tc, Td, UpdateRule};
-use afterstate::value::Trainable;
 use common::EveryNewTile;
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};

@@ -6,7 +6,6 @@
 //! batches. The replay trainer ([`crate::replay`]) drives its own.
 
 use crate::game::{Direction, Game, Slide, State};
-use crate::learn::TdErrorStats;
 use crate::policy::Policy;
 use crate::random::Rng;
 use crate::tally::{Outcome, Start};
@@ -26,6 +25,24 @@ pub struct Step<G: Game> {
     pub reward: u32,
     /// The reward of the spawn that led to `state`: 0 in most games, and in the first step.
     pub spawn_reward: u32,
+}
+
+/// The sum of |delta| over all updates, which detects diverged weights: a NaN or infinite weight
+/// makes the next delta that reads it, and so this sum, not finite.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TdErrorStats(f64);
+
+impl TdErrorStats {
+    /// Counts the error of an update.
+    #[inline(always)]
+    pub fn add(&mut self, delta: Value) {
+        self.0 += f64::from(delta.abs());
+    }
+
+    /// Whether every error so far was finite.
+    pub fn is_finite(&self) -> bool {
+        self.0.is_finite()
+    }
 }
 
 /// Observes an episode and may learn from it. `E` is what it may reuse of the policy's choices: a

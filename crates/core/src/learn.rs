@@ -1,6 +1,6 @@
 //! Learners: how a step, or a finished game, updates a network.
 //!
-//! Each learner works on any [`Trainable`](crate::value::Trainable) network with any
+//! Each learner works on any [`Trainable`](crate::ntuple::Trainable) network with any
 //! [`UpdateRule`](crate::ntuple::UpdateRule). It sees the positions x_0, x_1, ... of a game, and
 //! g_t, the reward between x_t and x_{t+1} (or the end).
 
@@ -12,7 +12,6 @@ pub use backward::Backward;
 pub use forward::{Forward, ReadAgain, Trusted};
 
 use crate::Value;
-use crate::value::Updated;
 
 /// The settings of temporal-difference learning. The discount belongs to the network, because
 /// choosing moves also needs it.
@@ -33,22 +32,5 @@ impl Default for TdParams {
             lambda: 0.0,
             reward_twice: false,
         }
-    }
-}
-
-/// The sum of |delta| over all updates, which detects diverged weights: a NaN or infinite weight
-/// makes the next delta that reads it, and so this sum, not finite.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TdErrorStats(f64);
-
-impl TdErrorStats {
-    #[inline(always)]
-    fn add(&mut self, updated: Updated) {
-        self.0 += f64::from(updated.delta.abs());
-    }
-
-    /// Whether every error so far was finite.
-    pub fn is_finite(&self) -> bool {
-        self.0.is_finite()
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! Two networks use such tables: [`AfterstateNetwork`] is V of afterstates, [`StateNetwork`] V of
 //! states. Both are [value functions](crate::value::ValueFunction), and a learner can
-//! [train](crate::value::Trainable) them.
+//! [train](Trainable) them.
 
 mod afterstate;
 mod layout;
@@ -17,6 +17,7 @@ mod plan;
 mod rule;
 mod state;
 mod tables;
+mod trainable;
 
 use std::io;
 
@@ -29,6 +30,7 @@ pub use state::StateNetwork;
 pub(crate) use tables::MemoryBlock;
 pub use tables::{WeightPart, WeightTables};
 use thiserror::Error;
+pub use trainable::{Trainable, TrajectoryStep, Updated};
 
 pub use crate::machine::{AtomicF32, Indices};
 

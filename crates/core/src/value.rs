@@ -10,10 +10,6 @@
 //! locates what will be read and prefetches it, [`ValueFunction::evaluate`] reads it. A [`Pending`]
 //! ties both to one decision, so that only the slides that were looked up can be evaluated.
 
-mod trainable;
-
-pub use trainable::{Trainable, TrajectoryStep, Updated};
-
 use crate::Value;
 use crate::game::{Direction, Game, Slide, Slides, State};
 

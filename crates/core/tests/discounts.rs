@@ -8,6 +8,7 @@ use afterstate::game::{
     After, Fast2048, Game, Grid, GridBoard, POWERS_OF_TWO_SPAWNS, PowersOfTwo, Shape, State,
 };
 use afterstate::learn::{Backward, Forward, TdParams};
+use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{
     AfterstateNetwork, NetworkOptions, StateNetwork, Tc, TupleSet, WeightCell, WeightPart,
     WeightTables,
@@ -15,7 +16,7 @@ use afterstate::ntuple::{
 use afterstate::policy::{Greedy, Policy, Random, Ties};
 use afterstate::random::game_rng;
 use afterstate::solve::{Aim, Chance, Ending, Goal, Recursive};
-use afterstate::value::{Trainable, ValueFunction};
+use afterstate::value::ValueFunction;
 
 const DISCOUNT: Value = 0.9;
 

@@ -8,13 +8,14 @@ use afterstate::game::{
     POWERS_OF_TWO_SPAWNS, PowersOfTwo, Rules, Shape, State, Threes,
 };
 use afterstate::learn::{Backward, Forward, TdParams};
+use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{
     AfterstateNetwork, NetworkOptions, StateNetwork, Tc, Td, TupleSet, WeightCell, WeightPart,
     WeightTables,
 };
 use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::game_rng;
-use afterstate::value::{AfterstateValue, Trainable};
+use afterstate::value::AfterstateValue;
 
 /// One tuple of one cell and no symmetry: V is the weight of cell 0's tile. V(1) = 10, V(2) = 20.
 fn one_cell() -> TupleSet {

@@ -23,7 +23,7 @@ use afterstate::tally::Outcome;
 use afterstate::value::ActionValues;
 
 pub use baseline::Baseline;
-pub(crate) use ntuple::ntuple_agent;
+pub(crate) use ntuple::{judge, ntuple_agent};
 pub(crate) use replay::replay_agent;
 
 use crate::disk::AtomicFile;

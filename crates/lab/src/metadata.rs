@@ -7,6 +7,9 @@ use std::path::Path;
 
 use afterstate::format::native::{Metadata, NativeError};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::LabError;
 use crate::migrate::{self, Format};
 use crate::recipe::Recipe;
@@ -100,4 +103,16 @@ impl<'a> Fields<'a> {
             expected: expected.to_owned(),
         })
     }
+}
+
+/// The serialised name of a variant, which files and recipes use.
+pub(crate) fn word(variant: &impl Serialize) -> String {
+    match serde_json::to_value(variant) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+pub(crate) fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+    serde_json::from_value(serde_json::Value::String(word.to_owned())).ok()
 }

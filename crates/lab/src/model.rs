@@ -21,7 +21,7 @@ use crate::agent::{Agent, TrainableAgent, ntuple_agent};
 use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
 use crate::games;
 use crate::memory::MemoryBudget;
-use crate::metadata::{FORMAT, Fields, RECIPE, SOLUTION, TUPLES, of_today};
+use crate::metadata::{FORMAT, Fields, RECIPE, SOLUTION, TUPLES, from_word, of_today, word};
 use crate::migrate::Format;
 use crate::recipe::{Recipe, Rule, ValueOf, parse_board};
 use crate::run;
@@ -240,16 +240,4 @@ pub(crate) fn player(fields: &Fields<'_>) -> Result<NTupleSpec, LabError> {
             })?,
         },
     })
-}
-
-/// The serialised name of a variant, which files and recipes use.
-pub(crate) fn word(variant: &impl Serialize) -> String {
-    match serde_json::to_value(variant) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
-    }
-}
-
-pub(crate) fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
-    serde_json::from_value(serde_json::Value::String(word.to_owned())).ok()
 }

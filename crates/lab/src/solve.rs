@@ -8,6 +8,7 @@
 //! fixed size, and each number is computed by one thread in one order.
 
 mod against;
+mod agent;
 mod ask;
 mod error;
 mod estimate;

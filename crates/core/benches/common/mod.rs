@@ -20,12 +20,11 @@ use afterstate::ntuple::{
     AfterstateNetwork, Indices, NetworkOptions, StateNetwork, Tc, Td, TupleSet, UpdateRule,
     WeightPart,
 };
+use afterstate::ntuple::{Trainable, TrajectoryStep, Updated};
 use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::game_rng;
 use afterstate::tally::Outcome;
-use afterstate::value::{
-    ActionValue, Decision, Pending, Trainable, TrajectoryStep, Updated, ValueFunction,
-};
+use afterstate::value::{ActionValue, Decision, Pending, ValueFunction};
 
 /// Games of training.
 const TRAINING: u64 = 300;

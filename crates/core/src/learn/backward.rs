@@ -13,12 +13,12 @@
 
 use std::marker::PhantomData;
 
-use super::{TdErrorStats, TdParams};
+use super::TdParams;
 use crate::Value;
-use crate::episode::{Learner, Step};
+use crate::episode::{Learner, Step, TdErrorStats};
 use crate::game::{Game, State};
 use crate::ntuple::UpdateRule;
-use crate::value::{Trainable, TrajectoryStep};
+use crate::ntuple::{Trainable, TrajectoryStep};
 
 /// Stores the trajectory of a game and learns from it when the game is over.
 pub struct Backward<'n, G: Game, N: Trainable<G>, R> {
@@ -87,7 +87,7 @@ impl<G: Game, N: Trainable<G>, R: UpdateRule, E> Learner<G, E> for Backward<'_, 
                 let updated =
                     self.network
                         .update::<R>(visited.position, here, lane, target, learning_rate);
-                self.td_errors.add(updated);
+                self.td_errors.add(updated.delta);
                 z = visited.reward_in + of_return * target + of_value * updated.value;
                 if reward_twice {
                     z += visited.reward_out + visited.reward_in;

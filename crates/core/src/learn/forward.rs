@@ -8,13 +8,12 @@
 
 use std::marker::PhantomData;
 
-use super::TdErrorStats;
 use crate::Value;
-use crate::episode::{Learner, Step};
+use crate::episode::{Learner, Step, TdErrorStats};
 use crate::game::{Game, State};
 use crate::ntuple::UpdateRule;
+use crate::ntuple::{Trainable, TrajectoryStep};
 use crate::policy::{Greedy, Ties};
-use crate::value::{Trainable, TrajectoryStep};
 
 /// The learner reads every value itself: it works with any policy.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +94,7 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule, T> Forward<'n, G, N, R, T> {
         let updated = self
             .network
             .update::<R>(position, &mut self.at, 0, target, rate);
-        self.td_errors.add(updated);
+        self.td_errors.add(updated.delta);
     }
 
     fn end(&mut self, spawn_reward: u32) {

@@ -6,10 +6,8 @@ use crate::Value;
 use crate::episode::Step;
 use crate::game::{After, Game, Position, Slide};
 use crate::machine::{AtomicF32, Indices};
-use crate::value::{
-    ActionValue, AfterstateValue, Decision, Pending, Trainable, TrajectoryStep, Updated,
-    ValueFunction,
-};
+use crate::ntuple::{Trainable, TrajectoryStep, Updated};
+use crate::value::{ActionValue, AfterstateValue, Decision, Pending, ValueFunction};
 
 /// An n-tuple network of afterstates.
 pub struct AfterstateNetwork {

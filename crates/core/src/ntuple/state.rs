@@ -30,9 +30,8 @@ use crate::Value;
 use crate::episode::Step;
 use crate::game::{After, Game, Position, Slide, State};
 use crate::machine::{AtomicF32, F32x2, Indices};
-use crate::value::{
-    ActionValue, Decision, Pending, Trainable, TrajectoryStep, Updated, ValueFunction,
-};
+use crate::ntuple::{Trainable, TrajectoryStep, Updated};
+use crate::value::{ActionValue, Decision, Pending, ValueFunction};
 
 /// An n-tuple network of states that stores the expectation over spawns.
 pub struct StateNetwork {

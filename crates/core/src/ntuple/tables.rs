@@ -7,7 +7,7 @@ use super::{LookupPlan, NetworkError, NetworkOptions, Tiling, TupleSet};
 use crate::Value;
 use crate::game::Position;
 use crate::machine::{AtomicF32, AtomicF32x2, Indices, WeightMemory, WeightView, Zeroed};
-use crate::value::Updated;
+use crate::ntuple::Updated;
 
 /// Tables of weights. `C` is the part of each weight that choosing a move reads.
 pub struct WeightTables<C: WeightCell = AtomicF32> {

@@ -4,10 +4,11 @@
 use super::{BatchStats, ReplayAgent, Transition};
 use crate::Value;
 use crate::game::{Game, Slide};
+use crate::ntuple::Trainable;
 use crate::ntuple::{Indices, StateNetwork, Td};
 use crate::policy::{Greedy, Policy, Ties};
 use crate::random::Rng;
-use crate::value::{Decision, Trainable};
+use crate::value::Decision;
 
 /// Chooses by the reward plus the expectation of V over spawns, and learns V of states.
 pub struct NTupleReplayAgent<'n, G: Game> {

@@ -6,6 +6,7 @@ use afterstate::episode::Learner;
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::{ChanceState, Game};
 use afterstate::learn::{Backward, Forward, TdParams};
+use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{
     AfterstateNetwork, AtomicF32, NetworkError, NetworkOptions, StateNetwork, Tc, Td, UpdateRule,
     WeightCell, WeightTables,
@@ -14,7 +15,7 @@ use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::game_rng;
 use afterstate::solve::Packed;
 use afterstate::tally::Outcome;
-use afterstate::value::{Decision, Trainable, ValueFunction};
+use afterstate::value::{Decision, ValueFunction};
 
 use super::{
     Agent, BoardState, Chooser, Judgement, RoundResult, RoundSpec, TrainableAgent, learn_games,
@@ -352,7 +353,7 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> TrainableAgent for NTupleAgent<G
 }
 
 /// The values of many states by a value function, with the choice of a policy.
-pub(super) fn judge<G: Game, V: ValueFunction<G>>(
+pub(crate) fn judge<G: Game, V: ValueFunction<G>>(
     game: &G,
     values: &V,
     boards: &[BoardState],

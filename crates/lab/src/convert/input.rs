@@ -19,7 +19,7 @@ use crate::disk::SharedFile;
 use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
 use crate::games;
 use crate::memory::available_memory;
-use crate::metadata::{FORMAT, Fields, of_today};
+use crate::metadata::{FORMAT, Fields, from_word, of_today};
 use crate::model;
 use crate::recipe::{Rule, ValueOf};
 use crate::run;
@@ -257,7 +257,7 @@ impl Input {
             Ok(()) => {
                 let player = model::player(&fields)?;
                 if fields.has("order") {
-                    let rule = fields.get("rule", "td or tc", model::from_word::<Rule>)?;
+                    let rule = fields.get("rule", "td or tc", from_word::<Rule>)?;
                     let (tuples, memory) = checkpoint(&player, rule, &saved, &path)?;
                     (player, Ok(tuples), memory)
                 } else {

@@ -5,7 +5,7 @@ use afterstate::game::Shape;
 use crate::LabError;
 use crate::games::{self, rules};
 use crate::metadata::Fields;
-use crate::model::{from_word, word};
+use crate::metadata::{from_word, word};
 use crate::recipe::{
     Illegal, MOST_FILTERS, MOST_LAYERS, Recipe, Relu, Rewards, SCALES, ValueOf, WIDEST, kernel_of,
     parse_board,

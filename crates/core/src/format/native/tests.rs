@@ -2,8 +2,8 @@ use std::io;
 
 use super::*;
 use crate::game::{After, Board, Fast2048, POWERS_OF_TWO_SPAWNS, Shape};
+use crate::ntuple::Trainable;
 use crate::ntuple::{AfterstateNetwork, Indices, NetworkOptions, StateNetwork, Tc, WeightPart};
-use crate::value::Trainable;
 use proptest::prelude::*;
 
 fn tuples() -> TupleSet {

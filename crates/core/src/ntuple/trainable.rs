@@ -1,10 +1,10 @@
 //! Value functions that learners update.
 
-use super::ValueFunction;
+use super::UpdateRule;
 use crate::Value;
 use crate::episode::Step;
 use crate::game::Game;
-use crate::ntuple::UpdateRule;
+use crate::value::ValueFunction;
 
 /// A position on the trajectory of a game, with the reward of its move before or after it. Between
 /// two positions, a game earns the `reward_out` of the first and the `reward_in` of the second.

@@ -1,0 +1,188 @@
+//! An exact solution as a value function: it plays, is evaluated and compared as any other agent.
+
+use std::sync::Arc;
+
+use afterstate::game::{ChanceState, Game, Slide};
+use afterstate::policy::{Greedy, Policy, Ties};
+use afterstate::random::game_rng;
+use afterstate::solve::{Packed, Solver};
+use afterstate::tally::Outcome;
+use afterstate::value::{ActionValue, Decision, Pending, ValueFunction};
+
+use super::Solution;
+use crate::LabError;
+use crate::agent::{Agent, BoardState, Chooser, Judgement, RoundSpec, judge, play_games};
+use crate::evaluate::Contender;
+use crate::games::{PackedVisitor, with_packed_game};
+use crate::recorder::Sink;
+
+/// The value function of a solution, for one game.
+struct ExactValues<G> {
+    solution: Arc<Solution>,
+    solver: Solver<G>,
+}
+
+impl<G: Game<Board: Packed>> ValueFunction<G> for ExactValues<G> {
+    type Lookup = ();
+    type Estimate = ();
+
+    fn locate(&self, _: &G, _: &Decision<G>, (): &mut ()) {}
+
+    fn evaluate(
+        &self,
+        _: &G,
+        pending: &Pending<'_, G, ()>,
+        mut visit: impl FnMut(Slide<G::Board>, ActionValue),
+    ) {
+        for slide in pending.decision().slides().legal() {
+            let after = self.solver.code().of(slide.after().0);
+            let value = self.solution.after_value(&self.solver, after);
+            // A solution has a value for every position that play can reach.
+            let value = value.unwrap_or(f64::NAN);
+            let total = (f64::from(slide.reward()) + value) as f32;
+            let value = value as f32;
+            visit(slide, ActionValue { value, total });
+        }
+    }
+
+    fn estimate(_: ActionValue) {}
+
+    fn fits(&self, game: &G) -> bool {
+        game.shape() == self.solution.about().shape
+    }
+}
+
+struct ExactAgent<G> {
+    game: G,
+    values: ExactValues<G>,
+}
+
+impl<G: Game<Board: Packed>> ExactAgent<G> {
+    fn policy(&self) -> Greedy<'_, G, ExactValues<G>> {
+        Greedy::new(&self.game, &self.values, Ties::Order)
+    }
+}
+
+impl<G: Game<Board: Packed>> Agent for ExactAgent<G> {
+    fn search(&self) -> &str {
+        "exact"
+    }
+
+    fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
+        play_games(&self.game, round, || self.policy(), sink)
+    }
+
+    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>> {
+        let mut policy = self.policy();
+        judge(&self.game, &self.values, boards, |decision| {
+            let mut rng = game_rng(0, 0);
+            policy.choose(&self.game, decision, &mut rng).0.direction()
+        })
+    }
+
+    fn chooser(&self) -> Chooser<'_> {
+        let mut policy = self.policy();
+        Box::new(move |tiles: &[u8], chance_state: ChanceState| {
+            let state = self.game.state(tiles, chance_state)?;
+            let decision = Decision::new(&self.game, state);
+            let choices = decision.map(|decision| policy.choices(&self.game, &decision));
+            Some(choices.unwrap_or_default())
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.values.solution.layers().codes().len() as u64 * 16
+    }
+}
+
+struct NewAgent(Arc<Solution>);
+
+impl PackedVisitor for NewAgent {
+    type Output = Arc<dyn Agent>;
+
+    fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
+        let (code, ending) = (self.0.code().clone(), self.0.about().ending());
+        let solver = Solver::with_code(game, code, ending);
+        let values = ExactValues {
+            solution: self.0,
+            solver,
+        };
+        Arc::new(ExactAgent { game, values })
+    }
+}
+
+impl Contender {
+    /// Optimal play by an exact solution, for the score.
+    ///
+    /// # Errors
+    /// When there is no such game.
+    pub fn exact(solution: Arc<Solution>, label: String) -> Result<Self, LabError> {
+        let about = solution.about();
+        let (game, shape) = (about.game.clone(), about.shape);
+        let agent = with_packed_game(&game, shape, NewAgent(solution))?;
+        Ok(Self {
+            label,
+            game,
+            shape,
+            agent,
+            model: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::quiet;
+    use crate::evaluate::{EvalOptions, evaluate};
+    use crate::games::shape;
+    use crate::solve::{SolveOptions, solve};
+
+    /// Optimal play of 2x2 scores 66.964 on average, and its values are those of the solution.
+    #[test]
+    fn a_solution_plays_at_its_own_value() {
+        let solved = solve(&SolveOptions {
+            game: "2048",
+            shape: shape(2, 2).unwrap(),
+            target: None,
+            discount: 1.0,
+            bounds: false,
+            threads: 1,
+            memory: None,
+            control: quiet(),
+        });
+        let solution = Arc::new(solved.unwrap().unwrap().solution);
+        let contender = Contender::exact(Arc::clone(&solution), "2x2".to_owned()).unwrap();
+        let found = evaluate(
+            &contender,
+            &EvalOptions {
+                games: 40_000,
+                seed: 1,
+                threads: 1,
+                control: quiet(),
+            },
+        );
+        let [low, high] = found.mean_ci95.unwrap();
+        let optimum = solution.about().expected_score;
+        // The interval is widened to five standard errors.
+        let margin = 1.6 * (high - low);
+        assert!(
+            (found.mean - optimum).abs() < margin,
+            "{} {optimum}",
+            found.mean
+        );
+        assert_eq!(found.search, "exact");
+        let analysis = solution.analyze("2,0/0,4").unwrap();
+        let board = BoardState {
+            tiles: vec![1, 0, 0, 2],
+            chance_state: ChanceState::NONE,
+        };
+        let judgement = contender.agent.judge(&[board])[0].unwrap();
+        for (direction, value) in judgement.values.legal() {
+            let exact = analysis.moves[direction as usize].total.unwrap();
+            assert!((f64::from(value.total) - exact).abs() < 1e-4);
+        }
+        let best = judgement.chosen.map(|direction| direction.name());
+        assert_eq!(best, analysis.best);
+    }
+}
