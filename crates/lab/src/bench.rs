@@ -345,7 +345,7 @@ impl Bench<'_> {
         let due = || games.is_none() && played.load(Ordering::Relaxed) > 0 && share() >= 1.0;
         let tell = |_: &Outcome| {
             played.fetch_add(1, Ordering::Relaxed);
-            self.tell(rows[0].0, false, rows.len() as f64 * share());
+            self.report(rows[0].0, false, rows.len() as f64 * share());
         };
         network.games(
             Mode::Train,
@@ -374,7 +374,7 @@ impl Bench<'_> {
         let count = count.clamp(MIN_SLICES, MAX_SLICES);
         let mut speeds = vec![Vec::new(); kinds.len()];
         for turn in 0..count {
-            self.tell(name, true, f64::from(turn) / f64::from(count));
+            self.report(name, true, f64::from(turn) / f64::from(count));
             for (&threads, speeds) in kinds.iter().zip(&mut speeds) {
                 speeds.push(self.slice(network, mode, threads, time / count)?);
             }
@@ -415,7 +415,7 @@ impl Bench<'_> {
         Ok(shares.values().map(Share::speed).sum::<f64>().round() as u64)
     }
 
-    fn tell(&self, network: &'static str, measured: bool, halves: f64) {
+    fn report(&self, network: &'static str, measured: bool, halves: f64) {
         let doing = if measured { "measuring" } else { "warming up" };
         let share = (f64::from(self.done) + halves) / f64::from(self.halves);
         self.options.control.emit(Event::Progress(Progress {

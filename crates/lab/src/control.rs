@@ -344,7 +344,7 @@ impl<'c> Meter<'c> {
         if self.unit == Unit::Games {
             recent.done += 1;
         }
-        self.tell(&mut recent);
+        self.report(&mut recent);
     }
 
     /// Sets the number of finished updates.
@@ -352,12 +352,12 @@ impl<'c> Meter<'c> {
         if self.unit == Unit::Updates && self.control.listener.is_some() {
             let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
             recent.done = updates;
-            self.tell(&mut recent);
+            self.report(&mut recent);
         }
     }
 
     /// Emits progress for the last game immediately, otherwise at intervals.
-    fn tell(&self, recent: &mut Recent) {
+    fn report(&self, recent: &mut Recent) {
         let elapsed = recent.since.elapsed();
         if elapsed < self.control.interval && recent.done != self.total {
             return;

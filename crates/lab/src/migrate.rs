@@ -1,11 +1,11 @@
-//! Files of earlier formats: one table of names, by which they are read.
+//! Files of earlier formats, and the one table of names for reading them.
 //!
 //! Format 1 is that of version 0.1. Its recipes had every key of every kind of learner, and many
-//! keys had other names. Format 2 has the names of today. Run folders, models, checkpoints and
+//! keys had other names. Format 2 has the current names. Run folders, models, checkpoints and
 //! solutions of format 1 are read through the tables below and written as format 2. A recipe that a
-//! user writes is not: it is refused, and the same tables name the new key.
+//! user writes with old keys is refused, and the same tables name the new key.
 //!
-//! A checkpoint of format 1 keeps its replay buffer as JSON under the metadata key `replay`.
+//! A checkpoint of format 1 has its replay buffer as JSON under the metadata key `replay`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,9 +15,9 @@ use toml::{Table, Value};
 /// A version of the files that Afterstate writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
-    /// Of version 0.1.
+    /// The format of version 0.1.
     One,
-    /// Of today.
+    /// The current format.
     Two,
 }
 
@@ -25,7 +25,7 @@ impl Format {
     /// The format that is written.
     pub const NOW: Format = Format::Two;
 
-    /// The format of this number, as the metadata key `afterstate` has it.
+    /// The format with this number, as in the metadata key `afterstate`.
     pub(crate) fn parse(text: &str) -> Option<Format> {
         [Format::One, Format::Two]
             .into_iter()
@@ -42,10 +42,10 @@ impl fmt::Display for Format {
     }
 }
 
-/// What a file held, and the format that it was in.
+/// The content of a file, and its format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored<T> {
-    /// In terms of today.
+    /// Converted to the current format.
     pub content: T,
     /// The format of the file.
     pub format: Format,
@@ -58,7 +58,7 @@ impl<T> Stored<T> {
     }
 }
 
-/// Keys of recipes: as in format 1, and as now.
+/// Keys of recipes: in format 1, and now.
 #[rustfmt::skip]
 const KEYS: &[(&str, &str)] = &[
     ("figure", "result"),
@@ -92,14 +92,14 @@ const KEYS: &[(&str, &str)] = &[
     ("deep.turn", "learner.augment"),
 ];
 
-/// Words under keys, by the key's name of today: as in format 1, and as now.
+/// Values of keys, by the current name of the key: in format 1, and now.
 const WORDS: &[(&str, &str, &str)] = &[
     ("network.kind", "tuples", "n-tuple"),
     ("learner.acting_network", "learner", "online"),
     ("learner.acting_network", "follower", "target"),
 ];
 
-/// Tables of recipes that format 1 had besides those of today.
+/// Tables of recipes that only format 1 had.
 const TABLES: [&str; 2] = ["replay", "deep"];
 
 /// The key of a step of a learning rate.
@@ -134,7 +134,7 @@ pub(crate) fn former_block_column(new: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name of today of a dotted key of format 1.
+/// The current name of a dotted key of format 1.
 pub(crate) fn key(old: &str) -> Option<&'static str> {
     let found = KEYS.iter().find(|(known, _)| *known == old);
     found.map(|(_, new)| *new)
@@ -149,7 +149,7 @@ pub(crate) fn key_by_last_part(old: &str) -> Option<&'static str> {
     found.map(|(_, new)| *new)
 }
 
-/// What is written instead of a word of format 1 that a key of today does not have.
+/// The current value for a value of format 1 that a key no longer has.
 pub(crate) fn word(key: &str, old: &str) -> Option<String> {
     if (key, old) == ("learner.update", "replay") {
         return Some("`learner.kind` = \"replay\", or \"dqn\" for deep networks".into());
@@ -160,13 +160,13 @@ pub(crate) fn word(key: &str, old: &str) -> Option<String> {
     found.map(|(.., new)| format!("\"{new}\""))
 }
 
-/// Whether a recipe of format 1 had a table of this name that is gone.
+/// Whether recipes of format 1 had a table of this name that no longer exists.
 pub(crate) fn is_old_table(name: &str) -> bool {
     TABLES.contains(&name)
 }
 
-/// The format of the recipe of a run. A run's recipe has every key, so that one of those that were
-/// renamed tells.
+/// The format of a run's recipe. It has every key, so that one of the renamed keys is enough to
+/// detect it.
 pub(crate) fn format_of(recipe: &Table) -> Format {
     let old = ["block", "figure"].iter().chain(&TABLES);
     match old.into_iter().any(|key| recipe.contains_key(*key)) {
@@ -175,10 +175,10 @@ pub(crate) fn format_of(recipe: &Table) -> Format {
     }
 }
 
-/// Brings a run's recipe from format 1 to the names of today.
+/// Converts a run's recipe from format 1 to the current names.
 ///
-/// Format 1 wrote every key, also those that had no effect. They are left out by table here; the
-/// rest is for the caller, who knows which keys each kind has.
+/// Format 1 wrote every key, even those without effect. This function removes whole tables; the
+/// caller, which knows the keys of each kind, removes the rest.
 pub(crate) fn recipe(mut old: Table) -> Table {
     let text = |table: &Table, section: &str, key: &str| {
         let inner = table.get(section).and_then(Value::as_table);
@@ -219,7 +219,7 @@ pub(crate) fn recipe(mut old: Table) -> Table {
     new
 }
 
-/// Sets the value of a key of format 1 under its name of today.
+/// Sets the value of a key of format 1 under its current name.
 fn insert(table: &mut Table, old: &str, mut value: Value) {
     let new = key(old).unwrap_or(old);
     if let Value::String(word) = &mut value
@@ -259,12 +259,12 @@ fn forget_inert(table: &mut Table, section: &str, number: &str, key: &str) {
     }
 }
 
-/// The name of today of a metadata key of format 1.
+/// The current name of a metadata key of format 1.
 pub(crate) fn metadata_key(old: &str) -> &str {
     renamed(METADATA, old)
 }
 
-/// The name of today of a column of `blocks.csv`.
+/// The current name of a column of `blocks.csv`.
 pub(crate) fn block_column(old: &str) -> Cow<'_, str> {
     match old.strip_prefix(ENDED.0) {
         Some(tile) => Cow::Owned(format!("{}{tile}", ENDED.1)),
@@ -272,7 +272,7 @@ pub(crate) fn block_column(old: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name of today of a column of `gaps.csv`.
+/// The current name of a column of `gaps.csv`.
 pub(crate) fn gap_column(old: &str) -> &str {
     renamed(GAP_COLUMNS, old)
 }
@@ -282,14 +282,14 @@ fn renamed<'a>(table: &[(&str, &'static str)], old: &'a str) -> &'a str {
     found.map_or(old, |(_, new)| new)
 }
 
-/// Brings the `result.json` of a run of a sweep to the names of today.
+/// Converts the `result.json` of a run of a sweep to the current names.
 pub(crate) fn result(old: serde_json::Value) -> serde_json::Value {
     let serde_json::Value::Object(old) = old else {
         return old;
     };
     let entries = old.into_iter().map(|(key, value)| {
         let key = renamed(RESULT, &key).to_owned();
-        // Figures of an evaluation have kept their names.
+        // The fields of an evaluation have not been renamed.
         let value = if key == "diverged" {
             result(value)
         } else {

@@ -257,7 +257,7 @@ impl PackedVisitor for Solve<'_> {
         };
         let (solver, ending, boards) = self.choose(game, &memory)?;
         let (layers, states) = list::list(&solver, &work, &memory, &boards, |sum, states| {
-            self.tell(Stage::Listing, boards.share(sum), states);
+            self.report(Stage::Listing, boards.share(sum), states);
         })?;
         let valued = |stage, chance, goal| {
             let aim = Aim { goal, chance };
@@ -364,13 +364,13 @@ impl Solve<'_> {
         aim: Aim,
     ) -> Result<(f64, Vec<f64>), Stopped> {
         let all = layers.codes().len() as f64;
-        let seen = |valued| self.tell(stage, valued as f64 / all, valued);
+        let seen = |valued| self.report(stage, valued as f64 / all, valued);
         let values = value::values(solver, layers, aim, work, seen)?;
         let start = value::start(solver, layers, aim, &values);
         Ok((start, values))
     }
 
-    fn tell(&self, stage: Stage, done: f64, states: u64) {
+    fn report(&self, stage: Stage, done: f64, states: u64) {
         let stage = stage.stage();
         let progress = Progress::stage(Task::Solve, stage, done, states);
         self.options.control.emit(Event::Progress(progress));

@@ -148,10 +148,10 @@ impl Sweep {
         let work = |number: u64| {
             let number = number as usize;
             let task = &tasks[number];
-            runs.tell(number, 0.0, false);
+            runs.report(number, 0.0, false);
             let found = task.settle(self.games, &runs.of_run(number));
             match &found {
-                Ok(Some(_)) => runs.tell(number, 1.0, true),
+                Ok(Some(_)) => runs.report(number, 1.0, true),
                 Ok(None) => {}
                 Err(_) => runs.cancel.cancel(),
             }
@@ -311,13 +311,13 @@ impl RunsControl {
             .with_cancel(self.cancel.clone())
             .on_event(move |event| {
                 if let Event::Progress(progress) = event {
-                    runs.tell(run, progress.share, false);
+                    runs.report(run, progress.share, false);
                 }
             })
     }
 
     /// Reports the progress of a run, and of all of them.
-    fn tell(&self, run: usize, share: f64, done: bool) {
+    fn report(&self, run: usize, share: f64, done: bool) {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         shares[run] = share;
         self.control.emit(Event::Run {

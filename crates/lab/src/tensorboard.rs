@@ -72,7 +72,7 @@ pub struct EventWriter {
 }
 
 impl EventWriter {
-    /// Begins a new event file in a folder, which is created if missing.
+    /// Starts a new event file in a folder, which is created if missing.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -86,8 +86,8 @@ impl EventWriter {
         Ok(writer)
     }
 
-    /// Begins a new event file for a run that goes on after `step`: what earlier files say of later
-    /// steps is void. For a run that begins, that is step 0.
+    /// Starts a new event file for a run that continues after `step`: what earlier files say of
+    /// later steps is void. For a run that begins, that is step 0.
     ///
     /// # Errors
     /// When it cannot be written.

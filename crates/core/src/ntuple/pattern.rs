@@ -42,7 +42,7 @@ pub enum TupleSetError {
         names()
     )]
     NotACell {
-        /// The pattern it stands in.
+        /// The pattern that has it.
         pattern: String,
         /// The character.
         found: char,

@@ -12,7 +12,7 @@ pub struct ReplayStats {
     pub total: TrainingStats,
     /// Of the block that is not full yet.
     pub block: TrainingStats,
-    /// The running average of scores as the report behind the recipe `dqn-r4` has it: 0.99 of
+    /// The running average of scores as in the report of the recipe `dqn-r4`: 0.99 of
     /// itself and 0.01 of half of each score, beginning with the first.
     #[serde(alias = "average")]
     pub running_average: Option<f64>,

@@ -3,8 +3,8 @@
 //! Sizes are chosen so that a plot of 1,200 pixels can still be read at 600, as in a README.
 
 use super::letters::Letters;
-use super::scale::{Scale, Tick, Unit};
-use super::scene::{Anchor, Colour, Scene, Spot, Stroke, Type};
+use super::scale::{AxisUnit, Scale, Tick};
+use super::scene::{Anchor, Colour, PixelPoint, Scene, Stroke, Type};
 
 pub(super) const WIDTH: f32 = 1200.0;
 pub(super) const HEIGHT: f32 = 800.0;
@@ -63,7 +63,7 @@ pub(super) fn heading(scene: &mut Scene, letters: &Letters, title: &str, about: 
 #[derive(Clone, Copy)]
 pub(super) struct YAxis {
     pub scale: Scale,
-    pub unit: Unit,
+    pub unit: AxisUnit,
     /// The largest number of steps.
     pub steps: usize,
 }
@@ -76,7 +76,7 @@ impl YAxis {
 
 /// Where data meets the page: both scales begin in the lower left corner.
 #[derive(Clone, Copy)]
-pub(super) struct Frame {
+pub(super) struct ChartFrame {
     pub left: f32,
     pub right: f32,
     pub top: f32,
@@ -86,9 +86,9 @@ pub(super) struct Frame {
     pub y: YAxis,
 }
 
-impl Frame {
+impl ChartFrame {
     /// The place of a value.
-    pub fn at(&self, x: f64, y: f64) -> Spot {
+    pub fn at(&self, x: f64, y: f64) -> PixelPoint {
         (self.across(x), self.height(y))
     }
 
@@ -101,7 +101,7 @@ impl Frame {
         self.bottom - self.y.scale.place(y) as f32 * (self.bottom - self.top)
     }
 
-    /// The grid and the axis, with numbers at the left and below where asked for.
+    /// The grid and the axis, with numbers at the left and below if requested.
     pub fn scales(&self, scene: &mut Scene, left: bool, below: bool) {
         for tick in self.y.ticks() {
             let at = self.height(tick.at);
@@ -111,11 +111,11 @@ impl Frame {
                 scene.text((self.left - 12.0, baseline), &text, Anchor::End, NUMBER);
             }
         }
-        self.columns(scene, Unit::Games, below);
+        self.columns(scene, AxisUnit::Games, below);
     }
 
-    /// The vertical lines of the grid and the axis, with numbers below where asked for.
-    pub fn columns(&self, scene: &mut Scene, unit: Unit, below: bool) {
+    /// The vertical lines of the grid and the axis, with numbers below if requested.
+    pub fn columns(&self, scene: &mut Scene, unit: AxisUnit, below: bool) {
         // As many as have room for their numbers.
         let columns = ((self.right - self.left) / 100.0) as usize;
         for tick in self.x.ticks(columns, unit) {

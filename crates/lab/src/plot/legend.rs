@@ -1,28 +1,33 @@
 //! The names of the lines: at their right ends where one run is drawn, above the frame where there
 //! are several. Neither ever lies on a curve.
 
-use super::chart::{Frame, HEADING, LINE, MARGIN, MIDDLE, PLAIN, STRONG, WIDTH};
+use super::chart::{ChartFrame, HEADING, LINE, MARGIN, MIDDLE, PLAIN, STRONG, WIDTH};
 use super::letters::Letters;
 use super::scene::{Anchor, Scene, Stroke, Type};
 
 /// One line of a legend.
-pub(super) struct Entry {
+pub(super) struct LegendEntry {
     pub stroke: Stroke,
     pub name: String,
     pub value: String,
-    /// Where the line ends; the name stands beside it if it can.
+    /// Where the line ends; the name is beside it if possible.
     pub end: f64,
 }
 
 /// The room that `end_labels` need at the right of the frame.
-pub(super) fn end_labels_width(letters: &Letters, entries: &[Entry]) -> f32 {
+pub(super) fn end_labels_width(letters: &Letters, entries: &[LegendEntry]) -> f32 {
     let (names, values) = columns(letters, entries, STRONG, PLAIN);
     40.0 + names + 16.0 + values
 }
 
 /// Names and last values at the right ends of the lines, moved apart where they would overlap. Each
 /// is joined to its line by a thin one of its colour, so no key is needed.
-pub(super) fn end_labels(scene: &mut Scene, letters: &Letters, frame: &Frame, entries: &[Entry]) {
+pub(super) fn end_labels(
+    scene: &mut Scene,
+    letters: &Letters,
+    frame: &ChartFrame,
+    entries: &[LegendEntry],
+) {
     let (names, values) = columns(letters, entries, STRONG, PLAIN);
     let ends: Vec<f32> = entries.iter().map(|e| frame.height(e.end)).collect();
     let heights = spread(&ends, 30.0, frame.top, frame.bottom);
@@ -39,7 +44,7 @@ pub(super) fn end_labels(scene: &mut Scene, letters: &Letters, frame: &Frame, en
 }
 
 /// The room of the widest name and of the widest value.
-fn columns(letters: &Letters, entries: &[Entry], name: Type, value: Type) -> (f32, f32) {
+fn columns(letters: &Letters, entries: &[LegendEntry], name: Type, value: Type) -> (f32, f32) {
     let names = entries.iter().map(|entry| letters.room(&entry.name, name));
     let values = entries
         .iter()
@@ -65,7 +70,7 @@ pub(super) fn spread(wanted: &[f32], gap: f32, top: f32, bottom: f32) -> Vec<f32
 
 /// The names of runs above the frame, in columns.
 pub(super) struct Legend {
-    entries: Vec<Entry>,
+    entries: Vec<LegendEntry>,
     columns: usize,
     /// From one column to the next.
     width: f32,
@@ -81,7 +86,7 @@ impl Legend {
 
     /// Finds the columns. Up to four runs may take a row each; more get two columns at least, and
     /// names that are too long lose their middle.
-    pub fn new(letters: &Letters, mut entries: Vec<Entry>) -> Self {
+    pub fn new(letters: &Letters, mut entries: Vec<LegendEntry>) -> Self {
         let page = WIDTH - 2.0 * MARGIN + Self::GUTTER;
         let most = if entries.len() > 4 { page / 2.0 } else { page };
         let (_, values) = columns(letters, &entries, PLAIN, STRONG);

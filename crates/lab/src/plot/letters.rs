@@ -4,7 +4,7 @@
 use tiny_skia::{Path, PathBuilder};
 use ttf_parser::{Face, FaceParsingError, GlyphId, OutlineBuilder};
 
-use super::scene::{Spot, Type};
+use super::scene::{PixelPoint, Type};
 
 /// Letters that are tried at either end of a text that is too long.
 const LONGEST: usize = 200;
@@ -61,8 +61,8 @@ impl Letters {
         shorter.unwrap_or_default()
     }
 
-    /// The outline of the text, its baseline beginning at `at`; none if nothing of it is visible.
-    pub fn outline(&self, text: &str, face: Type, at: Spot) -> Option<Path> {
+    /// The outline of the text, its baseline beginning at `at`; `None` if nothing of it is visible.
+    pub fn outline(&self, text: &str, face: Type, at: PixelPoint) -> Option<Path> {
         let font = self.font(face);
         let scale = scale(font, face);
         let mut pen = Pen {
@@ -100,35 +100,35 @@ fn scale(font: &Face, face: Type) -> f32 {
 /// Takes the font's units, y upwards, to the page's pixels, y downwards.
 struct Pen {
     path: PathBuilder,
-    at: Spot,
+    at: PixelPoint,
     scale: f32,
 }
 
 impl Pen {
-    fn spot(&self, x: f32, y: f32) -> Spot {
+    fn point(&self, x: f32, y: f32) -> PixelPoint {
         (self.at.0 + x * self.scale, self.at.1 - y * self.scale)
     }
 }
 
 impl OutlineBuilder for Pen {
     fn move_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.spot(x, y);
+        let (x, y) = self.point(x, y);
         self.path.move_to(x, y);
     }
 
     fn line_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.spot(x, y);
+        let (x, y) = self.point(x, y);
         self.path.line_to(x, y);
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let ((x1, y1), (x, y)) = (self.spot(x1, y1), self.spot(x, y));
+        let ((x1, y1), (x, y)) = (self.point(x1, y1), self.point(x, y));
         self.path.quad_to(x1, y1, x, y);
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2)) = (self.spot(x1, y1), self.spot(x2, y2));
-        let (x, y) = self.spot(x, y);
+        let ((x1, y1), (x2, y2)) = (self.point(x1, y1), self.point(x2, y2));
+        let (x, y) = self.point(x, y);
         self.path.cubic_to(x1, y1, x2, y2, x, y);
     }
 

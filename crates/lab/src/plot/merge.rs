@@ -10,16 +10,16 @@ use super::PlotError;
 use crate::block::LARGEST_COUNT;
 use crate::curve::{Curve, Point};
 
-/// About how many points the longest run gets: more cannot be told apart on 1,200 pixels.
+/// About how many points the longest run gets: more cannot be distinguished on 1,200 pixels.
 const POINTS: u64 = 100;
 
 /// A run with its blocks merged; never without points.
-pub(super) struct Run<'a> {
+pub(super) struct MergedRun<'a> {
     pub label: &'a str,
     pub points: Vec<Point>,
 }
 
-impl Run<'_> {
+impl MergedRun<'_> {
     /// The games of the whole run.
     pub fn games(&self) -> u64 {
         self.points.last().map_or(0, |point| point.games)
@@ -40,7 +40,7 @@ impl Run<'_> {
 }
 
 /// Merges every curve to the plot's size of point.
-pub(super) fn runs(curves: &[Curve]) -> Result<Vec<Run<'_>>, PlotError> {
+pub(super) fn runs(curves: &[Curve]) -> Result<Vec<MergedRun<'_>>, PlotError> {
     curves.iter().try_for_each(check)?;
     let games = |curve: &Curve| curve.points.iter().map(|p| p.tally.games).sum::<u64>();
     let longest = curves.iter().map(games).max().unwrap_or(0);
@@ -54,7 +54,7 @@ pub(super) fn runs(curves: &[Curve]) -> Result<Vec<Run<'_>>, PlotError> {
                 return Err(PlotError::NoGames { label });
             }
             let label = &curve.label;
-            Ok(Run { label, points })
+            Ok(MergedRun { label, points })
         })
         .collect()
 }
@@ -107,7 +107,7 @@ pub(super) fn merged(blocks: &[Point], size: u64) -> Vec<Point> {
 }
 
 /// The fewest and the most games of any point.
-pub(super) fn games_per_point(runs: &[Run]) -> (u64, u64) {
+pub(super) fn games_per_point(runs: &[MergedRun]) -> (u64, u64) {
     let mut sizes: Vec<u64> = runs
         .iter()
         .flat_map(|run| &run.points)
@@ -121,7 +121,7 @@ pub(super) fn games_per_point(runs: &[Run]) -> (u64, u64) {
 }
 
 /// The `count` largest tiles that any game reached, in rising order.
-pub(super) fn largest_tiles(runs: &[Run], count: usize) -> Vec<u64> {
+pub(super) fn largest_tiles(runs: &[MergedRun], count: usize) -> Vec<u64> {
     let mut tiles: Vec<u64> = runs
         .iter()
         .flat_map(|run| &run.points)

@@ -14,10 +14,10 @@ mod single;
 use afterstate::tally::Tally;
 
 use super::Lane;
-use super::chart::{Frame, PLAIN, YAxis};
+use super::chart::{ChartFrame, PLAIN, YAxis};
 use super::letters::Letters;
-use super::merge::{Run, games_per_point};
-use super::scale::{Scale, Unit, step};
+use super::merge::{MergedRun, games_per_point};
+use super::scale::{AxisUnit, Scale, step};
 use super::scene::{Anchor, Colour, Scene};
 use crate::curve::Curve;
 use crate::numbers::grouped;
@@ -54,7 +54,7 @@ impl<'a> Text<'a> {
 }
 
 /// The mean score over the games played.
-pub(super) fn score(runs: &[Run], title: &str, letters: &Letters) -> Scene {
+pub(super) fn score(runs: &[MergedRun], title: &str, letters: &Letters) -> Scene {
     let about = format!("score (mean of {})", point_size(runs));
     let text = Text::new(title, about, letters);
     match runs {
@@ -64,7 +64,7 @@ pub(super) fn score(runs: &[Run], title: &str, letters: &Letters) -> Scene {
 }
 
 /// The share of games that reached each tile.
-pub(super) fn win_rate(runs: &[Run], title: &str, letters: &Letters) -> Scene {
+pub(super) fn win_rate(runs: &[MergedRun], title: &str, letters: &Letters) -> Scene {
     let size = point_size(runs);
     let about = format!("win rate: games that reached the tile (share of {size})");
     let text = Text::new(title, about, letters);
@@ -75,7 +75,7 @@ pub(super) fn win_rate(runs: &[Run], title: &str, letters: &Letters) -> Scene {
 }
 
 /// The share of games that ended with each tile as their largest.
-pub(super) fn termination_rate(runs: &[Run], title: &str, letters: &Letters) -> Scene {
+pub(super) fn termination_rate(runs: &[MergedRun], title: &str, letters: &Letters) -> Scene {
     let size = point_size(runs);
     let about = format!("termination rate: games by their largest tile (share of {size})");
     let text = Text::new(title, about, letters);
@@ -85,7 +85,7 @@ pub(super) fn termination_rate(runs: &[Run], title: &str, letters: &Letters) -> 
     }
 }
 
-/// The optimality gap; none if no run was measured.
+/// The optimality gap; `None` if no run was measured.
 pub(super) fn gap(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
     let about = "optimality gap: difference of the expected score to the optimum, in percent";
     let text = Text::new(title, about, letters);
@@ -98,21 +98,21 @@ pub(super) fn lanes(lanes: &[Lane], title: &str, about: &str, letters: &Letters)
     lanes::lanes(lanes, &text)
 }
 
-/// The running average; none if no run has a replay buffer.
+/// The running average; `None` if no run has a replay buffer.
 pub(super) fn running_average(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
     let about = "running average: 0.99 of itself and 0.01 of half the score of each game";
     let text = Text::new(title, about, letters);
     replay::running_average(curves, &text)
 }
 
-/// The loss; none if no run has a replay buffer.
+/// The loss; `None` if no run has a replay buffer.
 pub(super) fn loss(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
     let about = "loss: mean squared error of a batch, in the units of each network";
     let text = Text::new(title, about, letters);
     replay::loss(curves, &text)
 }
 
-/// The values of positions; none if no run has a replay buffer.
+/// The values of positions; `None` if no run has a replay buffer.
 pub(super) fn value(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
     let about = "value: points that the network expects to follow, mean of a batch";
     let text = Text::new(title, about, letters);
@@ -120,31 +120,31 @@ pub(super) fn value(curves: &[Curve], title: &str, letters: &Letters) -> Option<
 }
 
 /// Names the x axis of most plots.
-fn episodes(scene: &mut Scene, frame: &Frame) {
+fn episodes(scene: &mut Scene, frame: &ChartFrame) {
     below(scene, frame, "episodes");
 }
 
 /// Names the x axis.
-fn below(scene: &mut Scene, frame: &Frame, name: &str) {
+fn below(scene: &mut Scene, frame: &ChartFrame, name: &str) {
     let at = ((frame.left + frame.right) / 2.0, scene.height - 20.0);
     scene.text(at, name, Anchor::Middle, PLAIN);
 }
 
 /// Up to the games of the longest run.
-fn games(runs: &[Run]) -> Scale {
-    let longest = runs.iter().map(Run::games).max().unwrap_or(0);
+fn games(runs: &[MergedRun]) -> Scale {
+    let longest = runs.iter().map(MergedRun::games).max().unwrap_or(0);
     let max = longest.max(1) as f64;
     Scale::Linear { max }
 }
 
 /// From 0 to `max`.
-fn y_axis(max: f64, unit: Unit, steps: usize) -> YAxis {
+fn y_axis(max: f64, unit: AxisUnit, steps: usize) -> YAxis {
     let scale = Scale::Linear { max };
     YAxis { scale, unit, steps }
 }
 
 /// A round number at or above every value, for the top of a scale.
-fn round_top(runs: &[Run], of: impl Fn(&Tally) -> f64, count: usize) -> f64 {
+fn round_top(runs: &[MergedRun], of: impl Fn(&Tally) -> f64, count: usize) -> f64 {
     let points = runs.iter().flat_map(|run| &run.points);
     let highest = points.map(|point| of(&point.tally)).fold(0.0, f64::max);
     if highest <= 0.0 {
@@ -155,7 +155,7 @@ fn round_top(runs: &[Run], of: impl Fn(&Tally) -> f64, count: usize) -> f64 {
 }
 
 /// How many games a point has.
-fn point_size(runs: &[Run]) -> String {
+fn point_size(runs: &[MergedRun]) -> String {
     let (least, most) = games_per_point(runs);
     let each = if least == most { "each" } else { "up to" };
     let plural = if most == 1 { "" } else { "s" };

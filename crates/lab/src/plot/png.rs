@@ -7,7 +7,7 @@ use tiny_skia::{
 
 use super::PlotError;
 use super::letters::Letters;
-use super::scene::{Anchor, Colour, Scene, Shape, Spot, Stroke as Line};
+use super::scene::{Anchor, Colour, PixelPoint, Scene, SceneShape, Stroke as Line};
 
 /// The whole file.
 pub(super) fn render(scene: &Scene, letters: &Letters) -> Result<Vec<u8>, PlotError> {
@@ -27,25 +27,25 @@ pub(super) fn render(scene: &Scene, letters: &Letters) -> Result<Vec<u8>, PlotEr
 
 /// Draws one shape. One without extent (an empty text, a line of no points) has no path and leaves
 /// no mark.
-fn put(page: &mut Pixmap, shape: &Shape, letters: &Letters) {
+fn put(page: &mut Pixmap, shape: &SceneShape, letters: &Letters) {
     match shape {
-        Shape::Line { points, stroke } => {
+        SceneShape::Line { points, stroke } => {
             if let Some(path) = path(points, false) {
                 let paint = paint(stroke.colour);
                 page.stroke_path(&path, &paint, &pen(stroke), Transform::identity(), None);
             }
         }
-        Shape::Area { points, colour } => {
+        SceneShape::Area { points, colour } => {
             if let Some(path) = path(points, true) {
                 fill(page, &path, *colour);
             }
         }
-        Shape::Dot { at, radius, colour } => {
+        SceneShape::Dot { at, radius, colour } => {
             if let Some(path) = PathBuilder::from_circle(at.0, at.1, *radius) {
                 fill(page, &path, *colour);
             }
         }
-        Shape::Text {
+        SceneShape::Text {
             at,
             text,
             anchor,
@@ -68,7 +68,7 @@ fn fill(page: &mut Pixmap, path: &Path, colour: Colour) {
     page.fill_path(path, &paint, FillRule::Winding, Transform::identity(), None);
 }
 
-fn path(points: &[Spot], closed: bool) -> Option<Path> {
+fn path(points: &[PixelPoint], closed: bool) -> Option<Path> {
     let mut path = PathBuilder::new();
     for (i, &(x, y)) in points.iter().enumerate() {
         if i == 0 {

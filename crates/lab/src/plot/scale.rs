@@ -12,7 +12,7 @@ pub(super) fn drawable(number: f64) -> bool {
 
 /// What the numbers of a scale are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum AxisUnit {
     Points,
     /// Whole ones: there are no halves of games.
     Games,
@@ -96,7 +96,7 @@ impl Scale {
     }
 
     /// The lines of the grid, if `steps` or fewer have room for their numbers.
-    pub fn ticks(self, steps: usize, unit: Unit) -> Vec<Tick> {
+    pub fn ticks(self, steps: usize, unit: AxisUnit) -> Vec<Tick> {
         match self {
             Self::Linear { max } => linear_ticks(0.0, max, steps, unit),
             Self::Between { min, max } => linear_ticks(min, max, steps, unit),
@@ -105,15 +105,15 @@ impl Scale {
     }
 }
 
-fn linear_ticks(min: f64, max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
-    let least = if unit == Unit::Games { 1.0 } else { 0.0 };
+fn linear_ticks(min: f64, max: f64, steps: usize, unit: AxisUnit) -> Vec<Tick> {
+    let least = if unit == AxisUnit::Games { 1.0 } else { 0.0 };
     let step = step(max - min, steps).max(least);
     let line = |at| Tick {
         at,
         thin: false,
         number: Some(match unit {
             // Whole numbers would read the same.
-            Unit::Points if step < 1.0 => trimmed(at, 4),
+            AxisUnit::Points if step < 1.0 => trimmed(at, 4),
             _ => number(at, max, unit),
         }),
     };
@@ -127,7 +127,7 @@ fn linear_ticks(min: f64, max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
 
 /// Powers of ten, and thin lines between them, which have numbers only if all have room. Two lines
 /// have numbers however little room there is, or a scale would not say what it measures.
-fn logarithmic_ticks(min: f64, max: f64, steps: usize, unit: Unit) -> Vec<Tick> {
+fn logarithmic_ticks(min: f64, max: f64, steps: usize, unit: AxisUnit) -> Vec<Tick> {
     let narrow = max <= NARROW * min * (1.0 + ROUNDING);
     let fine = lines(min, max, FINE, unit);
     if narrow && fine.len() <= steps + 1 {
@@ -151,7 +151,7 @@ fn logarithmic_ticks(min: f64, max: f64, steps: usize, unit: Unit) -> Vec<Tick> 
 }
 
 /// The lines between two ends, all with numbers.
-fn lines(min: f64, max: f64, factors: &[f64], unit: Unit) -> Vec<Tick> {
+fn lines(min: f64, max: f64, factors: &[f64], unit: AxisUnit) -> Vec<Tick> {
     let powers = min.log10().floor() as i32..=max.log10().ceil() as i32;
     let range = min * (1.0 - ROUNDING)..=max * (1.0 + ROUNDING);
     let all = powers.flat_map(|power| factors.iter().map(move |&f| (f, f * 10f64.powi(power))));
@@ -192,9 +192,9 @@ fn round_down(value: f64, factors: &[f64]) -> f64 {
 }
 
 /// A number of a scale that ends at `max`: 20%, 5,000 or 50k.
-fn number(value: f64, max: f64, unit: Unit) -> String {
+fn number(value: f64, max: f64, unit: AxisUnit) -> String {
     match unit {
-        Unit::Share => trimmed(100.0 * value, 4) + "%",
-        Unit::Points | Unit::Games => tick(value, max),
+        AxisUnit::Share => trimmed(100.0 * value, 4) + "%",
+        AxisUnit::Points | AxisUnit::Games => tick(value, max),
     }
 }

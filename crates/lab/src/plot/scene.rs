@@ -2,7 +2,7 @@
 //! ones.
 
 /// A point of the page.
-pub(super) type Spot = (f32, f32);
+pub(super) type PixelPoint = (f32, f32);
 
 /// An opaque colour, 0xRRGGBB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Stroke {
     }
 }
 
-/// Which end of a text stands at its position.
+/// Which end of a text is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -63,23 +63,23 @@ pub(super) struct Type {
 
 /// One thing on the page.
 #[derive(Clone, Debug)]
-pub(super) enum Shape {
+pub(super) enum SceneShape {
     Line {
-        points: Vec<Spot>,
+        points: Vec<PixelPoint>,
         stroke: Stroke,
     },
     Area {
-        points: Vec<Spot>,
+        points: Vec<PixelPoint>,
         colour: Colour,
     },
     Dot {
-        at: Spot,
+        at: PixelPoint,
         radius: f32,
         colour: Colour,
     },
     /// `at` is on the baseline.
     Text {
-        at: Spot,
+        at: PixelPoint,
         text: String,
         anchor: Anchor,
         face: Type,
@@ -91,7 +91,7 @@ pub(super) enum Shape {
 pub(super) struct Scene {
     pub width: f32,
     pub height: f32,
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<SceneShape>,
 }
 
 impl Scene {
@@ -106,28 +106,28 @@ impl Scene {
     }
 
     /// Draws a line through the points.
-    pub fn line(&mut self, points: Vec<Spot>, stroke: Stroke) {
-        self.shapes.push(Shape::Line { points, stroke });
+    pub fn line(&mut self, points: Vec<PixelPoint>, stroke: Stroke) {
+        self.shapes.push(SceneShape::Line { points, stroke });
     }
 
     /// Fills the outline.
-    pub fn area(&mut self, points: Vec<Spot>, colour: Colour) {
-        self.shapes.push(Shape::Area { points, colour });
+    pub fn area(&mut self, points: Vec<PixelPoint>, colour: Colour) {
+        self.shapes.push(SceneShape::Area { points, colour });
     }
 
     /// Draws a filled circle.
-    pub fn dot(&mut self, at: Spot, radius: f32, colour: Colour) {
-        self.shapes.push(Shape::Dot { at, radius, colour });
+    pub fn dot(&mut self, at: PixelPoint, radius: f32, colour: Colour) {
+        self.shapes.push(SceneShape::Dot { at, radius, colour });
     }
 
     /// Writes one line of text; what cannot be printed, or would break the SVG, becomes a space.
-    pub fn text(&mut self, at: Spot, text: &str, anchor: Anchor, face: Type) {
+    pub fn text(&mut self, at: PixelPoint, text: &str, anchor: Anchor, face: Type) {
         let printable = |c: char| !c.is_control() && !matches!(c, '\u{fffe}' | '\u{ffff}');
         let text = text
             .chars()
             .map(|c| if printable(c) { c } else { ' ' })
             .collect();
-        self.shapes.push(Shape::Text {
+        self.shapes.push(SceneShape::Text {
             at,
             text,
             anchor,

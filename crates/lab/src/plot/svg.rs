@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::scene::{Anchor, Scene, Shape, Spot};
+use super::scene::{Anchor, PixelPoint, Scene, SceneShape};
 
 /// The head of every file: round joins, and fonts as wide as the built-in one or narrower.
 const FONTS: &str = "Noto Sans, Open Sans, Segoe UI, Helvetica, Arial, sans-serif";
@@ -24,9 +24,9 @@ pub(super) fn render(scene: &Scene) -> String {
     out
 }
 
-fn element(shape: &Shape) -> String {
+fn element(shape: &SceneShape) -> String {
     match shape {
-        Shape::Line { points, stroke } => {
+        SceneShape::Line { points, stroke } => {
             let dash = stroke.dash.map_or(String::new(), |[dash, gap]| {
                 format!(" stroke-dasharray=\"{dash} {gap}\"")
             });
@@ -37,18 +37,18 @@ fn element(shape: &Shape) -> String {
                 list(points)
             )
         }
-        Shape::Area { points, colour } => {
+        SceneShape::Area { points, colour } => {
             format!(
                 "<polygon fill=\"#{:06x}\" points=\"{}\"/>",
                 colour.0,
                 list(points)
             )
         }
-        Shape::Dot { at, radius, colour } => format!(
+        SceneShape::Dot { at, radius, colour } => format!(
             "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{radius}\" fill=\"#{:06x}\"/>",
             at.0, at.1, colour.0
         ),
-        Shape::Text {
+        SceneShape::Text {
             at,
             text,
             anchor,
@@ -77,7 +77,7 @@ fn element(shape: &Shape) -> String {
     }
 }
 
-fn list(points: &[Spot]) -> String {
+fn list(points: &[PixelPoint]) -> String {
     let mut out = String::with_capacity(points.len() * 12);
     for (x, y) in points {
         let gap = if out.is_empty() { "" } else { " " };

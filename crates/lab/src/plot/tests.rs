@@ -5,9 +5,9 @@ use afterstate::tally::{Outcome, Tally};
 use tiny_skia::Pixmap;
 
 use super::letters::Letters;
-use super::merge::{Run, games_per_point, largest_tiles, merged, runs};
+use super::merge::{MergedRun, games_per_point, largest_tiles, merged, runs};
 use super::scale;
-use super::scene::{Anchor, Scene, Shape};
+use super::scene::{Anchor, Scene, SceneShape};
 use super::{PlotError, chart, draw, legend, pages, svg};
 use crate::curve::{Curve, GapPoint, Point};
 
@@ -70,7 +70,7 @@ fn scenes(curves: &[Curve], title: &str) -> [Scene; 3] {
 fn texts(scene: &Scene) -> Vec<&str> {
     let mut texts = Vec::new();
     for shape in &scene.shapes {
-        if let Shape::Text { text, .. } = shape {
+        if let SceneShape::Text { text, .. } = shape {
             texts.push(text.as_str());
         }
     }
@@ -78,7 +78,7 @@ fn texts(scene: &Scene) -> Vec<&str> {
 }
 
 fn dots(scene: &Scene) -> usize {
-    let dot = |shape: &&Shape| matches!(shape, Shape::Dot { .. });
+    let dot = |shape: &&SceneShape| matches!(shape, SceneShape::Dot { .. });
     scene.shapes.iter().filter(dot).count()
 }
 
@@ -219,7 +219,10 @@ fn merging_loses_no_game() {
 fn runs_of_one_plot_share_the_size_of_a_point() {
     let curves = [curve("long", 1000, 5), curve("short", 10, 25)];
     let runs = runs(&curves).unwrap();
-    let lengths: Vec<usize> = runs.iter().map(|run: &Run| run.points.len()).collect();
+    let lengths: Vec<usize> = runs
+        .iter()
+        .map(|run: &MergedRun| run.points.len())
+        .collect();
     assert_eq!(lengths, [100, 5]);
     assert_eq!(games_per_point(&runs), (50, 50));
     assert_eq!(largest_tiles(&runs, 2), [4096, 8192]);
@@ -327,7 +330,7 @@ fn several_runs_get_a_panel_for_each_tile() {
 fn boxes(scene: &Scene, letters: &Letters) -> Vec<(String, [f32; 4])> {
     let mut boxes = Vec::new();
     for shape in &scene.shapes {
-        if let Shape::Text {
+        if let SceneShape::Text {
             at,
             text,
             anchor,

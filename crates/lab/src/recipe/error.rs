@@ -71,7 +71,7 @@ pub enum RecipeError {
     UnknownKey {
         /// The key, with its table.
         key: String,
-        /// The file or override it stands in.
+        /// The file or override that has it.
         origin: String,
         /// The valid key that differs from it by a letter or two.
         nearest: Option<String>,
@@ -86,7 +86,7 @@ pub enum RecipeError {
     OtherName {
         /// The name, with its table.
         key: String,
-        /// The file or override it stands in.
+        /// The file or override that has it.
         origin: String,
         /// The key.
         meant: String,
@@ -98,7 +98,7 @@ pub enum RecipeError {
     OtherWord {
         /// The key, with its table.
         key: String,
-        /// The file or override it stands in.
+        /// The file or override that has it.
         origin: String,
         /// The word, in words.
         found: String,
@@ -110,7 +110,7 @@ pub enum RecipeError {
     Ambiguous {
         /// The name.
         key: String,
-        /// The override it stands in.
+        /// The override that has it.
         origin: String,
         /// Two keys that end in it.
         candidates: [String; 2],
@@ -120,7 +120,7 @@ pub enum RecipeError {
     WholeTable {
         /// The table.
         key: String,
-        /// The override it stands in.
+        /// The override that has it.
         origin: String,
     },
     /// A key that only the program sets.
@@ -128,7 +128,7 @@ pub enum RecipeError {
     Written {
         /// The key.
         key: String,
-        /// The override it stands in.
+        /// The override that has it.
         origin: String,
     },
     /// A key that the chosen kind of network or learner does not have.
@@ -136,7 +136,7 @@ pub enum RecipeError {
     NotHere {
         /// The key, with its table.
         key: String,
-        /// The file or override it stands in.
+        /// The file or override that has it.
         origin: String,
         /// Which kinds have it.
         reason: String,
@@ -166,7 +166,7 @@ pub enum RecipeError {
     NotOnResume {
         /// The key, with its table.
         key: String,
-        /// The override it stands in.
+        /// The override that has it.
         origin: String,
         /// The keys that can.
         allowed: Vec<&'static str>,
@@ -186,7 +186,7 @@ pub enum RecipeError {
     WrongType {
         /// The key, with its table.
         key: String,
-        /// The file or override it stands in.
+        /// The file or override that has it.
         origin: String,
         /// The value, in words.
         found: String,
@@ -198,7 +198,7 @@ pub enum RecipeError {
     Refused {
         /// The key, with its table.
         key: String,
-        /// The file or override it stands in.
+        /// The file or override that has it.
         origin: String,
         /// The value, in words.
         found: String,
@@ -221,7 +221,7 @@ pub enum RecipeError {
          change one of the two"
     )]
     Conflict {
-        /// The key that asks for something.
+        /// The key that needs the other one.
         key: &'static str,
         /// Its value.
         found: String,

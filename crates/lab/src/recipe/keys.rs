@@ -3,7 +3,7 @@
 //!
 //! There is no list of keys beside the structs. Each kind, and each choice inside a kind that has
 //! keys of its own (`update`, `optimiser`, ...), is made once with its defaults and serialised: a
-//! [`Variant`] is the resulting table. It says which keys exist together, and by its default values
+//! [`KeySet`] is the resulting table. It says which keys exist together, and by its default values
 //! which type is expected.
 
 use std::collections::BTreeSet;
@@ -27,16 +27,16 @@ pub(super) const SECTIONS: [&str; 2] = ["network", "learner"];
 
 /// One combination of keys of a section: its kind, its other choices and their keys, all with
 /// default values.
-pub(super) struct Variant {
+pub(super) struct KeySet {
     kind: String,
     keys: Table,
 }
 
-/// A table of a recipe, with all its variants.
+/// A table of a recipe, with all its key sets.
 pub(super) struct Section {
     /// `network` or `learner`.
     pub(super) name: &'static str,
-    variants: Vec<Variant>,
+    key_sets: Vec<KeySet>,
 }
 
 static NETWORK: LazyLock<Section> = LazyLock::new(|| {
@@ -102,55 +102,55 @@ pub(super) fn section(name: &str) -> Option<&'static Section> {
 
 impl Section {
     fn new(name: &'static str, tables: impl Iterator<Item = Table>) -> Self {
-        let variant = |keys: Table| Variant {
+        let key_set = |keys: Table| KeySet {
             kind: text(&keys, KIND).unwrap_or_default().to_owned(),
             keys,
         };
         Self {
             name,
-            variants: tables.map(variant).collect(),
+            key_sets: tables.map(key_set).collect(),
         }
     }
 
     /// The choices of a kind that have keys of their own.
     pub(super) fn choices(&self, kind: &str) -> Vec<&'static str> {
         let words = |key: &str| -> BTreeSet<&str> {
-            let variants = self.of_kind(kind);
-            variants.filter_map(|v| text(&v.keys, key)).collect()
+            let key_sets = self.of_kind(kind);
+            key_sets.filter_map(|v| text(&v.keys, key)).collect()
         };
         let mut choices = CHOICES.to_vec();
         choices.retain(|key| words(key).len() > 1);
         choices
     }
 
-    fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Variant> {
-        self.variants
+    fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a KeySet> {
+        self.key_sets
             .iter()
-            .filter(move |variant| variant.kind == kind)
+            .filter(move |key_set| key_set.kind == kind)
     }
 
-    /// The variant that the words of a table select; `Err` with the key of a word that none has.
+    /// The key set that the words of a table select; `Err` with the key of a word that none has.
     pub(super) fn select<'a>(
         &'a self,
         table: &Table,
         default_kind: &'a str,
-    ) -> Result<&'a Variant, &'static str> {
+    ) -> Result<&'a KeySet, &'static str> {
         let kind = match table.get(KIND) {
             None => default_kind,
             Some(Value::String(kind)) => kind,
             Some(_) => return Err(KIND),
         };
-        let mut left: Vec<&Variant> = self
-            .variants
+        let mut left: Vec<&KeySet> = self
+            .key_sets
             .iter()
-            .filter(|variant| variant.kind == kind)
+            .filter(|key_set| key_set.kind == kind)
             .collect();
         let Some(first) = left.first().copied() else {
             return Err(KIND);
         };
         for key in self.choices(&first.kind) {
             let word = table.get(key).or_else(|| first.keys.get(key));
-            left.retain(|variant| variant.keys.get(key) == word);
+            left.retain(|key_set| key_set.keys.get(key) == word);
             if left.is_empty() {
                 return Err(key);
             }
@@ -158,24 +158,24 @@ impl Section {
         Ok(left[0])
     }
 
-    /// Every key of any variant, without the section's name.
+    /// Every key of any key set, without the section's name.
     fn all_keys(&self) -> BTreeSet<&str> {
-        let keys = self.variants.iter().flat_map(|v| v.keys.keys());
+        let keys = self.key_sets.iter().flat_map(|v| v.keys.keys());
         keys.map(String::as_str).collect()
     }
 
     /// The kinds that have a key, in order.
     fn kinds_with(&self, key: &str) -> Vec<&str> {
-        let with = self.variants.iter().filter(|v| v.keys.contains_key(key));
+        let with = self.key_sets.iter().filter(|v| v.keys.contains_key(key));
         let mut kinds: Vec<&str> = with.map(|v| v.kind.as_str()).collect();
         kinds.dedup();
         kinds
     }
 
-    /// Why a key, which others have, is none of this variant's.
-    pub(super) fn why_not(&self, variant: &Variant, key: &str) -> String {
+    /// Why a key, which others have, is none of this key set's.
+    pub(super) fn why_not(&self, key_set: &KeySet, key: &str) -> String {
         let kinds = self.kinds_with(key);
-        let (name, kind) = (self.name, &variant.kind);
+        let (name, kind) = (self.name, &key_set.kind);
         if !kinds.contains(&kind.as_str()) {
             return format!(
                 "it belongs to {name}s of kind {}, and the {name} of this recipe is of kind \
@@ -186,7 +186,7 @@ impl Section {
         let reason = self.choices(kind).into_iter().find_map(|choice| {
             let with = self.of_kind(kind).filter(|v| v.keys.contains_key(key));
             let words: BTreeSet<&str> = with.filter_map(|v| text(&v.keys, choice)).collect();
-            let found = text(&variant.keys, choice)?;
+            let found = text(&key_set.keys, choice)?;
             let needed = words.first().filter(|_| words.len() == 1)?;
             (*needed != found).then(|| {
                 format!(
@@ -199,7 +199,7 @@ impl Section {
     }
 }
 
-impl Variant {
+impl KeySet {
     /// Its kind.
     pub(super) fn kind(&self) -> &str {
         &self.kind
@@ -235,15 +235,15 @@ pub(super) fn all() -> Vec<String> {
     keys
 }
 
-/// The keys of the table that a dotted key stands in, as the kind `kind` has them.
+/// The keys of the table of a dotted key, as the kind `kind` has them.
 pub(super) fn siblings(key: &str, kind: Option<&str>) -> Vec<String> {
     let section = key.split_once('.').and_then(|(name, _)| section(name));
     match section {
         None => TOP.keys().cloned().collect(),
         Some(section) => {
-            let of_kind = |v: &&Variant| kind.is_none_or(|kind| v.kind == kind);
-            let variants = section.variants.iter().filter(of_kind);
-            let keys: BTreeSet<&String> = variants.flat_map(|v| v.keys.keys()).collect();
+            let of_kind = |v: &&KeySet| kind.is_none_or(|kind| v.kind == kind);
+            let key_sets = section.key_sets.iter().filter(of_kind);
+            let keys: BTreeSet<&String> = key_sets.flat_map(|v| v.keys.keys()).collect();
             keys.into_iter().cloned().collect()
         }
     }
@@ -254,7 +254,7 @@ pub(super) fn owners(key: &str) -> Option<String> {
     let (name, key) = key.split_once('.')?;
     let section = section(name)?;
     let kinds = section.kinds_with(key);
-    let mut all: Vec<&str> = section.variants.iter().map(|v| v.kind.as_str()).collect();
+    let mut all: Vec<&str> = section.key_sets.iter().map(|v| v.kind.as_str()).collect();
     all.dedup();
     (kinds.len() < all.len()).then(|| format!("{name}s of kind {}", quoted(&kinds)))
 }
@@ -264,8 +264,8 @@ pub(super) fn sample(key: &str) -> Option<&'static Value> {
     match key.split_once('.') {
         None => TOP.get(key),
         Some((name, key)) => {
-            let mut variants = section(name)?.variants.iter();
-            variants.find_map(|variant| variant.keys.get(key))
+            let mut key_sets = section(name)?.key_sets.iter();
+            key_sets.find_map(|key_set| key_set.keys.get(key))
         }
     }
 }
@@ -291,19 +291,19 @@ pub(super) fn check_known(table: &Table, origin: &str) -> Result<(), RecipeError
     Ok(())
 }
 
-/// The fault of a value under a key of a variant (`None`: outside of the sections).
+/// The fault of a value under a key of a key set (`None`: outside of the sections).
 pub(super) fn check_value(
-    place: Option<(&Section, &Variant)>,
+    place: Option<(&Section, &KeySet)>,
     key: &str,
     value: &Value,
     origin: &str,
 ) -> Result<(), RecipeError> {
     let fault = match place {
         None => fault::<Recipe>(&TOP, key, value),
-        Some((section, variant)) if section.name == NETWORK.name => {
-            fault::<NetworkRecipe>(&variant.keys, key, value)
+        Some((section, key_set)) if section.name == NETWORK.name => {
+            fault::<NetworkRecipe>(&key_set.keys, key, value)
         }
-        Some((_, variant)) => fault::<LearnerRecipe>(&variant.keys, key, value),
+        Some((_, key_set)) => fault::<LearnerRecipe>(&key_set.keys, key, value),
     };
     let Some(reason) = fault else {
         return Ok(());
@@ -313,7 +313,7 @@ pub(super) fn check_value(
     // said by the type that refused.
     let mismatch = ["invalid type", "invalid value", "unknown variant"];
     if mismatch.iter().any(|start| reason.starts_with(start)) {
-        let kind = place.map(|(_, variant)| variant.kind());
+        let kind = place.map(|(_, key_set)| key_set.kind());
         return Err(wrong_type(&path, kind, value, origin));
     }
     Err(RecipeError::Refused {
@@ -439,9 +439,9 @@ fn expected(key: &str, kind: Option<&str>, found: &Value) -> String {
 /// an enum: it is asked with a word that is none of them, and lists them in its refusal.
 fn words(key: &str, kind: Option<&str>) -> Option<String> {
     let (name, key) = key.split_once('.')?;
-    let of_kind = |v: &&Variant| kind.is_none_or(|kind| v.kind == kind) || key == KIND;
-    let mut variants = section(name)?.variants.iter().filter(of_kind);
-    let defaults = &variants.find(|variant| variant.has(key))?.keys;
+    let of_kind = |v: &&KeySet| kind.is_none_or(|kind| v.kind == kind) || key == KIND;
+    let mut key_sets = section(name)?.key_sets.iter().filter(of_kind);
+    let defaults = &key_sets.find(|key_set| key_set.has(key))?.keys;
     let question = Value::String("?".into());
     let refusal = match name {
         "network" => fault::<NetworkRecipe>(defaults, key, &question),

@@ -1,7 +1,7 @@
 //! `[learner]`: how the network is trained. Each kind has its own keys, and so have some of its
 //! choices: `lambda` exists only with `update = "backward"`, `tau` only with
 //! `target_update = "soft"`. In Rust such a choice is an enum whose variant holds its keys, in TOML
-//! all of them stand side by side.
+//! all of them are side by side.
 
 use afterstate::learn::schedule::Schedule;
 use afterstate::policy::Ties;

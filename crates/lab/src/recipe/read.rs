@@ -5,7 +5,7 @@
 use toml::{Table, Value};
 
 use super::error::RecipeError;
-use super::keys::{self, KIND, SECTIONS, Section, Variant};
+use super::keys::{self, KIND, KeySet, SECTIONS, Section};
 use super::learner::LearnerRecipe;
 use super::network::NetworkRecipe;
 use super::overrides::{Origins, Override};
@@ -87,10 +87,10 @@ fn build(table: Table, origin: &str, overrides: &[Override]) -> Result<Recipe, R
     }
 }
 
-/// A section with the variant that a table selects.
-type Selected = (&'static Section, &'static Variant);
+/// A section with the key set that a table selects.
+type Selected = (&'static Section, &'static KeySet);
 
-/// The variants of both sections; `Err` with the key of a word that none has.
+/// The key sets of both sections; `Err` with the key of a word that none has.
 fn select(table: &Table) -> Result<[Selected; 2], String> {
     let none = Table::new();
     let mut default_kind = "n-tuple";
@@ -100,13 +100,13 @@ fn select(table: &Table) -> Result<[Selected; 2], String> {
         let Some(section) = keys::section(name) else {
             return Err(name.into());
         };
-        let variant = section.select(inner, default_kind);
-        let variant = variant.map_err(|key| format!("{name}.{key}"))?;
-        default_kind = match variant.kind() {
+        let key_set = section.select(inner, default_kind);
+        let key_set = key_set.map_err(|key| format!("{name}.{key}"))?;
+        default_kind = match key_set.kind() {
             "deep" => "dqn",
             _ => "td",
         };
-        selected.push((section, variant));
+        selected.push((section, key_set));
     }
     Ok([selected[0], selected[1]])
 }
@@ -122,12 +122,12 @@ fn fit(
     let selected = select(table).map_err(|key| wrong_choice(&key, table, origins))?;
     let before = select(file).ok();
     let mut dropped = Vec::new();
-    for (place, (section, variant)) in selected.into_iter().enumerate() {
+    for (place, (section, key_set)) in selected.into_iter().enumerate() {
         let Some(Value::Table(inner)) = table.get_mut(section.name) else {
             continue;
         };
         let was = before.map(|before| before[place].1);
-        let foreign = inner.keys().filter(|key| !variant.has(key));
+        let foreign = inner.keys().filter(|key| !key_set.has(key));
         let foreign: Vec<String> = foreign.cloned().collect();
         let (mut stale, path) = (Vec::new(), |key: &str| format!("{}.{key}", section.name));
         for key in foreign {
@@ -137,17 +137,17 @@ fn fit(
                 Some(was) if of_the_file && was.has(&key) => stale.push(key),
                 _ => {
                     return Err(RecipeError::NotHere {
-                        reason: section.why_not(variant, &key),
+                        reason: section.why_not(key_set, &key),
                         origin: origins.of(&key_path),
                         key: key_path,
                     });
                 }
             }
         }
-        if was.is_some_and(|was| was.kind() != variant.kind()) && !stale.is_empty() {
+        if was.is_some_and(|was| was.kind() != key_set.kind()) && !stale.is_empty() {
             return Err(RecipeError::Stale {
                 key: path(KIND),
-                kind: variant.kind().into(),
+                kind: key_set.kind().into(),
                 file: origins.file.into(),
                 stale: stale.iter().map(|key| path(key)).collect(),
             });
@@ -164,10 +164,10 @@ fn forget_other_kinds(table: &mut Table) {
     let Ok(selected) = select(table) else {
         return;
     };
-    for (section, variant) in selected {
+    for (section, key_set) in selected {
         if let Some(Value::Table(inner)) = table.get_mut(section.name) {
             let elsewhere = |key: &str| keys::sample(&format!("{}.{key}", section.name)).is_some();
-            inner.retain(|key, _| variant.has(key) || !elsewhere(key));
+            inner.retain(|key, _| key_set.has(key) || !elsewhere(key));
         }
     }
 }
@@ -191,11 +191,11 @@ fn complete(mut table: Table, origins: &Origins<'_>) -> Result<Recipe, RecipeErr
     for (name, value) in &mut table {
         let place = selected.iter().find(|(section, _)| section.name == name);
         match (place, value) {
-            (Some((section, variant)), Value::Table(inner)) => {
+            (Some((section, key_set)), Value::Table(inner)) => {
                 for (key, value) in inner {
                     let path = format!("{name}.{key}");
                     keys::make_whole(&path, value);
-                    let place = Some((*section, *variant));
+                    let place = Some((*section, *key_set));
                     keys::check_value(place, key, value, &origins.of(&path))?;
                 }
             }
@@ -205,10 +205,10 @@ fn complete(mut table: Table, origins: &Origins<'_>) -> Result<Recipe, RecipeErr
             }
         }
     }
-    let [network, learner] = selected.map(|(section, variant)| {
+    let [network, learner] = selected.map(|(section, key_set)| {
         let inner = table.remove(section.name);
         let inner = inner.and_then(|inner| inner.try_into::<Table>().ok());
-        filled(section, variant, inner.unwrap_or_default())
+        filled(section, key_set, inner.unwrap_or_default())
     });
     let [network, learner] = with_outputs(network, learner);
     let wrong = |error: toml::de::Error| RecipeError::syntax("", origins.file, &error);
@@ -220,10 +220,10 @@ fn complete(mut table: Table, origins: &Origins<'_>) -> Result<Recipe, RecipeErr
 }
 
 /// A section with its kind, its choices, and the defaults that depend on other keys.
-fn filled(section: &Section, variant: &Variant, mut table: Table) -> Table {
-    let choices = section.choices(variant.kind());
+fn filled(section: &Section, key_set: &KeySet, mut table: Table) -> Table {
+    let choices = section.choices(key_set.kind());
     for key in choices.into_iter().chain([KIND]) {
-        if let Some(default) = variant.default_of(key) {
+        if let Some(default) = key_set.default_of(key) {
             table.entry(key).or_insert_with(|| default.clone());
         }
     }

@@ -1,4 +1,4 @@
-//! `blocks.csv` of a run of format 1 gets the column names of today when the run is resumed.
+//! Gives `blocks.csv` of a format 1 run the current column names when the run is resumed.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,10 @@ use crate::LabError;
 use crate::disk::replace;
 use crate::migrate::{block_column, former_block_column};
 
-/// Renames the columns of the file, of which a checkpoint of format 1 has counted some bytes, and
-/// returns how many bytes that are now. A file that the checkpoint does not fit stays as it is.
+/// Renames the columns of the file, of which a checkpoint of format 1 covers some bytes, and
+/// returns the new number of covered bytes. A file that does not match the checkpoint is unchanged.
 ///
-/// The process may be killed before the next checkpoint: the file then has the names of today, while
+/// The process may be killed before the next checkpoint: the file then has the current names, while
 /// the checkpoint still counts the former header.
 pub(super) fn rename_columns(path: &Path, counted: u64) -> Result<u64, LabError> {
     let bytes = fs::read(path).map_err(LabError::file("read", path))?;
@@ -41,7 +41,7 @@ mod tests {
     const PRESENT: &str = "games,block_games,learning_rate,value,running_average,ended_2";
     const ROWS: &str = "100,100,0.1,1,2,3\n";
 
-    /// The content of a file after its columns were renamed, and the new count.
+    /// The content of a file after its columns are renamed, and the new count.
     fn renamed(content: &str, counted: usize) -> (String, usize) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("blocks.csv");

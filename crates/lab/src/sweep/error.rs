@@ -26,7 +26,7 @@ pub enum SweepError {
     NotText {
         /// The file.
         path: PathBuf,
-        /// The first byte at fault, counted from 0.
+        /// The offset of the first invalid byte.
         offset: usize,
     },
     /// An invalid value.

@@ -8,13 +8,13 @@ use crate::statistics::Interval;
 
 /// A header and rows with the same number of cells. The first column is left-aligned, the others
 /// are right-aligned.
-pub(super) struct Table {
+pub(super) struct TextTable {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 /// The table of a summary; empty columns are left out.
-pub(super) fn of(summary: &Summary) -> Table {
+pub(super) fn of(summary: &Summary) -> TextTable {
     let places = summary.decimals();
     let rows = &summary.variants;
     let any = |has: fn(&SummaryRow) -> bool| rows.iter().any(has);
@@ -52,7 +52,7 @@ pub(super) fn of(summary: &Summary) -> Table {
         let cells = columns.clone().map(|(_, _, cell)| cell(row));
         [row.name.clone()].into_iter().chain(cells).collect()
     };
-    Table {
+    TextTable {
         header: ["variant".to_owned()].into_iter().chain(names).collect(),
         rows: rows.iter().map(row).collect(),
     }
@@ -64,7 +64,7 @@ type Cell<'a> = &'a dyn Fn(&SummaryRow) -> String;
 /// An empty cell.
 const NONE: &str = "-";
 
-impl Table {
+impl TextTable {
     /// As text with aligned columns.
     pub(super) fn text(&self) -> String {
         let lines = || [&self.header].into_iter().chain(&self.rows);

@@ -6,8 +6,8 @@ use super::{Text, episodes};
 use crate::curve::{Curve, GapPoint};
 use crate::numbers::percent_significant;
 use crate::plot::chart::YAxis;
-use crate::plot::legend::Entry;
-use crate::plot::scale::{Scale, Unit, drawable};
+use crate::plot::legend::LegendEntry;
+use crate::plot::scale::{AxisUnit, Scale, drawable};
 use crate::plot::scene::{Scene, Stroke};
 
 /// The smallest gap that is distinguished from 0, which has no place on a logarithmic scale:
@@ -26,7 +26,7 @@ pub(super) fn gap(curves: &[Curve], text: &Text) -> Option<Scene> {
     let x = Scale::around(values().map(|&(games, _)| games));
     let y = YAxis {
         scale: Scale::around(values().map(|&(_, gap)| gap)),
-        unit: Unit::Share,
+        unit: AxisUnit::Share,
         steps: STEPS,
     };
     let entries = measured.iter().map(Line::entry).collect();
@@ -63,8 +63,8 @@ impl<'a> Line<'a> {
         })
     }
 
-    fn entry(&self) -> Entry {
-        Entry {
+    fn entry(&self) -> LegendEntry {
+        LegendEntry {
             stroke: self.stroke,
             name: self.label.to_owned(),
             value: percent_significant(self.last, LEAST),

@@ -3,8 +3,8 @@
 //! little; the line through all rows is the mean of the first.
 
 use super::{STEPS, Text};
-use crate::plot::chart::{self, Frame, HEADING, MARGIN, MIDDLE, PLAIN, STRONG, WIDTH, YAxis};
-use crate::plot::scale::{Scale, Unit, drawable};
+use crate::plot::chart::{self, ChartFrame, HEADING, MARGIN, MIDDLE, PLAIN, STRONG, WIDTH, YAxis};
+use crate::plot::scale::{AxisUnit, Scale, drawable};
 use crate::plot::scene::{Anchor, Colour, Scene, Stroke, Type};
 use crate::plot::{Lane, Tint};
 
@@ -40,7 +40,7 @@ pub(super) fn lanes(lanes: &[Lane], text: &Text) -> Scene {
         let lower = lower.map(|across| (across, top + ROW));
         scene.area([upper, lower].concat(), SHADE);
     }
-    frame.columns(&mut scene, Unit::Points, true);
+    frame.columns(&mut scene, AxisUnit::Points, true);
     if let Some(mean) = lanes.first().and_then(|lane| lane.mean) {
         let (across, _) = frame.at(mean, 0.0);
         scene.line(vec![(across, frame.top), (across, frame.bottom)], FIRST);
@@ -56,7 +56,7 @@ pub(super) fn lanes(lanes: &[Lane], text: &Text) -> Scene {
 /// Names, the frame, values and remarks, beside each other.
 struct Columns {
     names: f32,
-    frame: Frame,
+    frame: ChartFrame,
     values: f32,
 }
 
@@ -71,7 +71,7 @@ impl Columns {
         let remarks = widest(|lane| &lane.remark, PLAIN);
         // Without remarks, there is no column for them.
         let remarks = if remarks > 0.0 { remarks + GAP } else { 0.0 };
-        let frame = Frame {
+        let frame = ChartFrame {
             left: MARGIN + names + GAP,
             right: WIDTH - MARGIN - remarks - values - GAP,
             top: HEADING,
@@ -82,7 +82,7 @@ impl Columns {
                 scale: Scale::Linear {
                     max: lanes.len() as f64,
                 },
-                unit: Unit::Games,
+                unit: AxisUnit::Games,
                 steps: 1,
             },
         };
@@ -121,7 +121,7 @@ fn numbers(lane: &Lane) -> impl Iterator<Item = f64> {
     numbers.filter(|&number| drawable(number))
 }
 
-fn draw(scene: &mut Scene, frame: &Frame, lane: &Lane, middle: f32) {
+fn draw(scene: &mut Scene, frame: &ChartFrame, lane: &Lane, middle: f32) {
     let colour = colour(lane);
     let across = |x: f64| frame.at(x, 0.0).0;
     for &dot in &lane.dots {

@@ -7,8 +7,8 @@ use super::{STEPS, Text, below};
 use crate::curve::{Curve, ReplayPoint};
 use crate::numbers::significant;
 use crate::plot::chart::YAxis;
-use crate::plot::legend::Entry;
-use crate::plot::scale::{Scale, Unit, drawable, step};
+use crate::plot::legend::LegendEntry;
+use crate::plot::scale::{AxisUnit, Scale, drawable, step};
 use crate::plot::scene::{Scene, Stroke};
 
 /// The most points of a line: more than a page has room for.
@@ -54,9 +54,9 @@ impl Line<'_> {
         self.values.iter().map(|&(_, height)| height)
     }
 
-    fn entry(&self) -> Entry {
+    fn entry(&self) -> LegendEntry {
         let last = self.values.last().map_or(0.0, |&(_, height)| height);
-        Entry {
+        LegendEntry {
             stroke: self.stroke,
             name: self.label.to_owned(),
             value: significant(last),
@@ -65,7 +65,7 @@ impl Line<'_> {
     }
 }
 
-/// A line for each run that has any points; none if no run has.
+/// A line for each run that has any points; `None` if no run has.
 fn lines(curves: &[Curve], of: impl Fn(&ReplayPoint) -> f64) -> Option<Vec<Line<'_>>> {
     let values = |curve: &Curve| {
         let drawn = |point: &ReplayPoint| drawable(of(point)) && drawable(point.updates as f64);
@@ -92,7 +92,7 @@ fn draw(lines: &[Line], text: &Text, scale: Scale) -> Scene {
     let max = updates.map(|&(updates, _)| updates).fold(1.0, f64::max);
     let y = YAxis {
         scale,
-        unit: Unit::Points,
+        unit: AxisUnit::Points,
         steps: STEPS,
     };
     let entries = lines.iter().map(Line::entry).collect();

@@ -2,12 +2,14 @@
 
 use afterstate::tally::Tally;
 
-use super::{RUNS, Run, STEPS, Text, episodes, games, round_top, y_axis};
+use super::{MergedRun, RUNS, STEPS, Text, episodes, games, round_top, y_axis};
 use crate::numbers::grouped;
-use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, LINE, MARGIN, STRONG, WIDTH, YAxis};
-use crate::plot::legend::{Entry, Legend};
+use crate::plot::chart::{
+    self, ChartFrame, FOOT, HEADING, HEIGHT, LINE, MARGIN, STRONG, WIDTH, YAxis,
+};
+use crate::plot::legend::{Legend, LegendEntry};
 use crate::plot::merge::largest_tiles;
-use crate::plot::scale::{Scale, Unit};
+use crate::plot::scale::{AxisUnit, Scale};
 use crate::plot::scene::{Anchor, Scene, Stroke};
 
 /// After the last colour, they come again with dashes, then dotted.
@@ -18,10 +20,10 @@ const PANELS: usize = 6;
 const PANEL_STEPS: usize = 4;
 
 /// The mean of each run.
-pub(super) fn score(runs: &[Run], text: &Text) -> Scene {
-    let value = |run: &Run| grouped(run.last(Tally::mean));
+pub(super) fn score(runs: &[MergedRun], text: &Text) -> Scene {
+    let value = |run: &MergedRun| grouped(run.last(Tally::mean));
     let y_max = round_top(runs, Tally::mean, STEPS);
-    let y = y_axis(y_max, Unit::Points, STEPS);
+    let y = y_axis(y_max, AxisUnit::Points, STEPS);
     let (mut scene, frame) = page(entries(runs, value), text, games(runs), y);
     frame.scales(&mut scene, true, true);
     for (run, stroke) in runs.iter().zip(strokes()) {
@@ -32,12 +34,12 @@ pub(super) fn score(runs: &[Run], text: &Text) -> Scene {
 }
 
 /// How often each run reached a tile.
-pub(super) fn win_rate(runs: &[Run], text: &Text) -> Scene {
+pub(super) fn win_rate(runs: &[MergedRun], text: &Text) -> Scene {
     panels(runs, text, Tally::reach, 1.0)
 }
 
 /// How often each run ended with a tile.
-pub(super) fn termination_rate(runs: &[Run], text: &Text) -> Scene {
+pub(super) fn termination_rate(runs: &[MergedRun], text: &Text) -> Scene {
     let tiles = largest_tiles(runs, PANELS);
     let highest = |tally: &Tally| {
         let shares = tiles.iter().map(|&tile| tally.end(tile));
@@ -48,9 +50,14 @@ pub(super) fn termination_rate(runs: &[Run], text: &Text) -> Scene {
 }
 
 /// A panel for each of the largest tiles, all with the same scales, a line for each run.
-fn panels(runs: &[Run], text: &Text, share: impl Fn(&Tally, u64) -> f64, y_max: f64) -> Scene {
+fn panels(
+    runs: &[MergedRun],
+    text: &Text,
+    share: impl Fn(&Tally, u64) -> f64,
+    y_max: f64,
+) -> Scene {
     let entries = entries(runs, |_| String::new());
-    let y = y_axis(y_max, Unit::Share, PANEL_STEPS);
+    let y = y_axis(y_max, AxisUnit::Share, PANEL_STEPS);
     let (mut scene, whole) = page(entries, text, games(runs), y);
     let tiles = largest_tiles(runs, PANELS);
     let columns = match tiles.len() {
@@ -75,8 +82,12 @@ fn panels(runs: &[Run], text: &Text, share: impl Fn(&Tally, u64) -> f64, y_max: 
     scene
 }
 
-/// The frame's part in the given row and column of so many, with room for its name above.
-fn panel(whole: &Frame, (row, rows): (usize, usize), (column, columns): (usize, usize)) -> Frame {
+/// The frame's part in the given row and column, with room for its name above.
+fn panel(
+    whole: &ChartFrame,
+    (row, rows): (usize, usize),
+    (column, columns): (usize, usize),
+) -> ChartFrame {
     const NAME: f32 = 40.0;
     const GAP: f32 = 56.0;
     let width = (whole.right - whole.left + GAP) / columns as f32;
@@ -85,7 +96,7 @@ fn panel(whole: &Frame, (row, rows): (usize, usize), (column, columns): (usize, 
     let top = whole.top + height * row as f32;
     // All but the last row keep a distance from the next one's names.
     let rest = if row + 1 < rows { 12.0 } else { 0.0 };
-    Frame {
+    ChartFrame {
         left,
         right: left + width - GAP,
         top: top + NAME,
@@ -95,8 +106,8 @@ fn panel(whole: &Frame, (row, rows): (usize, usize), (column, columns): (usize, 
 }
 
 /// What the legend says of each run.
-fn entries(runs: &[Run], value: impl Fn(&Run) -> String) -> Vec<Entry> {
-    let entry = |(run, stroke): (&Run, Stroke)| Entry {
+fn entries(runs: &[MergedRun], value: impl Fn(&MergedRun) -> String) -> Vec<LegendEntry> {
+    let entry = |(run, stroke): (&MergedRun, Stroke)| LegendEntry {
         stroke,
         name: run.label.to_owned(),
         value: value(run),
@@ -106,13 +117,18 @@ fn entries(runs: &[Run], value: impl Fn(&Run) -> String) -> Vec<Entry> {
 }
 
 /// A page with the runs' names above; it grows with their number. Also the frame below them.
-pub(super) fn page(entries: Vec<Entry>, text: &Text, x: Scale, y: YAxis) -> (Scene, Frame) {
+pub(super) fn page(
+    entries: Vec<LegendEntry>,
+    text: &Text,
+    x: Scale,
+    y: YAxis,
+) -> (Scene, ChartFrame) {
     let legend = Legend::new(text.letters, entries);
     let more = (legend.height() - 2.0 * LINE).max(0.0);
     let mut scene = Scene::new(WIDTH, HEIGHT + more);
     chart::heading(&mut scene, text.letters, text.title, &text.about);
     legend.draw(&mut scene, text.letters);
-    let frame = Frame {
+    let frame = ChartFrame {
         left: 0.0,
         right: WIDTH - 2.0 * MARGIN,
         top: HEADING + legend.height() + 6.0,

@@ -4,12 +4,12 @@ use std::slice;
 
 use afterstate::tally::Tally;
 
-use super::{RUNS, Run, STEPS, Text, episodes, games, round_top, y_axis};
+use super::{MergedRun, RUNS, STEPS, Text, episodes, games, round_top, y_axis};
 use crate::numbers::{grouped, percent_label};
-use crate::plot::chart::{self, FOOT, Frame, HEADING, HEIGHT, MARGIN, WIDTH, YAxis};
-use crate::plot::legend::{self, Entry};
+use crate::plot::chart::{self, ChartFrame, FOOT, HEADING, HEIGHT, MARGIN, WIDTH, YAxis};
+use crate::plot::legend::{self, LegendEntry};
 use crate::plot::merge::largest_tiles;
-use crate::plot::scale::Unit;
+use crate::plot::scale::AxisUnit;
 use crate::plot::scene::{Colour, Scene, Stroke};
 
 /// Colours of tiles, the largest first: viridis without its palest end. They darken with the tile,
@@ -27,7 +27,7 @@ const TILES: [Colour; 8] = [
 /// The games below the smallest tile that has a colour.
 const REST: Colour = Colour(0xd0d0d0);
 /// The mean, and above it the highest score.
-pub(super) fn score(run: &Run, text: &Text) -> Scene {
+pub(super) fn score(run: &MergedRun, text: &Text) -> Scene {
     let highest = |tally: &Tally| tally.max as f64;
     let strong = Stroke::solid(RUNS[0], 5.0);
     let light = Stroke::solid(RUNS[0].tint(0.5), 2.5);
@@ -37,7 +37,7 @@ pub(super) fn score(run: &Run, text: &Text) -> Scene {
         named(strong, "mean", run.last(Tally::mean)),
     ];
     let y_max = round_top(slice::from_ref(run), highest, STEPS);
-    let y = y_axis(y_max, Unit::Points, STEPS);
+    let y = y_axis(y_max, AxisUnit::Points, STEPS);
     let mut page = Page::new(run, text, &entries, y);
     let (mean, max) = (run.line(Tally::mean), run.line(highest));
     page.band(&mean, &max, RUNS[0].tint(0.9));
@@ -48,7 +48,7 @@ pub(super) fn score(run: &Run, text: &Text) -> Scene {
 }
 
 /// A line for every tile.
-pub(super) fn win_rate(run: &Run, text: &Text) -> Scene {
+pub(super) fn win_rate(run: &MergedRun, text: &Text) -> Scene {
     // From the top of the page down: the smallest tile is reached most often.
     let tiles = coloured_tiles(run);
     let named = |&(tile, colour): &(u64, Colour)| {
@@ -56,8 +56,8 @@ pub(super) fn win_rate(run: &Run, text: &Text) -> Scene {
         let stroke = Stroke::solid(colour, 4.5);
         entry(stroke, &tile.to_string(), percent_label(share), share)
     };
-    let entries: Vec<Entry> = tiles.iter().map(named).collect();
-    let y = y_axis(1.0, Unit::Share, STEPS);
+    let entries: Vec<LegendEntry> = tiles.iter().map(named).collect();
+    let y = y_axis(1.0, AxisUnit::Share, STEPS);
     let mut page = Page::new(run, text, &entries, y);
     page.scales();
     for (&(tile, _), entry) in tiles.iter().zip(&entries) {
@@ -67,7 +67,7 @@ pub(super) fn win_rate(run: &Run, text: &Text) -> Scene {
 }
 
 /// A band for every tile; all together are all games.
-pub(super) fn termination_rate(run: &Run, text: &Text) -> Scene {
+pub(super) fn termination_rate(run: &MergedRun, text: &Text) -> Scene {
     let bands = bands(run);
     let named = |band: &Band| {
         let (low, high) = (run.last(|t| band.low(t)), run.last(|t| band.high(t)));
@@ -75,8 +75,8 @@ pub(super) fn termination_rate(run: &Run, text: &Text) -> Scene {
         let share = percent_label(high - low);
         entry(stroke, &band.name, share, (low + high) / 2.0)
     };
-    let entries: Vec<Entry> = bands.iter().map(named).collect();
-    let y = y_axis(1.0, Unit::Share, STEPS);
+    let entries: Vec<LegendEntry> = bands.iter().map(named).collect();
+    let y = y_axis(1.0, AxisUnit::Share, STEPS);
     let mut page = Page::new(run, text, &entries, y);
     page.scales();
     for band in &bands {
@@ -91,7 +91,7 @@ pub(super) fn termination_rate(run: &Run, text: &Text) -> Scene {
 }
 
 /// The tiles that get a colour, in rising order.
-fn coloured_tiles(run: &Run) -> Vec<(u64, Colour)> {
+fn coloured_tiles(run: &MergedRun) -> Vec<(u64, Colour)> {
     let tiles = largest_tiles(slice::from_ref(run), TILES.len());
     let largest_first = tiles.into_iter().rev().zip(TILES);
     let mut tiles: Vec<_> = largest_first.collect();
@@ -119,7 +119,7 @@ impl Band {
 }
 
 /// A band for each tile, the smallest first and on top; before it one for all that are smaller yet.
-fn bands(run: &Run) -> Vec<Band> {
+fn bands(run: &MergedRun) -> Vec<Band> {
     let tiles = coloured_tiles(run);
     let next = |i: usize| tiles.get(i).map(|&(tile, _)| tile);
     let rest = Band {
@@ -144,7 +144,7 @@ fn bands(run: &Run) -> Vec<Band> {
 }
 
 /// The run's values, the first one also where its block began: an area has no width without it.
-fn from_start(run: &Run, of: impl Fn(&Tally) -> f64) -> Vec<(f64, f64)> {
+fn from_start(run: &MergedRun, of: impl Fn(&Tally) -> f64) -> Vec<(f64, f64)> {
     let mut values = run.line(of);
     if let (Some(first), Some(&(games, value))) = (run.points.first(), values.first()) {
         let start = (games - first.tally.games as f64).max(0.0);
@@ -153,9 +153,9 @@ fn from_start(run: &Run, of: impl Fn(&Tally) -> f64) -> Vec<(f64, f64)> {
     values
 }
 
-fn entry(stroke: Stroke, name: &str, value: String, end: f64) -> Entry {
+fn entry(stroke: Stroke, name: &str, value: String, end: f64) -> LegendEntry {
     let name = name.to_owned();
-    Entry {
+    LegendEntry {
         stroke,
         name,
         value,
@@ -166,15 +166,15 @@ fn entry(stroke: Stroke, name: &str, value: String, end: f64) -> Entry {
 /// The page of one run: one frame with the lines' names at their ends.
 struct Page {
     scene: Scene,
-    frame: Frame,
+    frame: ChartFrame,
 }
 
 impl Page {
-    fn new(run: &Run, text: &Text, entries: &[Entry], y: YAxis) -> Self {
+    fn new(run: &MergedRun, text: &Text, entries: &[LegendEntry], y: YAxis) -> Self {
         let letters = text.letters;
         let mut scene = Scene::new(WIDTH, HEIGHT);
         chart::heading(&mut scene, letters, text.title, &text.about);
-        let frame = Frame {
+        let frame = ChartFrame {
             left: 0.0,
             right: WIDTH - MARGIN - legend::end_labels_width(letters, entries),
             top: HEADING,

@@ -1,7 +1,7 @@
 //! The plot of optimality gaps, and the scales it has to itself.
 
-use super::super::scale::{Scale, Unit};
-use super::super::scene::{Scene, Shape};
+use super::super::scale::{AxisUnit, Scale};
+use super::super::scene::{Scene, SceneShape};
 use super::super::{chart, draw};
 use super::{FILES, curve, dots, gap, measured, names, scenes, texts};
 
@@ -43,8 +43,8 @@ fn the_gaps_of_measured_runs_are_drawn_in_their_colours() {
 }
 
 fn dot_colours(scene: &Scene) -> Vec<u32> {
-    let colour = |shape: &Shape| match shape {
-        Shape::Dot { colour, .. } => Some(colour.0),
+    let colour = |shape: &SceneShape| match shape {
+        SceneShape::Dot { colour, .. } => Some(colour.0),
         _ => None,
     };
     let mut colours: Vec<u32> = scene.shapes.iter().filter_map(colour).collect();
@@ -55,8 +55,8 @@ fn dot_colours(scene: &Scene) -> Vec<u32> {
 #[test]
 fn perfect_play_lies_at_the_bottom_of_the_scale() {
     let scene = gap(&[measured("", &[(10, 0.1), (20, 0.0), (30, -1e-12)])], "").unwrap();
-    let height = |shape: &Shape| match shape {
-        Shape::Dot { at, .. } => Some(at.1),
+    let height = |shape: &SceneShape| match shape {
+        SceneShape::Dot { at, .. } => Some(at.1),
         _ => None,
     };
     let heights: Vec<f32> = scene.shapes.iter().filter_map(height).collect();
@@ -76,24 +76,24 @@ fn every_power_of_ten_takes_the_same_room() {
     }
 }
 
-fn numbers(values: [f64; 2], steps: usize, unit: Unit) -> Vec<String> {
+fn numbers(values: [f64; 2], steps: usize, unit: AxisUnit) -> Vec<String> {
     let ticks = Scale::around(values.into_iter()).ticks(steps, unit);
     ticks.into_iter().filter_map(|tick| tick.number).collect()
 }
 
 #[test]
 fn powers_of_ten_have_numbers_and_others_if_they_have_room() {
-    let games = numbers([100.0, 1e6], 10, Unit::Games);
+    let games = numbers([100.0, 1e6], 10, AxisUnit::Games);
     assert_eq!(games, ["100", "1,000", "10k", "100k", "1M"]);
-    assert_eq!(numbers([3e4, 4e4], 10, Unit::Games), ["30k", "40k"]);
-    let gaps = numbers([0.006, 0.6], 12, Unit::Share);
+    assert_eq!(numbers([3e4, 4e4], 10, AxisUnit::Games), ["30k", "40k"]);
+    let gaps = numbers([0.006, 0.6], 12, AxisUnit::Share);
     assert_eq!(
         gaps,
         ["0.5%", "1%", "2%", "5%", "10%", "20%", "50%", "100%"]
     );
-    let gaps = numbers([1e-5, 0.7], 12, Unit::Share);
+    let gaps = numbers([1e-5, 0.7], 12, AxisUnit::Share);
     assert_eq!(gaps, ["0.001%", "0.01%", "0.1%", "1%", "10%", "100%"]);
-    let ticks = Scale::around([100.0, 1e6].into_iter()).ticks(10, Unit::Games);
+    let ticks = Scale::around([100.0, 1e6].into_iter()).ticks(10, AxisUnit::Games);
     assert_eq!(ticks.iter().filter(|tick| tick.thin).count(), 8);
 }
 
@@ -108,13 +108,13 @@ fn every_scale_has_two_numbers() {
             let [low, high] = ends.map(|end| scale.place(end));
             assert!(low > -1e-6 && high < 1.0 + 1e-6, "{ends:?}: {scale:?}");
             for steps in [1, 3, 9, 12] {
-                let mut numbers = numbers(ends, steps, Unit::Share);
+                let mut numbers = numbers(ends, steps, AxisUnit::Share);
                 numbers.dedup();
                 assert!(numbers.len() > 1, "{ends:?}: {numbers:?}");
             }
         }
     }
-    assert_eq!(numbers([0.61, 0.63], 12, Unit::Share), ["60%", "80%"]);
-    let gaps = numbers([0.24, 0.88], 12, Unit::Share);
+    assert_eq!(numbers([0.61, 0.63], 12, AxisUnit::Share), ["60%", "80%"]);
+    let gaps = numbers([0.24, 0.88], 12, AxisUnit::Share);
     assert_eq!(gaps, ["20%", "30%", "40%", "50%", "60%", "80%", "100%"]);
 }

@@ -1,8 +1,8 @@
 //! Rows of things that are compared.
 
 use crate::plot::letters::Letters;
-use crate::plot::scale::{Scale, Unit};
-use crate::plot::scene::{Scene, Shape};
+use crate::plot::scale::{AxisUnit, Scale};
+use crate::plot::scene::{Scene, SceneShape};
 use crate::plot::{self, Lane, PlotError, Tint, pages};
 
 pub(super) fn scene(lanes: &[Lane], title: &str) -> Scene {
@@ -41,8 +41,8 @@ pub(super) fn cases(long: &str) -> Vec<Vec<Lane>> {
 
 /// The places of all dots of one radius.
 fn dots(scene: &Scene, wanted: f32) -> Vec<(f32, f32)> {
-    let dot = |shape: &Shape| match shape {
-        Shape::Dot { at, radius, .. } if *radius == wanted => Some(*at),
+    let dot = |shape: &SceneShape| match shape {
+        SceneShape::Dot { at, radius, .. } if *radius == wanted => Some(*at),
         _ => None,
     };
     scene.shapes.iter().filter_map(dot).collect()
@@ -65,7 +65,7 @@ fn numbers_are_where_the_scale_says() {
     assert!(means.iter().all(|mean| (mean.0 - middle.0).abs() < 0.01));
     // The line of the first mean goes through all rows.
     let through = scene.shapes.iter().any(|shape| match shape {
-        Shape::Line { points, stroke } if stroke.dash.is_some() => {
+        SceneShape::Line { points, stroke } if stroke.dash.is_some() => {
             (points[0].0 - means[0].0).abs() < 0.01 && points[0].1 < low.1 && points[1].1 > middle.1
         }
         _ => false,
@@ -78,8 +78,10 @@ fn numbers_are_where_the_scale_says() {
 fn an_interval_that_is_cut_has_one_mark() {
     let marks = |interval| {
         let scene = scene(&[lane("a", &[1.0, 2.0], Some(interval))], "t");
-        let upright = |shape: &&Shape| match shape {
-            Shape::Line { points, stroke } => stroke.width == 4.5 && points[0].0 == points[1].0,
+        let upright = |shape: &&SceneShape| match shape {
+            SceneShape::Line { points, stroke } => {
+                stroke.width == 4.5 && points[0].0 == points[1].0
+            }
             _ => false,
         };
         scene.shapes.iter().filter(upright).count()
@@ -104,7 +106,7 @@ fn scales_begin_near_their_values() {
         }
         other => panic!("{other:?}"),
     }
-    let ticks = spanning(&[min, max]).ticks(6, Unit::Points);
+    let ticks = spanning(&[min, max]).ticks(6, AxisUnit::Points);
     let mut numbers: Vec<String> = ticks.into_iter().filter_map(|tick| tick.number).collect();
     let count = numbers.len();
     numbers.dedup();
