@@ -30,6 +30,7 @@ pub mod plot;
 pub mod recipe;
 mod recorder;
 pub mod records;
+pub mod remedy;
 #[cfg(test)]
 mod reports;
 mod rows;
@@ -44,3 +45,4 @@ pub mod tensorboard;
 pub mod trainer;
 
 pub use error::LabError;
+pub use remedy::{ErrorClass, Remedy};
