@@ -35,6 +35,7 @@ pub mod remedy;
 mod reports;
 mod rows;
 pub mod run;
+pub mod runs;
 mod share;
 pub mod solve;
 pub mod spec;
