@@ -1,14 +1,19 @@
 //! The arguments of every command.
 
+mod numbers;
+#[cfg(test)]
+mod tests;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
 use afterstate_lab::games::DEFAULT_GAME;
-use afterstate_lab::recipe::parse_whole;
 use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
-/// The largest number that a recipe can keep.
-const MAX_COUNT: u64 = i64::MAX as u64;
+use crate::exit;
+use crate::output::Verbosity;
+use numbers::{count, games, moves_a_second, seconds, threads};
 
 /// Learns, evaluates and explains 2048-like games with n-tuple networks.
 #[derive(Debug, Parser)]
@@ -18,15 +23,38 @@ const MAX_COUNT: u64 = i64::MAX as u64;
     about = "Learns, evaluates and explains 2048-like games with n-tuple networks",
     max_term_width = 100
 )]
-#[command(after_help = "Examples:
+#[command(after_help = format!("Examples:
   afterstate train                      learn 2048 in a minute or two, into runs/quick
   afterstate eval runs/quick            how good is it?
   afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2
-  afterstate recipes                    what else can be trained")]
+  afterstate recipes                    what else can be trained
+
+Environment:
+  AFTERSTATE_CPU  the instructions to use: plain or avx2 [default: the fastest this CPU has]
+  NO_COLOR        if set, help and usage errors have no colours
+
+{}", exit::HELP))]
 pub struct Args {
+    /// Print errors alone on standard error: no notes, no progress
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Do not show progress
+    #[arg(long, global = true)]
+    no_progress: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Args {
+    /// How much is said on standard error.
+    pub fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.no_progress) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::NoProgress,
+            (false, false) => Verbosity::Normal,
+        }
+    }
 }
 
 /// One file of `commands` each.
@@ -50,15 +78,17 @@ pub enum Command {
     Plot(PlotArgs),
     /// Train a table of variants and seeds, and say which variants are better
     Sweep(SweepArgs),
+    /// List runs with their status, newest first
+    Runs(RunsArgs),
     /// List every recipe, with its purpose, its result and the time it takes
     Recipes(RecipesArgs),
-    /// Measure this machine: moves a second of the main networks, with one thread and with all
+    /// Measure moves a second of the main networks, with one thread and with all
     Bench(BenchArgs),
-}
-
-/// A whole number as recipes take it: 100000, 100_000 or 1e5.
-fn count(text: &str) -> Result<u64, String> {
-    parse_whole(text).ok_or_else(|| format!("expected a whole number from 0 to {MAX_COUNT}"))
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the man page of the program, or of one command
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 /// `afterstate train`
@@ -90,7 +120,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub episodes: Option<u64>,
     /// Threads that play at once; 0 means one for each core
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = threads)]
     pub threads: Option<usize>,
     /// The seed: with one thread, the same seed gives the same model
     #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = count)]
@@ -111,17 +141,18 @@ pub struct TrainArgs {
 #[derive(Debug, clap::Args)]
 pub struct GamesArgs {
     /// Games to play
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "1000", value_parser = games)]
     pub games: u64,
     /// Threads that play at once; 0 means one for each core. The figures do not depend on it
-    #[arg(long, value_name = "T", allow_negative_numbers = true, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
-    pub threads: u16,
+    #[arg(long, value_name = "T", allow_negative_numbers = true, default_value = "0", value_parser = threads)]
+    pub threads: usize,
     /// The seed of the games
     #[arg(
         long,
         value_name = "S",
         allow_negative_numbers = true,
-        default_value_t = 1
+        default_value = "1",
+        value_parser = count
     )]
     pub seed: u64,
     /// Print one JSON document and nothing else
@@ -175,7 +206,7 @@ pub struct EvalArgs {
   afterstate judge threes.txt --game threes --min-speed 1000
   zcat games.gz | afterstate judge - --json
 
-Every slide, reward and new tile is checked against the rules, the frequency of new tiles and of their cells against their chances, and times must not run backwards. The exit status is 0 if all is well and 1 if there is a fault; 2 if there was nothing to judge.")]
+Every slide, reward and new tile is checked against the rules, the frequency of new tiles and of their cells against their chances, and times must not run backwards. The exit status is 0 if there is no fault, 1 if there is one, and 2 if there was nothing to judge.")]
 pub struct JudgeArgs {
     /// A file of records, a line each; - for standard input
     pub records: PathBuf,
@@ -212,12 +243,14 @@ pub struct CompareArgs {
 #[command(after_help = "Examples:
   afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2
   afterstate analyze 1024,512,8,2/256,64,4,0/2,0,0,0/0,0,0,0 --model runs/td-4x6 --json
+  afterstate analyze \". . . 2 / . 4 . . / . . . . / 2 . . 8\"
   afterstate analyze 2,0,0/0,4,0 --solution 2x3.solution      exact values, see `afterstate solve`
   afterstate analyze --batch --solution 2x3.solution < boards.txt
 
 With --batch a line that is no board, or not in the solution, is answered by an object with `error`; the others are answered all the same, and the exit status is 2 at the end.")]
 pub struct AnalyzeArgs {
-    /// Tile values by rows: commas between cells, slashes between rows, 0 for an empty cell
+    /// Tile values by rows: commas or spaces between cells, slashes or line breaks between rows, 0 or
+    /// a dot for an empty cell
     #[arg(required_unless_present = "batch", conflicts_with = "batch")]
     pub board: Option<String>,
     /// A model file, a run folder, or weights of another program [default: the newest run of the game and board under runs/]
@@ -247,12 +280,12 @@ pub struct AnalyzeArgs {
   afterstate convert weights.bin model.safetensors --patterns \"012345 456789 012456 45689a\"
   afterstate convert runs/quick weights.bin --weights-only
 
-What IN is, its content says. What OUT shall be, its name says: .safetensors (Afterstate), .w (TDL2048+), 2048.bin (TDL2048-Demo), weights.bin (2048-Framework); --to says it for any other name. A model that came from another program goes back to it byte for byte. Nothing is lost unasked: what OUT cannot keep is an error.")]
+The input format is detected from its content, the output format from the file name: .safetensors (Afterstate), .w (TDL2048+), 2048.bin (TDL2048-Demo), weights.bin (2048-Framework); for any other name give --to. A model that came from another program is converted back byte for byte. What OUT cannot keep is an error.")]
 pub struct ConvertArgs {
     /// A weight file of any kind, or a run folder
     #[arg(value_name = "IN")]
     pub from: PathBuf,
-    /// The file to write; until it is whole, an older one of the name stays
+    /// The file to write; an older one is replaced atomically
     #[arg(value_name = "OUT")]
     pub to: PathBuf,
     /// What to write, if the name of OUT does not say so
@@ -273,6 +306,9 @@ pub struct ConvertArgs {
     /// Write over OUT even if it is not a weight file
     #[arg(long)]
     pub force: bool,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What to write.
@@ -306,7 +342,7 @@ pub struct SolveArgs {
     #[arg(long, value_name = "RxC")]
     pub board: String,
     /// Find the probability of this tile under the best play for it
-    #[arg(long, value_name = "TILE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TILE", allow_negative_numbers = true, value_parser = count)]
     pub target: Option<u64>,
     /// What a reward one move later counts, from 0 to 1
     #[arg(
@@ -324,8 +360,8 @@ pub struct SolveArgs {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Threads that work at once; 0 means one for each core. The values do not depend on it
-    #[arg(long, value_name = "T", allow_negative_numbers = true, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
-    pub threads: u16,
+    #[arg(long, value_name = "T", allow_negative_numbers = true, default_value = "0", value_parser = threads)]
+    pub threads: usize,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
@@ -345,6 +381,9 @@ pub struct PlotArgs {
     /// Where to put the plots [default: the run's own plots/, or plots/ for several]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `afterstate sweep`
@@ -355,7 +394,7 @@ pub struct PlotArgs {
 
 The same command again goes on: finished runs are kept, started ones resume, missing ones begin. Each run is an ordinary run folder, DIR/VARIANT/seed-N, for eval, compare, plot and train --resume. The table is also in DIR/summary.md and DIR/summary.csv, the plots are in DIR/plots.
 
-Ctrl-C saves all running trainings. A training that breaks stops no other; the exit status is 1 at the end.")]
+Ctrl-C saves all running trainings. A training that diverges stops no other; the exit status is then 1.")]
 pub struct SweepArgs {
     /// A .toml file that names a recipe, its variants and the seeds; see docs/sweeps.md
     pub file: PathBuf,
@@ -363,8 +402,8 @@ pub struct SweepArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Trainings at once, each on as many threads as its recipe says, mostly one; 0 means one for each core
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
-    pub jobs: u16,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", value_parser = threads)]
+    pub jobs: usize,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
@@ -378,6 +417,25 @@ pub struct SweepArgs {
 pub struct RecipesArgs {
     /// Print this recipe's file instead of the list
     pub name: Option<String>,
+    /// Print one JSON document and nothing else: the list, or with NAME all keys of the recipe
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `afterstate runs`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate runs
+  afterstate runs runs/rates-3x3 --json      the runs of a sweep
+
+Status is running (a process trains it), finished, stopped (resume it with `train --resume`), new (ended before its first checkpoint) or damaged. Started is when the folder was created, finished is when the model was saved; both are times of RFC 3339 in UTC. The mean is that of the last block of games.")]
+pub struct RunsArgs {
+    /// A folder that has runs, or folders of runs such as those of a sweep, or a run
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `afterstate bench`
@@ -385,7 +443,7 @@ pub struct RecipesArgs {
 #[command(after_help = "Examples:
   afterstate bench                                     half a minute, the main networks
   afterstate bench --network 8x6 --network \"4x6 tc\"
-  afterstate bench --seconds 120 --games 20000 --json  after as many games as our published figures
+  afterstate bench --seconds 120 --warmup-games 20000 --json    as in our published figures
 
 A network may slow down as it learns, so every figure says after how many games it was measured.
 Ctrl-C ends with the rows that are finished.")]
@@ -395,38 +453,37 @@ pub struct BenchArgs {
     pub seconds: Duration,
     /// Train each network for exactly N games before it is measured, however long that takes: 20000,
     /// as in our published figures, are far more than half a minute allows
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
-    pub games: Option<u64>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = games)]
+    pub warmup_games: Option<u64>,
     /// Measure this row, or all rows of a network; may be given several times. There are 4x6 play,
     /// 4x6 td, 4x6 tc, 8x6 td, state-6 (the main ones), 5x6 td, 6x6 td, 8x4 td
     #[arg(long, value_name = "NAME")]
     pub network: Vec<String>,
     /// How many threads "all" are [default: one for each core, as 0]
-    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = clap::value_parser!(u16).range(0..=1024))]
-    pub threads: Option<u16>,
+    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = threads)]
+    pub threads: Option<usize>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
 }
 
-/// The longest measurement.
-const MAX_SECONDS: f64 = 3600.0;
-
-/// A time to measure for.
-fn moves_a_second(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok();
-    let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
-    number.ok_or_else(|| "expected a number of moves, 0 or more".to_owned())
+/// `afterstate completions`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate completions bash > afterstate.bash     then `source` it, for example in ~/.bashrc
+  afterstate completions zsh > _afterstate          into a folder of $fpath
+  afterstate completions fish > afterstate.fish     into ~/.config/fish/completions")]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let number: Option<f64> = text.parse().ok();
-    match number {
-        Some(number) if number > 0.0 && number <= MAX_SECONDS => {
-            Ok(Duration::from_secs_f64(number))
-        }
-        _ => Err(format!(
-            "expected seconds, more than 0 and up to {MAX_SECONDS}"
-        )),
-    }
+/// `afterstate man`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate man > afterstate.1
+  afterstate man train > afterstate-train.1")]
+pub struct ManArgs {
+    /// The command [default: the program]
+    pub command: Option<String>,
 }

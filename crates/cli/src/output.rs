@@ -1,11 +1,11 @@
 //! Text for people, and documents for programs.
 
-use std::fmt::Display;
+use std::error::Error;
+use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
 pub use afterstate_lab::numbers::{grouped, interval, percent, speed};
-use anyhow::Context;
 use serde::Serialize;
 
 /// How much is said on standard error.
@@ -35,10 +35,21 @@ pub fn verbosity() -> Verbosity {
 /// Prints to standard output; a closed or full one is an error, not a panic.
 pub fn print(text: impl Display) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
-    write!(out, "{text}")
-        .and_then(|()| out.flush())
-        .context("cannot write to standard output")
+    let written = write!(out, "{text}").and_then(|()| out.flush());
+    Ok(written.map_err(OutputError)?)
 }
+
+/// Standard output that cannot be written.
+#[derive(Debug)]
+pub struct OutputError(pub io::Error);
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write to standard output: {}", self.0)
+    }
+}
+
+impl Error for OutputError {}
 
 /// Tells a person at a terminal what is going on; a program that reads along is not bothered.
 pub fn note(text: &str) {
@@ -47,9 +58,12 @@ pub fn note(text: &str) {
     }
 }
 
-/// Tells everyone what is not as asked for, on standard error; nothing stops where that cannot be written.
+/// Tells everyone what is not as asked for, on standard error, unless only errors are wanted; nothing
+/// stops where that cannot be written.
 pub fn tell(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", harmless(text));
+    if verbosity() != Verbosity::Quiet {
+        let _ = writeln!(io::stderr(), "{}", harmless(text));
+    }
 }
 
 /// Prints one JSON document.
@@ -60,17 +74,20 @@ pub fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
 /// Whether the reader of our output has gone, as `head` does: no reason to complain.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
-        .downcast_ref::<io::Error>()
-        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        .downcast_ref::<OutputError>()
+        .is_some_and(|error| error.0.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Prints an error to standard error; where that cannot be written either, the exit status speaks.
-pub fn complain(error: &anyhow::Error) {
-    let _ = writeln!(
-        io::stderr(),
-        "error: {}",
-        shortened(&harmless(&sentence(error)))
-    );
+/// Prints an error with its remedy to standard error; where that cannot be written either, the exit
+/// status speaks.
+pub fn complain(error: &anyhow::Error, remedy: Option<&str>) {
+    let text = shortened(&harmless(&sentence(error)));
+    let remedy = match remedy {
+        None | Some("") => String::new(),
+        Some(line) if line.starts_with('\n') => line.to_owned(),
+        Some(more) => format!("; {more}"),
+    };
+    let _ = writeln!(io::stderr(), "error: {text}{}", harmless(&remedy));
 }
 
 /// A text that may quote a file, without what could steer a terminal.

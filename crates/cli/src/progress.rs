@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use afterstate_lab::control::{Control, Event, Progress, Unit};
+use afterstate_lab::control::{Control, Event, Progress, Task, Unit};
 use afterstate_lab::numbers::{grouped, percent, speed};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
@@ -28,6 +28,8 @@ pub struct Display(Arc<Mutex<State>>);
 struct State {
     bar: Option<Bar>,
     line: Instant,
+    /// The row that was told last, of a benchmark.
+    row: Option<String>,
     /// The runs of a sweep that are at work, with the share of each.
     runs: BTreeMap<usize, (String, f64)>,
 }
@@ -62,6 +64,7 @@ impl Display {
         Self(Arc::new(Mutex::new(State {
             bar: None,
             line: Instant::now() + FIRST_LINE,
+            row: None,
             runs: BTreeMap::new(),
         })))
     }
@@ -146,6 +149,14 @@ impl State {
         bar.bar.set_length(length);
         bar.bar.set_position(position);
         bar.bar.set_message(message.clone());
+        if style == Style::Lines && progress.task == Task::Bench {
+            // A row is a line in a log, however soon it comes.
+            if self.row != progress.stage {
+                self.row.clone_from(&progress.stage);
+                let _ = writeln!(io::stderr(), "{message}");
+            }
+            return;
+        }
         let now = Instant::now();
         if style == Style::Lines && now >= self.line {
             self.line = now + PLAIN_LINE;

@@ -91,7 +91,8 @@ pub(crate) fn best<V>(
     best.map(|(direction, _)| direction)
 }
 
-/// Analyses a board written as `2,0,0,4/0,0,8,0/...`: tile values in row-major order.
+/// Analyses a board written as `2,0,0,4/0,0,8,0/...`: tile values in row-major order. Spaces may
+/// replace the commas, line breaks the slashes, and dots the zeros of empty cells.
 ///
 /// # Errors
 /// When the text is not a board of the model's game.
@@ -148,7 +149,7 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
 /// When its rows differ in length, or are too short or too long for a board.
 pub fn shape_of(board: &str) -> Result<Shape, LabError> {
     let (cells, _) = split(split(board, '@').0, '+');
-    let widths: Vec<usize> = rows(cells).map(|row| row.split(',').count()).collect();
+    let widths: Vec<usize> = rows(cells).map(|row| row_cells(row).count()).collect();
     let (rows, cols) = (widths.len(), widths.first().copied().unwrap_or(0));
     match Shape::new(rows, cols).filter(|_| widths.iter().all(|&width| width == cols)) {
         Some(shape) => Ok(shape),
@@ -156,8 +157,21 @@ pub fn shape_of(board: &str) -> Result<Shape, LabError> {
     }
 }
 
+/// The rows of a board: between slashes, or on lines of their own where there is no slash.
 fn rows(board: &str) -> impl Iterator<Item = &str> {
-    board.trim().split('/')
+    let between = if board.contains('/') { '/' } else { '\n' };
+    board.trim().split(between).map(str::trim)
+}
+
+/// The cells of a row: between commas, or between spaces where there is no comma. A dot is an empty
+/// cell, as 0 is.
+fn row_cells(row: &str) -> impl Iterator<Item = &str> {
+    let has_commas = row.contains(',');
+    let by_commas = has_commas.then(|| row.split(','));
+    let by_spaces = (!has_commas).then(|| row.split_whitespace());
+    let cells = by_commas.into_iter().flatten();
+    let cells = cells.chain(by_spaces.into_iter().flatten()).map(str::trim);
+    cells.map(|cell| if cell == "." { "0" } else { cell })
 }
 
 /// The tile indices and the chance state of a board text. A chance state follows the tiles: `+2` or
@@ -260,7 +274,7 @@ fn parse_tiles(
     }
     let mut tiles = Vec::new();
     for (number, line) in (1..).zip(lines) {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let cells: Vec<&str> = row_cells(line).collect();
         if cells.len() != cols {
             return wrong(format!(
                 "row {number} of the board, `{line}`, has {} cells",
@@ -309,6 +323,36 @@ mod tests {
             parse_tiles("2,0/ 32, 4", 2, 2, &TILE_VALUES).unwrap(),
             [1, 0, 5, 2]
         );
+    }
+
+    #[test]
+    fn spaces_lines_and_dots_are_read() {
+        for board in [
+            "2 0/32 4",
+            " 2 . / 32 4 ",
+            "2 .\n32 4\n",
+            "2,./32,4",
+            "2,0\n32,4",
+            "2\t0 /\n32   4",
+            "\n  2 0\r\n 32 4\n",
+        ] {
+            assert_eq!(
+                parse_tiles(board, 2, 2, &TILE_VALUES).unwrap(),
+                [1, 0, 5, 2],
+                "{board:?}"
+            );
+            assert_eq!(shape_of(board).unwrap(), Shape::new(2, 2).unwrap());
+        }
+        let error = |board| {
+            parse_tiles(board, 2, 2, &TILE_VALUES)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(error("2 0 0/32 4").contains("row 1 of the board, `2 0 0`, has 3 cells"));
+        assert!(error("../32 4").contains("has 1 cells"));
+        assert!(error("2 :/32 4").contains("`:` in row 1 is not a tile"));
+        assert!(error("2 0\n\n32 4").contains("3 rows"));
+        assert!(error("2,/32,4").contains("`` in row 1"));
     }
 
     #[test]

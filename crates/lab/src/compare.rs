@@ -26,6 +26,9 @@ pub struct Comparison {
     pub difference_ci95: Option<Interval>,
     /// The better one, if the difference is significant.
     pub better: Option<Side>,
+    /// Whether each pair of games had the same score, moves and largest tile: the two play alike.
+    #[serde(default)]
+    pub identical: bool,
 }
 
 /// One of the two players.
@@ -87,6 +90,7 @@ pub fn compare(
     }
     // A cancelled comparison counts the games that both have played.
     games_a.truncate(games_b.len());
+    games_b.truncate(games_a.len());
     let pairs = games_a.iter().zip(&games_b);
     let differences: Vec<f64> = pairs
         .map(|(a, b)| a.score as f64 - b.score as f64)
@@ -103,5 +107,6 @@ pub fn compare(
         difference,
         difference_ci95,
         better,
+        identical: !games_a.is_empty() && games_a == games_b,
     })
 }

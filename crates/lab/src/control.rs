@@ -144,6 +144,21 @@ pub enum Status {
     Stopped,
 }
 
+/// The run that an event is about. In JSON its fields are those of the event.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSubject {
+    /// The name of the recipe.
+    pub recipe: String,
+    /// What overrides changed in it, each `key=value`.
+    pub changed: Vec<String>,
+    /// The game.
+    pub game: String,
+    /// The board.
+    pub board: String,
+    /// The run folder; none if the run has none.
+    pub folder: Option<String>,
+}
+
 /// An event of long work. As JSON it is an object with the field `event`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -161,6 +176,9 @@ pub enum Event {
         total: u64,
         /// The unit.
         unit: Unit,
+        /// The run.
+        #[serde(flatten)]
+        run: RunSubject,
     },
     /// Progress.
     Progress(Progress),
@@ -196,6 +214,13 @@ pub enum Event {
         done: u64,
         /// The unit.
         unit: Unit,
+        /// Games played in all.
+        games: u64,
+        /// The model, where one was saved.
+        model: Option<String>,
+        /// The run.
+        #[serde(flatten)]
+        run: RunSubject,
     },
 }
 

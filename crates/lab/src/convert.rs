@@ -24,11 +24,11 @@ use afterstate::format::scan::Frame;
 use afterstate::format::tdl::{self, Tdl};
 use afterstate::game::Shape;
 
-use crate::LabError;
 use crate::control::Control;
 use crate::disk::{AtomicFile, can_be_written};
 use crate::foreign::{Unplayable, Weights, begins_with_w, extension};
 use crate::recipe::ValueOf;
+use crate::{LabError, Remedy};
 use carry::Copy;
 pub use error::ConvertError;
 use input::{Input, Tuple};
@@ -254,7 +254,8 @@ impl Output {
             path: input.path.clone(),
             kind,
             what: "the patterns".to_owned(),
-            advice: "",
+            reason: "",
+            remedy: None,
         };
         let mut foreign = match program {
             Program::Tdl => {
@@ -326,15 +327,18 @@ impl Input {
         keeps_sums: bool,
         options: &ConvertOptions<'_>,
     ) -> Result<(), LabError> {
-        let no_place = |what: String, advice| -> Result<(), LabError> {
+        let refused = |what: String, reason, remedy| -> Result<(), LabError> {
             Err(ConvertError::NoPlace {
                 path: self.path.clone(),
                 kind: Kind::Of(program),
                 what,
-                advice,
+                reason,
+                remedy,
             }
             .into())
         };
+        let no_place = |what, reason| refused(what, reason, None);
+        let without = |what: &str, remedy| refused(what.to_owned(), "", Some(remedy));
         if self.player.value == ValueOf::State {
             return no_place(
                 "the values of states".to_owned(),
@@ -346,8 +350,7 @@ impl Input {
             return no_place(format!("the {board} board"), "its boards are 4x4");
         }
         if self.player.game != crate::games::DEFAULT_GAME && program != Program::Framework {
-            let advice = "it plays 2048";
-            return no_place(format!("the game {}", self.player.game), advice);
+            return no_place(format!("the game {}", self.player.game), "it plays 2048");
         }
         let tuples = &self.player.tuples;
         if tuples.by_hint() {
@@ -365,21 +368,18 @@ impl Input {
             return no_place(what.to_owned(), "it tells 16 apart");
         }
         if !self.player.tuples.symmetry() && options.symmetry {
-            return no_place(
-                "that the tables are looked up once, not for all images of a board,".to_owned(),
-                "add --no-symmetry if the program that reads it will do so",
+            return without(
+                "that the tables are looked up once, not for all symmetries of a board,",
+                Remedy::WithoutSymmetry,
             );
         }
         if self.has_sums() && !keeps_sums && !options.weights_only {
-            return no_place(
-                "the sums of TC".to_owned(),
-                "add --weights-only to leave them out",
-            );
+            return without("the sums of TC", Remedy::WeightsOnly);
         }
         if self.has_more && !options.weights_only {
-            return no_place(
-                "numbers that are neither weights nor sums".to_owned(),
-                "add --weights-only to leave them out",
+            return without(
+                "numbers that are neither weights nor sums",
+                Remedy::WeightsOnly,
             );
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! The errors of this crate, with the facts that a user interface needs for a message.
+//! The errors of this crate: each says what was found and what was expected. What to do about it is
+//! its [`Remedy`](crate::Remedy), which every user interface words in its own terms.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use crate::sweep::SweepError;
 
 /// Any error of this crate.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum LabError {
     /// An invalid recipe.
     #[error(transparent)]
@@ -38,7 +40,7 @@ pub enum LabError {
     #[error("{} holds no records: it is empty", .0.display())]
     NoRecords(PathBuf),
     /// A file that does not hold records is not overwritten.
-    #[error("{} is there already, and holds no records; name another file for `--records`", .0.display())]
+    #[error("{} is there already, and holds no records", .0.display())]
     NotRecords(PathBuf),
     /// Tables by hint in a game without hints.
     #[error("{0} does not show its next tile: `network.hint` must be false")]
@@ -100,7 +102,7 @@ pub enum LabError {
         source: io::Error,
     },
     /// Reading or writing failed.
-    #[error("cannot {action} {}: {source}{}", path.display(), hint(action, source))]
+    #[error("cannot {action} {}: {source}", path.display())]
     File {
         /// "read", "write", ...
         action: &'static str,
@@ -181,8 +183,16 @@ pub enum LabError {
         /// The file.
         missing: &'static str,
     },
+    /// No run of this game and board, where one was to be chosen.
+    #[error("there is no model of {} to ask", game_on(game, *shape))]
+    NoModel {
+        /// The game.
+        game: String,
+        /// The board.
+        shape: Shape,
+    },
     /// A folder that already has a run.
-    #[error("{folder} already holds a run; go on with it by `afterstate train --resume {folder}`, or choose another `--out`", folder = .0.display())]
+    #[error("{} already holds a run", .0.display())]
     RunExists(PathBuf),
     /// A run that another process uses.
     #[error("{} is in use by another training; wait for it, or choose another folder", .0.display())]
@@ -266,20 +276,6 @@ impl LabError {
                 source: source.into(),
             },
         }
-    }
-}
-
-/// Adds a sentence where the system's message is short.
-fn hint(action: &str, error: &io::Error) -> &'static str {
-    match error.kind() {
-        _ if action == "read" => "",
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space or choose another folder, what was saved before is still there"
-        }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "; choose a folder you may write to with `--out`"
-        }
-        _ => "",
     }
 }
 

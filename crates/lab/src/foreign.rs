@@ -33,9 +33,10 @@ pub(crate) struct Theirs {
 
 /// Why tables that can be read and written cannot be used to play.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum Unplayable {
     /// They do not belong to tuples, or their patterns are unknown.
-    #[error("{}{}", .0, advice(.0))]
+    #[error(transparent)]
     Meaningless(#[from] TablePatternError),
     /// Their patterns are invalid for the board.
     #[error(transparent)]
@@ -50,12 +51,13 @@ pub enum Unplayable {
     FixedMove(String),
 }
 
-fn advice(found: &TablePatternError) -> &'static str {
-    match found {
-        TablePatternError::NoPatterns { .. } => {
-            "; name their patterns to `afterstate convert`, in order, as in --patterns \"012345 456789\""
-        }
-        _ => "",
+impl Unplayable {
+    /// Whether the file could be used if its patterns were known.
+    pub(crate) fn lacks_patterns(&self) -> bool {
+        matches!(
+            self,
+            Self::Meaningless(TablePatternError::NoPatterns { .. })
+        )
     }
 }
 

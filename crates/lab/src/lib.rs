@@ -30,10 +30,12 @@ pub mod plot;
 pub mod recipe;
 mod recorder;
 pub mod records;
+pub mod remedy;
 #[cfg(test)]
 mod reports;
 mod rows;
 pub mod run;
+pub mod runs;
 mod share;
 pub mod solve;
 pub mod spec;
@@ -44,3 +46,4 @@ pub mod tensorboard;
 pub mod trainer;
 
 pub use error::LabError;
+pub use remedy::{ErrorClass, Remedy};

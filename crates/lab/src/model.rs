@@ -5,6 +5,8 @@
 //! recipe of its training. A model converted from another program has no `episodes` and no
 //! `recipe`, but `origin`, and `foreign`, which describes the original file.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -13,8 +15,8 @@ use afterstate::format::floats::Float;
 use afterstate::format::native::{Keep, Metadata};
 use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::LabError;
 use crate::agent::{Agent, TrainableAgent, ntuple_agent};
@@ -63,8 +65,8 @@ impl Model {
             return Err(LabError::Kind {
                 path,
                 wanted: "model",
-                found: "a solution, as `afterstate solve --out` makes them",
-                expected: "a model file or a run folder, as `afterstate train` makes them",
+                found: "a solution",
+                expected: "a model file or a run folder",
             });
         }
         let fields = Fields::new(&metadata, &path, |path, error| {
@@ -127,6 +129,7 @@ impl Model {
     pub fn info(&self) -> ModelInfo {
         ModelInfo {
             path: self.path.display().to_string(),
+            sha256: None,
             game: self.spec.game().to_owned(),
             board: self.spec.shape().to_string(),
             recipe: self.recipe.clone(),
@@ -140,6 +143,9 @@ impl Model {
 pub struct ModelInfo {
     /// The file it was read from.
     pub path: String,
+    /// The SHA-256 digest of its file, in hexadecimal digits; see [`ModelInfo::hash`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// The game.
     pub game: String,
     /// The board.
@@ -149,6 +155,36 @@ pub struct ModelInfo {
     pub recipe: Option<String>,
     /// The games it was trained for, if known.
     pub trained: Option<u64>,
+}
+
+impl ModelInfo {
+    /// Computes the digest of its file, if that has not been done.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn hash(&mut self) -> Result<(), LabError> {
+        if self.sha256.is_none() {
+            let path = Path::new(&self.path);
+            let digest = sha256(path).map_err(LabError::file("read", path))?;
+            self.sha256 = Some(digest);
+        }
+        Ok(())
+    }
+}
+
+/// The SHA-256 digest of a file, which is read a piece at a time.
+fn sha256(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut digest = Sha256::new();
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut piece)? {
+            0 => break,
+            read => digest.update(&piece[..read]),
+        }
+    }
+    let digest = digest.finalize();
+    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Creates an agent and fills it from a file.
@@ -240,4 +276,27 @@ pub(crate) fn player(fields: &Fields<'_>) -> Result<NTupleSpec, LabError> {
             })?,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first is the example of FIPS 180-4; the second is longer than one piece.
+    #[test]
+    fn digests_are_sha_256() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "abc").unwrap();
+        assert_eq!(
+            sha256(&path).unwrap(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+        std::fs::write(&path, vec![b'a'; 3 << 20]).unwrap();
+        // By sha256sum.
+        assert_eq!(
+            sha256(&path).unwrap(),
+            "6f850bc94ae6f7de14297c01616c36d712d22864497b28a63b81d776b035e656"
+        );
+    }
 }

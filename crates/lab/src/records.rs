@@ -4,7 +4,9 @@
 //! handles files. Judging a file of any size takes some megabytes, or at most twenty times its
 //! longest line, which may have 8 MiB.
 
-use std::fs::File;
+mod cancellable;
+
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +23,7 @@ use crate::control::{Control, Event, Progress, Task, Unit};
 use crate::disk::{can_be_written, replace_with};
 use crate::games::{self, GameVisitor, with_game};
 use crate::recorder::Sink;
+use cancellable::Cancellable;
 
 /// Writes the episodes from `play` to a file, which is replaced atomically at the end. `play` can
 /// check whether writing has failed, and stop.
@@ -165,12 +168,12 @@ impl GameVisitor for Judging<'_> {
         let options = self.0;
         let mut judge = Judge::new(game);
         let mut faults = Faults::default();
-        let mut lines = Lines::open(options.path)?;
+        let mut lines = Lines::open(options.path, options.control)?;
         let hints = game.rules().shows_hint(options.shape);
         let mut episode = EpisodeRecord::default();
         let mut interrupted = false;
         let stop = || options.control.is_cancelled();
-        let length = std::fs::metadata(options.path).map_or(0, |file| file.len());
+        let length = fs::metadata(options.path).map_or(0, |file| file.len());
         while let Some((number, line)) = lines.next(&stop)? {
             match line {
                 Line::TooLong => {
@@ -203,7 +206,8 @@ impl GameVisitor for Judging<'_> {
                 break;
             }
         }
-        if judge.tally().games + faults.count == 0 {
+        interrupted |= stop();
+        if judge.tally().games + faults.count == 0 && !interrupted {
             return Err(LabError::NoRecords(options.path.to_owned()));
         }
         Ok(report(options, &judge, faults, interrupted))
@@ -326,11 +330,15 @@ enum Line<'a> {
 }
 
 impl Lines {
-    fn open(path: &Path) -> Result<Self, LabError> {
+    fn open(path: &Path, control: &Control) -> Result<Self, LabError> {
+        let is_file = fs::metadata(path).is_ok_and(|about| about.is_file());
         let file: Box<dyn Read> = if path == Path::new("-") {
-            Box::new(io::stdin())
-        } else {
+            Box::new(Cancellable::new(|| Ok(io::stdin()), control))
+        } else if is_file {
             Box::new(File::open(path).map_err(LabError::file("read", path))?)
+        } else {
+            let path = path.to_owned();
+            Box::new(Cancellable::new(move || File::open(path), control))
         };
         Ok(Self {
             file: BufReader::with_capacity(1 << 20, file),
@@ -341,8 +349,8 @@ impl Lines {
         })
     }
 
-    /// The next line that is not empty, with its number. The rest of a line that is too long is
-    /// skipped, unless `stop` returns true.
+    /// The next line that is not empty, with its number. None at the end, and where `stop` leaves half
+    /// a line.
     fn next(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<(u64, Line<'_>)>, LabError> {
         loop {
             self.line.clear();
@@ -357,7 +365,13 @@ impl Lines {
             self.bytes += read as u64;
             if !self.line.ends_with(b"\n") && read as u64 == LONGEST {
                 self.skip(stop)?;
+                if stop() {
+                    return Ok(None);
+                }
                 return Ok(Some((self.number, Line::TooLong)));
+            }
+            if !self.line.ends_with(b"\n") && stop() {
+                return Ok(None);
             }
             let length = self.line.trim_ascii_end().len();
             if length > 0 {

@@ -39,6 +39,7 @@ fn evaluation(model: Option<ModelInfo>) -> Evaluation {
 #[test]
 fn evaluations_and_comparisons() {
     let model = ModelInfo {
+        sha256: Some("ab".repeat(32)),
         path: "runs/quick/model.safetensors".to_owned(),
         game: "2048".to_owned(),
         board: "4x4".to_owned(),
@@ -54,6 +55,7 @@ fn evaluations_and_comparisons() {
             difference: -1e-9,
             difference_ci95: None,
             better,
+            identical: better.is_none(),
         });
     }
 }

@@ -21,7 +21,7 @@ mod log;
 mod rename;
 
 pub use curves::{blocks_of, curve_of, title};
-pub(crate) use found::model_recipe;
+pub(crate) use found::{Saved, blocks_path, lock_of, model_path, model_recipe, recipe_path, saved};
 pub use found::{
     checkpoint_of, exists, free_folder, has_checkpoint, model_games, model_of, newest, recipe_of,
     stored_recipe,
@@ -32,6 +32,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::tally::{Outcome, Tally};
@@ -45,7 +47,7 @@ use crate::metadata::{self, FORMAT, Fields};
 use crate::migrate::Format;
 use crate::recipe::{Difference, Recipe};
 use crate::share::{Background, threads};
-use crate::tables::Saved;
+use crate::tables;
 use found::existing;
 use log::Log;
 use rename::rename_columns;
@@ -57,6 +59,9 @@ const GAPS: &str = "gaps.csv";
 const CHECKPOINT: &str = "checkpoint.safetensors";
 const MODEL: &str = "model.safetensors";
 const LOCK: &str = ".lock";
+/// How often a held lock is tried again, and how long it takes to the next try.
+const LOCK_TRIES: usize = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 /// The metadata key of [`RunProgress`] in a checkpoint.
 const PROGRESS: &str = "progress";
 
@@ -151,7 +156,7 @@ impl Run {
     ) -> Result<(Self, RunProgress), LabError> {
         let lock = lock(folder)?;
         let path = folder.join(CHECKPOINT);
-        let saved = Saved::open(&path)?;
+        let saved = tables::Saved::open(&path)?;
         let metadata = saved.metadata();
         let fields = Fields::new(metadata, &path, |path, error| {
             LabError::model("read", path)(error)
@@ -371,11 +376,19 @@ fn save_recipe(folder: &Path, recipe: &Recipe) -> Result<(), LabError> {
 fn lock(folder: &Path) -> Result<File, LabError> {
     let path = folder.join(LOCK);
     let file = File::create(&path).map_err(LabError::file("write", &path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(fs::TryLockError::WouldBlock) => Err(LabError::Locked(folder.to_owned())),
-        // On a file system without locks, users must avoid two processes in one folder.
-        Err(fs::TryLockError::Error(_)) => Ok(file),
+    let mut tries = 0;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            // Listing the runs tests the lock for a moment.
+            Err(fs::TryLockError::WouldBlock) if tries < LOCK_TRIES => {
+                tries += 1;
+                thread::sleep(LOCK_PAUSE);
+            }
+            Err(fs::TryLockError::WouldBlock) => return Err(LabError::Locked(folder.to_owned())),
+            // On a file system without locks, users must avoid two processes in one folder.
+            Err(fs::TryLockError::Error(_)) => return Ok(file),
+        }
     }
 }
 

@@ -42,12 +42,15 @@ pub(crate) fn share_out<T: Send>(
     in_order(threads, numbers, &stop, &work)
 }
 
+/// Draws numbers until there are none, and returns the result of each.
+type Numbered<'w, T> = dyn Fn(&dyn Fn() -> Option<u64>) -> Vec<(u64, T)> + Sync + 'w;
+
 /// Compiled once for each type of result: threads and sorting took a fifth of the code of this crate.
 fn in_order<T: Send>(
     threads: usize,
     numbers: Range<u64>,
     stop: &(dyn Fn() -> bool + Sync),
-    work: &(dyn Fn(&dyn Fn() -> Option<u64>) -> Vec<(u64, T)> + Sync),
+    work: &Numbered<'_, T>,
 ) -> Vec<T> {
     let taken = AtomicU64::new(numbers.start);
     let next = || {

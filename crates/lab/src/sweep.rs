@@ -47,6 +47,11 @@ const SUMMARY_MD: &str = "summary.md";
 /// seed, differ between seeds, and differ from the training games.
 pub const EVALUATION_SEED: u64 = 1_000_000;
 
+/// Whether a folder holds a sweep with its summary.
+pub fn is_sweep(folder: &Path) -> bool {
+    !run::exists(folder) && folder.join(SUMMARY_CSV).is_file()
+}
+
 /// A validated table of variants and seeds to train.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {

@@ -19,7 +19,7 @@ use afterstate::tally::Tally;
 use crate::LabError;
 use crate::agent::{Agent, RoundSpec, TrainableAgent, ntuple_agent, replay_agent};
 use crate::block::Block;
-use crate::control::{Control, Event, Meter, Status, Task, Unit};
+use crate::control::{Control, Event, Meter, RunSubject, Status, Task, Unit};
 use crate::finish::draw_plots;
 use crate::games;
 use crate::migrate::{Format, Stored};
@@ -190,6 +190,7 @@ impl Trainer {
             done,
             total,
             unit,
+            run: self.subject(),
         });
         let meter = Meter::new(&control, Task::Train, unit, done, total);
         let between = Duration::from_secs_f64(self.recipe.checkpoint_seconds);
@@ -220,8 +221,26 @@ impl Trainer {
             status,
             done,
             unit,
+            games: self.games(),
+            model: match (status, self.folder()) {
+                (Status::Finished, Some(folder)) => Some(run::model_path(folder)),
+                _ => None,
+            }
+            .map(|path| path.display().to_string()),
+            run: self.subject(),
         });
         Ok(status)
+    }
+
+    /// The run, as events name it.
+    fn subject(&self) -> RunSubject {
+        RunSubject {
+            recipe: self.recipe.name.clone(),
+            changed: self.recipe.changed.clone(),
+            game: self.recipe.game.clone(),
+            board: self.recipe.board.clone(),
+            folder: self.folder().map(|folder| folder.display().to_string()),
+        }
     }
 
     /// Saves a checkpoint if it is due, or a draft of it before. Returns whether it was saved.

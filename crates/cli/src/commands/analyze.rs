@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::models::{default_model, described};
 use super::shown;
 use crate::args::AnalyzeArgs;
-use crate::output::{print, print_json};
+use crate::output::{OutputError, print, print_json};
 
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.solution {
@@ -88,8 +88,11 @@ fn answer<V: Serialize + Display + Copy>(
     if args.batch {
         return batch(ask);
     }
-    let analysis = ask(args.board.as_deref().unwrap_or_default())?;
+    let mut analysis = ask(args.board.as_deref().unwrap_or_default())?;
     if args.json {
+        if let Some(model) = &mut analysis.model {
+            model.hash()?;
+        }
         return print_json(&analysis);
     }
     print(format!("{}\n\n{}", source.title, table(&analysis, source)))
@@ -121,7 +124,6 @@ struct Fault {
 fn batch<V: Serialize>(ask: impl Fn(&str) -> Result<Analysis<V>, LabError>) -> anyhow::Result<()> {
     let mut input = BufReader::new(io::stdin().lock());
     let mut output = io::BufWriter::new(io::stdout().lock());
-    let closed = "cannot write to standard output";
     let (mut questions, mut faults) = (0_u64, 0_u64);
     let mut line = Vec::new();
     while read_line(&mut input, &mut line).context("cannot read standard input")? {
@@ -134,13 +136,13 @@ fn batch<V: Serialize>(ask: impl Fn(&str) -> Result<Analysis<V>, LabError>) -> a
                 serde_json::to_string(&Fault { error })?
             }
         };
-        writeln!(output, "{answer}").context(closed)?;
+        writeln!(output, "{answer}").map_err(OutputError)?;
         // Someone who waits for an answer before the next question gets it.
         if input.buffer().is_empty() {
-            output.flush().context(closed)?;
+            output.flush().map_err(OutputError)?;
         }
     }
-    output.flush().context(closed)?;
+    output.flush().map_err(OutputError)?;
     if faults > 0 {
         bail!("{faults} of {questions} lines had no answer; theirs say `error`, and why");
     }

@@ -14,9 +14,9 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     let display = Display::new();
     let report = bench(&BenchOptions {
         time: args.seconds,
-        games: args.games,
+        games: args.warmup_games,
         networks: &args.network,
-        threads: args.threads.unwrap_or(0).into(),
+        threads: args.threads.unwrap_or(0),
         control: &display.control(),
     });
     display.finish();

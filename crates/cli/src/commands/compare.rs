@@ -1,8 +1,9 @@
 //! `afterstate compare`: which one is better?
 
 use afterstate_lab::compare::{Comparison, Side, compare};
+use afterstate_lab::evaluate::Contender;
 
-use super::eval::{cut_short, plan, table};
+use super::eval::{cut_short, hash, plan, table};
 use super::models::pair;
 use crate::args::CompareArgs;
 use crate::interrupt;
@@ -10,7 +11,11 @@ use crate::output::{grouped, interval, print, print_json};
 use crate::progress::Display;
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
-    let (a, b) = pair(&args.a, &args.b)?;
+    let ((mut a, words_a), (mut b, words_b)) = pair(&args.a, &args.b)?;
+    if args.play.json {
+        hash(&mut a)?;
+        hash(&mut b)?;
+    }
     interrupt::listen()?;
     let display = Display::new();
     let comparison = compare(&a, &b, &plan(&args.play, &display.control()));
@@ -20,14 +25,36 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
     if args.play.json {
         return print_json(&comparison);
     }
+    let verdict = match comparison.identical {
+        true => identical(&mut a, &mut b, &comparison)?,
+        false => verdict(&comparison),
+    };
     print(format!(
-        "A: {}\n{}\nB: {}\n{}\n{}\n",
-        a.label,
+        "A: {words_a}\n{}\nB: {words_b}\n{}\n{verdict}\n",
         table(&comparison.a),
-        b.label,
         table(&comparison.b),
-        verdict(&comparison),
     ))
+}
+
+/// What is said where every game of the one was that of the other: whether that is because they are
+/// one model, or only play alike.
+fn identical(
+    a: &mut Contender,
+    b: &mut Contender,
+    comparison: &Comparison,
+) -> anyhow::Result<String> {
+    hash(a)?;
+    hash(b)?;
+    let digest = |side: &Contender| side.model.as_ref()?.sha256.clone();
+    let same_bytes = digest(a).is_some() && digest(a) == digest(b);
+    let same_name = a.model.is_none() && b.model.is_none() && a.label == b.label;
+    let games = grouped(comparison.a.games as f64);
+    Ok(match same_bytes || same_name {
+        true => format!(
+            "A and B are the same model: all {games} games were equal, as any more would be"
+        ),
+        false => format!("A and B play alike: all {games} games paired by seed were equal"),
+    })
 }
 
 fn verdict(comparison: &Comparison) -> String {

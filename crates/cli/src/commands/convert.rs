@@ -1,16 +1,18 @@
 //! `afterstate convert`: weights from one program to another.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use afterstate_lab::LabError;
 use afterstate_lab::convert::{
     ConvertError, ConvertOptions, ConvertReport, Kind, Program, convert,
 };
+use serde::Serialize;
 
 use super::shown;
 use crate::args::{ConvertArgs, KindArg};
 use crate::interrupt;
-use crate::output::{grouped, note, print};
+use crate::output::{grouped, note, print, print_json};
 use crate::progress::Display;
 
 pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
@@ -29,12 +31,67 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     });
     display.finish();
     match report {
-        Ok(report) => print(summary(args, &report)),
+        Ok(report) => {
+            interrupt::completed();
+            match args.json {
+                true => print_json(&document(args, &report)),
+                false => print(summary(args, &report)),
+            }
+        }
         Err(LabError::Convert(ConvertError::Stopped)) => {
             note("stopped: nothing was written");
             Ok(())
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// A conversion; the JSON of `convert --json`.
+#[derive(Serialize)]
+struct Document<'a> {
+    from: FileDocument<'a>,
+    to: FileDocument<'a>,
+    tables: usize,
+    weights: u64,
+    /// Whether the sums of TC were converted, too.
+    sums: bool,
+    bytes: u64,
+    /// What the output has no place for.
+    left_out: &'a [&'static str],
+    /// Why the output cannot be played with.
+    unplayable: Option<String>,
+}
+
+#[derive(Serialize)]
+struct FileDocument<'a> {
+    path: &'a Path,
+    /// `native`, or the program, as `--to` names it.
+    format: &'static str,
+}
+
+fn document<'a>(args: &'a ConvertArgs, report: &'a ConvertReport) -> Document<'a> {
+    let file = |path, kind| FileDocument {
+        path,
+        format: format_name(kind),
+    };
+    Document {
+        from: file(&args.from, report.from),
+        to: file(&args.to, report.to),
+        tables: report.tables,
+        weights: report.weights,
+        sums: report.sums,
+        bytes: report.bytes,
+        left_out: &report.left,
+        unplayable: report.unplayable.as_ref().map(ToString::to_string),
+    }
+}
+
+fn format_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Native => "native",
+        Kind::Of(Program::Tdl) => "tdl",
+        Kind::Of(Program::Demo) => "demo",
+        Kind::Of(Program::Framework) => "framework",
     }
 }
 

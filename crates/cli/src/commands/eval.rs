@@ -3,14 +3,16 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use afterstate_lab::LabError;
 use afterstate_lab::control::Control;
 use afterstate_lab::evaluate::{Contender, EvalOptions, Evaluation, evaluate, record};
-use afterstate_lab::model::Model;
+use afterstate_lab::model::{Model, ModelInfo};
 use afterstate_lab::run::Gaps;
 use afterstate_lab::solve::{GapReport, Measure, Solution, SymmetryMode, measure};
 use anyhow::Context;
+use serde::Serialize;
 
-use super::models::{baseline, baselines, described, game_of};
+use super::models::{baseline, baselines, described, described_baseline, game_of};
 use super::shown;
 use crate::args::{EvalArgs, GamesArgs};
 use crate::interrupt;
@@ -21,7 +23,10 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     if let Some(solution) = &args.against {
         return against(args, solution);
     }
-    let (contender, who) = contender(args)?;
+    let (mut contender, who) = contender(args)?;
+    if args.play.json {
+        hash(&mut contender)?;
+    }
     interrupt::listen()?;
     let display = Display::new();
     let control = display.control();
@@ -47,7 +52,7 @@ fn contender(args: &EvalArgs) -> anyhow::Result<(Contender, String)> {
     if let Some(baseline) = baseline(&args.model) {
         let (game, shape) = game_of(args.game.as_deref(), args.board.as_deref())?;
         let contender = Contender::baseline(baseline, &game, shape)?;
-        let who = format!("{}: {}", contender.label, contender.game_on());
+        let who = described_baseline(&contender);
         return Ok((contender, who));
     }
     if args.game.is_some() || args.board.is_some() {
@@ -81,7 +86,7 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         } else {
             SymmetryMode::All
         },
-        threads: args.play.threads.into(),
+        threads: args.play.threads,
         memory: None,
         control: &display.control(),
     });
@@ -90,8 +95,14 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         tell("stopped by Ctrl-C: nothing was measured");
         return Ok(());
     };
+    interrupt::completed();
     if args.play.json {
-        print_json(&comparison)?;
+        let mut info = model.info();
+        info.hash()?;
+        print_json(&Document {
+            model: info,
+            comparison: &comparison,
+        })?;
     } else {
         print(format!(
             "{}\n\n{}",
@@ -107,6 +118,20 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         note(&format!("kept in {}", shown(gaps.path())));
     }
     Ok(())
+}
+
+/// A comparison with a solution; the JSON of `eval --against --json`.
+#[derive(Serialize)]
+struct Document<'a> {
+    model: ModelInfo,
+    #[serde(flatten)]
+    comparison: &'a GapReport,
+}
+
+/// Computes the digest of the model of a contender, for documents.
+pub fn hash(contender: &mut Contender) -> Result<(), LabError> {
+    let model = contender.model.as_mut();
+    model.map_or(Ok(()), ModelInfo::hash)
 }
 
 /// The figures of a comparison as people read them.
@@ -145,7 +170,9 @@ fn beside_the_best(comparison: &GapReport) -> String {
 
 /// Says so if Ctrl-C left some of the games unplayed.
 pub fn cut_short(played: u64, asked_for: u64) {
-    if interrupt::asked() && played < asked_for {
+    if played >= asked_for {
+        interrupt::completed();
+    } else if interrupt::asked() {
         let [played, asked_for] = [played, asked_for].map(|games| grouped(games as f64));
         tell(&format!(
             "stopped by Ctrl-C: these are the figures of {played} of {asked_for} games"
@@ -158,7 +185,7 @@ pub fn plan<'a>(args: &GamesArgs, control: &'a Control) -> EvalOptions<'a> {
     EvalOptions {
         games: args.games,
         seed: args.seed,
-        threads: args.threads.into(),
+        threads: args.threads,
         control,
     }
 }

@@ -39,6 +39,9 @@ pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
     });
     display.finish();
     let verdict = verdict?;
+    if !verdict.interrupted {
+        interrupt::completed();
+    }
     let printed = if args.json {
         print_json(&verdict)
     } else {

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use afterstate::game::Shape;
+use afterstate_lab::LabError;
 use afterstate_lab::agent::Baseline;
-use afterstate_lab::error::game_on;
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games::{self, DEFAULT_GAME};
 use afterstate_lab::model::Model;
 use afterstate_lab::recipe::parse_board;
 use afterstate_lab::run::newest;
-use anyhow::Context;
 
 use super::{RUNS, shown};
 use crate::output::grouped;
@@ -48,13 +47,22 @@ pub fn described(model: &Model) -> String {
     )
 }
 
+/// One side of a comparison, and what it is in words.
+pub type Described = (Contender, String);
+
 /// Two models, or a model and a baseline, which then plays the model's game.
-pub fn pair(a: &Path, b: &Path) -> anyhow::Result<(Contender, Contender)> {
-    let named = |path: &Path| baseline(path);
-    let open = |path: &Path| anyhow::Ok(Contender::from(&Model::open(path)?));
-    let against =
-        |baseline, other: &Contender| Contender::baseline(baseline, &other.game, other.shape);
-    Ok(match (named(a), named(b)) {
+pub fn pair(a: &Path, b: &Path) -> anyhow::Result<(Described, Described)> {
+    let open = |path: &Path| {
+        let model = Model::open(path)?;
+        anyhow::Ok((Contender::from(&model), described(&model)))
+    };
+    let of_game = |baseline, game: &str, shape| {
+        let contender = Contender::baseline(baseline, game, shape)?;
+        let words = described_baseline(&contender);
+        anyhow::Ok((contender, words))
+    };
+    let against = |baseline, (other, _): &Described| of_game(baseline, &other.game, other.shape);
+    Ok(match (baseline(a), baseline(b)) {
         (None, None) => (open(a)?, open(b)?),
         (Some(baseline), None) => {
             let b = open(b)?;
@@ -67,23 +75,22 @@ pub fn pair(a: &Path, b: &Path) -> anyhow::Result<(Contender, Contender)> {
         }
         (Some(a), Some(b)) => {
             let (game, shape) = game_of(None, None)?;
-            let contender = |baseline| Contender::baseline(baseline, &game, shape);
-            (contender(a)?, contender(b)?)
+            (of_game(a, &game, shape)?, of_game(b, &game, shape)?)
         }
     })
+}
+
+/// A baseline and its game in words.
+pub fn described_baseline(contender: &Contender) -> String {
+    format!("{}: {}", contender.label, contender.game_on())
 }
 
 /// The model to use where none is named: that of the newest run of this game and board.
 pub fn default_model(game: &str, shape: Shape) -> anyhow::Result<PathBuf> {
     games::rules(game)?;
-    newest(Path::new(RUNS), game, shape).with_context(|| {
-        let train = match (game, shape) {
-            (DEFAULT_GAME, Shape::FOUR) => "afterstate train".to_owned(),
-            _ => format!("afterstate train --game {game} --board {shape}"),
-        };
-        format!(
-            "there is no model of {} to ask: train one with `{train}`, or name one with `--model`",
-            game_on(game, shape)
-        )
-    })
+    let none = || LabError::NoModel {
+        game: game.to_owned(),
+        shape,
+    };
+    Ok(newest(Path::new(RUNS), game, shape).ok_or_else(none)?)
 }

@@ -7,17 +7,22 @@ use afterstate_lab::LabError;
 use afterstate_lab::curve::Curve;
 use afterstate_lab::plot::draw;
 use afterstate_lab::run::{Gaps, curve_of, recipe_of, title};
+use afterstate_lab::sweep::is_sweep;
+use serde::Serialize;
 
 use super::shown;
 use crate::args::PlotArgs;
-use crate::output::{print, tell};
+use crate::output::{print, print_json, tell};
 
 pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     let mut curves = args
         .runs
         .iter()
-        .map(|run| curve(run))
-        .collect::<Result<Vec<_>, _>>()?;
+        .map(|run| {
+            is_no_sweep(run)?;
+            Ok(curve(run)?)
+        })
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let names: HashSet<_> = curves.iter().map(|curve| curve.label.clone()).collect();
     if names.len() < curves.len() {
         // Folders of one name in different places are told apart by their paths.
@@ -33,14 +38,29 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
         }
     };
     let folder = args.out.clone().unwrap_or(folder);
-    let files = draw(&curves, &title, &folder)?;
+    let files = draw(&curves, &title, &folder).map_err(LabError::from)?;
     tell_unmeasured(&curves);
+    if args.json {
+        return print_json(&Document {
+            title,
+            runs: &args.runs,
+            files,
+        });
+    }
     print(
         files
             .iter()
             .map(|file| shown(file) + "\n")
             .collect::<String>(),
     )
+}
+
+/// What was drawn; the JSON of `plot --json`.
+#[derive(Serialize)]
+struct Document<'a> {
+    title: String,
+    runs: &'a [PathBuf],
+    files: Vec<PathBuf>,
 }
 
 /// The game that all of them have learned: points and tiles of different games cannot be compared.
@@ -70,6 +90,18 @@ fn tell_unmeasured(curves: &[Curve]) {
             names.join(", ")
         ));
     }
+}
+
+/// Points to the plots of a sweep, which has its own.
+fn is_no_sweep(folder: &Path) -> anyhow::Result<()> {
+    if is_sweep(folder) {
+        let folder = shown(folder);
+        anyhow::bail!(
+            "{folder} is the folder of a sweep, whose plots are in {folder}/plots; name one of its \
+             runs (see `afterstate runs {folder}`) to plot that"
+        );
+    }
+    Ok(())
 }
 
 /// A run with its gaps, if it was measured.

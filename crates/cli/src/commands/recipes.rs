@@ -4,14 +4,20 @@ use std::fmt::Write;
 
 use afterstate_lab::recipe::Recipe;
 use anyhow::bail;
+use serde::Serialize;
 
 use crate::args::RecipesArgs;
-use crate::output::{grouped, print};
+use crate::output::{grouped, print, print_json};
 
 pub fn run(args: &RecipesArgs) -> anyhow::Result<()> {
-    match &args.name {
-        Some(name) => print(text_of(name)?),
-        None => print(list()?),
+    match (&args.name, args.json) {
+        (Some(name), false) => print(text_of(name)?),
+        (Some(name), true) => {
+            text_of(name)?;
+            print_json(&Recipe::load(name, &[])?)
+        }
+        (None, false) => print(list()?),
+        (None, true) => print_json(&documents()?),
     }
 }
 
@@ -23,6 +29,37 @@ fn text_of(name: &str) -> anyhow::Result<&'static str> {
     // Loading an unknown name says what is wrong with it.
     Recipe::load(name, &[])?;
     bail!("{name} is a file of your own; only built-in recipes are printed")
+}
+
+/// A recipe in the list; the JSON of `recipes --json`.
+#[derive(Serialize)]
+struct Document {
+    name: String,
+    purpose: String,
+    result: String,
+    time: String,
+    game: String,
+    board: String,
+    episodes: u64,
+    /// None where the games end the training.
+    max_updates: Option<u64>,
+}
+
+fn documents() -> anyhow::Result<Vec<Document>> {
+    let document = |(name, _): &(&str, &str)| {
+        let recipe = Recipe::load(name, &[])?;
+        Ok(Document {
+            max_updates: recipe.learner.max_updates(),
+            name: recipe.name,
+            purpose: recipe.purpose,
+            result: recipe.result,
+            time: recipe.time,
+            game: recipe.game,
+            board: recipe.board,
+            episodes: recipe.episodes,
+        })
+    };
+    Recipe::builtin().iter().map(document).collect()
 }
 
 fn list() -> anyhow::Result<String> {

@@ -26,7 +26,7 @@ pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
         target: args.target,
         discount: args.discount,
         bounds: args.min_avg_max,
-        threads: args.threads.into(),
+        threads: args.threads,
         memory: None,
         control: &display.control(),
     });
@@ -35,6 +35,7 @@ pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
         tell("stopped by Ctrl-C: nothing was solved or written");
         return Ok(());
     };
+    interrupt::completed();
     if let Some(path) = &args.out {
         note("writing");
         solved.solution.write(path)?;

@@ -26,7 +26,7 @@ impl fmt::Display for SomeBroke {
         let Self { broken, runs } = self;
         write!(
             f,
-            "{broken} of {runs} trainings broke: a weight became NaN or infinite. The others are finished; a smaller learning rate \
+            "{broken} of {runs} trainings diverged: a weight became NaN or infinite. The others are finished; a smaller learning rate \
              usually helps"
         )
     }
@@ -41,12 +41,13 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
     let done: Vec<bool> = runs.iter().map(|run| run.is_done(sweep.games)).collect();
     note(&introduction(&sweep, &done, &out));
     let display = Display::new();
-    let findings = sweep.run(&out, args.jobs.into(), &display.control());
+    let findings = sweep.run(&out, args.jobs, &display.control());
     display.finish();
     let Some(findings) = findings? else {
         tell(&stopped(args, &sweep, &runs));
         return Ok(());
     };
+    interrupt::completed();
     let summary = sweep.summary(&out, &findings)?;
     let plots = summary.save(&out)?;
     let printed = match args.json {
@@ -107,7 +108,7 @@ fn told(summary: &Summary, out: &Path, plots: &[PathBuf]) -> String {
         let each = row.diverged.iter();
         each.map(|run| {
             let (seed, games) = (run.seed, run.divergence.games);
-            format!("{}, seed {seed}: broke after {games} games\n", row.name)
+            format!("{}, seed {seed}: diverged after {games} games\n", row.name)
         })
     });
     let broken: String = broken.collect();

@@ -43,6 +43,9 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     let status = trainer.train();
     display.finish();
     let status = status?;
+    if status == Status::Finished {
+        interrupt::completed();
+    }
     if args.json {
         return Ok(());
     }

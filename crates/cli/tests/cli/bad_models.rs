@@ -124,7 +124,7 @@ fn headers_that_promise_too_much() {
     let mut tensors = Tensors::read(&lab.path("run/model.safetensors"));
     *tensors.meta("tuples") = many_long_tuples(9).into();
     tensors.write(&lab.path("huge"));
-    lab.refuses("eval huge --games 5", &["memory"]);
+    lab.lacks_room("eval huge --games 5", &["memory"]);
 }
 
 /// Hundreds of 8-tuples on a board of that many cells: terabytes.

@@ -43,7 +43,12 @@ fn a_folder_without_write_permission() {
     }
     match command.output() {
         Ok(output) => {
-            Done::of(&train, output).refused(&["locked/run", "ermission denied", "--out"]);
+            let words = [
+                "locked/run",
+                "ermission denied",
+                "may write to with `--out`",
+            ];
+            Done::of(&train, output).fails(3, &words);
             assert!(lab.names("locked").is_empty());
         }
         // The folder of the build may be closed to nobody.
@@ -123,7 +128,7 @@ fn a_disk_that_is_full_from_the_start() {
             .run(&format!(
                 "train {SMALL} --episodes 150 --set scores=true --out run"
             ))
-            .ends_with(2);
+            .ends_with(3);
         assert!(done.stderr.contains(FULL), "{part}: {}", done.stderr);
         assert!(
             done.stderr.contains("free some space"),
@@ -148,7 +153,7 @@ fn a_disk_that_fills_later() {
         lab.train("whole", 200, "");
         let checkpoint = lab.bytes("run/checkpoint.safetensors");
         redirect_to_full(&lab, &format!("run/{part}"));
-        let done = lab.run("train --resume run --episodes 200").ends_with(2);
+        let done = lab.run("train --resume run --episodes 200").ends_with(3);
         assert!(done.stderr.contains(FULL), "{}", done.stderr);
         if part.contains("checkpoint") {
             let kept = lab.bytes("run/checkpoint.safetensors");
@@ -207,7 +212,7 @@ fn a_small_disk_that_is_really_full() {
     let output = inside(&script).expect("a shell");
     let done = Done::of("train on a full disk", output).succeeds();
     assert!(
-        done.stdout.contains("status 2\n"),
+        done.stdout.contains("status 3\n"),
         "{} {}",
         done.stdout,
         done.stderr
@@ -230,7 +235,7 @@ fn a_small_disk_that_is_really_full() {
     );
     let output = inside(&script).expect("a shell");
     let done = Done::of("train until the disk is full", output);
-    for line in ["first 0\n", "second 2\n", "kept 0\n", "third 0\n"] {
+    for line in ["first 0\n", "second 3\n", "kept 0\n", "third 0\n"] {
         assert!(
             done.stdout.contains(line),
             "no {line} in {} {}",
@@ -263,7 +268,7 @@ fn standard_output_on_a_full_disk() {
             .stdout(full)
             .output()
             .expect("the program");
-        Done::of(args, output).refused(&["standard output", FULL]);
+        Done::of(args, output).fails(3, &["standard output", FULL]);
     }
 }
 
@@ -332,4 +337,31 @@ fn a_finished_run_without_its_checkpoint_is_left_alone() {
         fs::read(lab.path("run/model.safetensors")).expect("a model"),
         model
     );
+}
+
+/// The advice names the flag that says where to write.
+#[test]
+fn records_that_cannot_be_written() {
+    let lab = Lab::new();
+    fs::set_permissions(lab.path("."), fs::Permissions::from_mode(0o755)).expect("ours");
+    fs::create_dir(lab.path("locked")).expect("a folder");
+    fs::set_permissions(lab.path("locked"), fs::Permissions::from_mode(0o555)).expect("ours");
+    let eval = "eval random --games 2 --records locked/games.txt";
+    let mut command = lab.command(eval);
+    if fs::create_dir(lab.path("locked/probe")).is_ok() {
+        fs::remove_dir(lab.path("locked/probe")).expect("a folder of ours");
+        command.uid(65534).gid(65534);
+    }
+    match command.output() {
+        Ok(output) => {
+            let done = Done::of(eval, output).fails(3, &["locked/games.txt", "`--records`"]);
+            assert!(!done.stderr.contains("--out"), "{}", done.stderr);
+        }
+        Err(error) => eprintln!("SKIPPED: cannot run the program as another user: {error}"),
+    }
+    lab.write("letter.txt", "dear\n");
+    let done = lab
+        .run("eval random --games 2 --records letter.txt")
+        .refused(&["letter.txt is there already", "with `--records`"]);
+    assert!(!done.stderr.contains("--out"), "{}", done.stderr);
 }

@@ -257,7 +257,12 @@ fn tuple_sets_that_cannot_be() {
     refuses("9x9", &["9x9", "4x6"]);
     refuses("", &["empty", "4x6"]);
     refuses("01é", &["01é"]);
-    refuses(&many_long_tuples(16), &["memory", "shorter tuples"]);
+    lab.run_with(
+        "train --out run --set",
+        &format!("tuples={}", many_long_tuples(16)),
+    )
+    .fails(3, &["memory", "shorter tuples"]);
+    assert!(!lab.exists("run"));
     lab.refuses("train --board 3x3", &["`4x6`", "3x3", "lines"]);
     lab.refuses("train --board 3x3 --set tuples=0129", &["cell 9", "0 to 8"]);
 }
@@ -268,35 +273,35 @@ fn options_that_cannot_be() {
     lab.train("run", 20, "");
     let belongs = "cannot change in a run that has begun";
     lab.refuses("train --resume run --set learning_rate=0.2", &[belongs]);
-    for args in [
-        "",
-        "tarin",
-        "train --episodes many",
-        "train --episodes -5",
-        "train --episodes 1.5",
-        "train --episodes 1e30",
-        "train --seed 1.5",
-        "train --unknown",
-        "train quick td-4x6",
-        "train quick --resume run",
-        "train --resume run --seed 2",
-        "train --resume run --out other",
-        "eval",
-        "eval run --games 0",
-        "eval run --games -1",
-        "eval run --threads 100000",
-        "compare run",
-        "analyze",
-        "plot",
+    let whole = "expected a whole number from 0 to 9223372036854775807";
+    let cannot = "cannot be used with";
+    for (args, words) in [
+        ("tarin", ["unrecognized subcommand 'tarin'", "'train'"]),
+        ("train --episodes many", ["invalid value 'many'", whole]),
+        ("train --episodes -5", ["invalid value '-5'", whole]),
+        ("train --episodes 1.5", ["invalid value '1.5'", whole]),
+        ("train --episodes 1e30", ["invalid value '1e30'", whole]),
+        ("train --seed 1.5", ["invalid value '1.5'", whole]),
+        ("train --unknown", ["unexpected argument", "'--unknown'"]),
+        ("train quick td-4x6", ["unexpected argument", "'td-4x6'"]),
+        ("train quick --resume run", [cannot, "--resume"]),
+        ("train --resume run --seed 2", [cannot, "--seed"]),
+        ("train --resume run --out other", [cannot, "--out"]),
+        ("eval", ["required arguments", "<MODEL>"]),
+        ("eval run --games 0", ["'--games <N>'", "from 1 to"]),
+        ("eval run --games -1", ["invalid value '-1'", "from 1 to"]),
+        ("eval run --threads 100000", ["'--threads <T>'", "to 1024"]),
+        ("train --threads 100000", ["'--threads <T>'", "to 1024"]),
+        ("compare run", ["required arguments", "<B>"]),
+        ("analyze", ["required arguments", "<BOARD"]),
+        ("plot", ["required arguments", "<RUN>"]),
     ] {
-        let done = lab.run(args).ends_with(2);
-        assert!(
-            done.stderr.contains("--help") || args.is_empty(),
-            "{args}: {}",
-            done.stderr
-        );
+        let words = [&words[..], &["--help"]].concat();
+        lab.refuses(args, &words);
     }
-    lab.refuses("train --threads 100000", &["`threads`", "1024"]);
+    let nothing = lab.run("").ends_with(2).stderr;
+    assert!(nothing.contains("Usage: afterstate"), "{nothing}");
+    lab.refuses("train --set threads=100000", &["`threads`", "1024"]);
     lab.refuses("train --episodes 0", &["episodes", "1"]);
     lab.refuses("train --seed 18446744073709551615", &["seed"]);
 }
@@ -365,10 +370,15 @@ fn a_message_says_each_thing_once() {
 fn a_long_wrong_value_makes_no_long_message() {
     let lab = Lab::new();
     let long = "x".repeat(50_000);
-    lab.refuses_with(&format!("train {SMALL} --out run --set"), &long, &[]);
+    lab.refuses_with(
+        &format!("train {SMALL} --out run --set"),
+        &long,
+        &["KEY=VALUE"],
+    );
     for key in ["name", "game", "board", "tuples", "seed", "rate", "rule"] {
         let set = format!("{key}={long}");
-        lab.refuses_with(&format!("train {SMALL} --out run --set"), &set, &[]);
+        let word = if key == "tuples" { "xxx" } else { key };
+        lab.refuses_with(&format!("train {SMALL} --out run --set"), &set, &[word]);
     }
-    lab.refuses(&format!("train {long}"), &[]);
+    lab.refuses(&format!("train {long}"), &["unknown recipe"]);
 }

@@ -99,6 +99,14 @@ impl Lab {
         );
     }
 
+    /// Runs what the disk or the memory does not suffice for: the same with status 3.
+    pub fn lacks_room(&self, args: &str, words: &[&str]) {
+        let before = self.listing();
+        self.run(args).fails(3, words);
+        let after = self.listing();
+        assert_eq!(before, after, "`{args}` has failed, and changed files");
+    }
+
     /// The same with one argument more, which may contain spaces.
     pub fn refuses_with(&self, args: &str, last: &str, words: &[&str]) {
         let before = self.listing();
@@ -201,7 +209,13 @@ impl Done {
     /// Checks that it was refused with a sentence that has all these words.
     #[track_caller]
     pub fn refused(self, words: &[&str]) -> Self {
-        let done = self.ends_with(2);
+        self.fails(2, words)
+    }
+
+    /// Checks that it ended with this status and a sentence that has all these words.
+    #[track_caller]
+    pub fn fails(self, status: i32, words: &[&str]) -> Self {
+        let done = self.ends_with(status);
         let message = &done.stderr;
         assert!(
             message.starts_with("error: ") && message.trim_end().len() > 20,

@@ -71,6 +71,7 @@ pub fn eval(lab: &Lab, model: &str) -> Value {
     let args = format!("eval {model} --games 50 --json");
     let mut figures = lab.run(&args).json();
     figures["moves_per_second"].take();
+    figures["model"].take();
     figures
 }
 

@@ -27,7 +27,8 @@ fn eval_has_every_field_and_they_agree() {
     assert_eq!(json["game"], "2048");
     assert_eq!(json["games"], 150);
     assert_eq!(json["seed"], 9);
-    assert!(json["search"].is_string());
+    // Without a search a move is chosen by the values after it.
+    assert_eq!(json["search"], "1ply");
     let (mean, (low, high)) = (number(&json["mean"]), interval(&json["mean_ci95"]));
     assert!(low < mean && mean < high && high < 2.0 * mean);
     assert!((mean - low - (high - mean)).abs() < 1e-6, "symmetric");
@@ -80,9 +81,13 @@ fn eval_depends_on_the_seed_but_not_on_threads() {
     let file = lab.run("eval run/model.safetensors --games 120 --json --seed 4");
     assert_eq!(without_speed(file.json()), one, "the folder is its model");
     let checkpoint = lab.run("eval run/checkpoint.safetensors --games 120 --json --seed 4");
+    let without_model = |mut json: Value| {
+        json["model"].take();
+        json
+    };
     assert_eq!(
-        without_speed(checkpoint.json()),
-        one,
+        without_model(without_speed(checkpoint.json())),
+        without_model(one),
         "a checkpoint plays, too"
     );
 }
@@ -116,8 +121,26 @@ fn a_player_does_not_differ_from_itself() {
         without_speed(json["a"].clone()),
         without_speed(json["b"].clone())
     );
-    let text = lab.run("compare run run --games 100").succeeds().stdout;
-    assert!(text.contains("no difference"), "{text}");
+    assert_eq!(json["identical"], true);
+    let compare = |b: &str| {
+        let args = format!("compare run {b} --games 100");
+        lab.run(&args).succeeds().stdout
+    };
+    let same = "A and B are the same model: all 100 games were equal";
+    let text = compare("run");
+    assert!(
+        text.contains(same) && !text.contains("more games"),
+        "{text}"
+    );
+    std::fs::copy(lab.path("run/model.safetensors"), lab.path("copy")).expect("a copy");
+    let text = compare("copy");
+    assert!(text.contains(same), "{text}");
+    // The checkpoint has other bytes, and plays the same games.
+    let text = compare("run/checkpoint.safetensors");
+    let alike = "A and B play alike: all 100 games paired by seed were equal";
+    assert!(text.contains(alike), "{text}");
+    let text = lab.run("compare greedy greedy --games 9").succeeds().stdout;
+    assert!(text.contains("are the same model"), "{text}");
 }
 
 #[test]
@@ -133,6 +156,7 @@ fn the_better_player_is_found() {
     let means = number(&json["a"]["mean"]) - number(&json["b"]["mean"]);
     assert!((difference - means).abs() < 1e-6);
 
+    assert_eq!(json["identical"], false);
     let text = lab.run("compare bad good --games 200").succeeds().stdout;
     assert!(
         text.contains("B is better") && text.contains("95%"),

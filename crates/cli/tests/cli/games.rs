@@ -100,8 +100,14 @@ fn small_boards_of_every_game_are_solved_and_measured_against() {
     assert!((mean - exact).abs() < half, "{mean} and {exact}");
     let json = lab.run("solve --game 2584 --board 2x3 --json").json();
     assert!(json["expected_score"].as_f64() > Some(100.0), "{json}");
-    lab.refuses("solve --game threes --board 4x4", &[]);
-    lab.refuses("solve --game 2584 --board 3x3", &[]);
+    lab.refuses(
+        "solve --game threes --board 4x4",
+        &["4x4 has too many cells", "at most 10"],
+    );
+    lab.refuses(
+        "solve --game 2584 --board 3x3",
+        &["a tile of 4181", "`--target` up to 987"],
+    );
 }
 
 #[test]

@@ -34,8 +34,19 @@ fn every_command_is_listed_works_and_has_examples() {
     let lab = Lab::new();
     let listed = commands(&help(&lab, ""));
     for name in [
-        "train", "eval", "compare", "analyze", "convert", "solve", "judge", "plot", "recipes",
-        "bench", "sweep",
+        "train",
+        "eval",
+        "compare",
+        "analyze",
+        "convert",
+        "solve",
+        "judge",
+        "plot",
+        "recipes",
+        "bench",
+        "sweep",
+        "runs",
+        "completions",
     ] {
         assert!(
             listed.iter().any(|found| found == name),
@@ -99,40 +110,6 @@ fn no_line_of_help_is_broken_twice() {
     }
 }
 
-#[test]
-fn every_option_of_the_design_is_there() {
-    let lab = Lab::new();
-    for (command, options) in [
-        (
-            "train",
-            "--game --board --episodes --threads --seed --out --set --resume",
-        ),
-        (
-            "eval",
-            "--against --fast --keep --records --games --threads --seed --json",
-        ),
-        ("compare", "--games --threads --seed --json"),
-        ("analyze", "--model --solution --batch --json"),
-        (
-            "convert",
-            "--to --patterns --game --no-symmetry --weights-only --force",
-        ),
-        (
-            "solve",
-            "--game --board --target --discount --min-avg-max --out --threads --json",
-        ),
-        ("judge", "--game --board --min-speed --json"),
-        ("plot", "--out"),
-        ("sweep", "--out --jobs --json"),
-        ("bench", "--seconds --games --network --threads --json"),
-    ] {
-        let text = help(&lab, command);
-        for option in options.split(' ') {
-            assert!(text.contains(option), "{command} has no {option}");
-        }
-    }
-}
-
 /// Every example of every help, run by a shell as it stands, but with fewer games and smaller tables.
 #[test]
 fn examples_run() {
@@ -173,7 +150,7 @@ fn examples_run() {
             let call = line.trim().split("  ").next().expect("a call");
             let mut call = call
                 .replace("--games 10000", "--games 20")
-                .replace("--games 20000", "--games 20")
+                .replace("--warmup-games 20000", "--warmup-games 20")
                 .replace("--games 100000", "--games 20")
                 .replace("--seconds 120", "--seconds 1")
                 .replace("--episodes 60000", "--episodes 120")
@@ -215,6 +192,67 @@ fn it_says_its_name_and_what_it_is_for() {
         version,
         format!("afterstate {}\n", env!("CARGO_PKG_VERSION"))
     );
+}
+
+#[test]
+fn environment_and_exit_statuses_are_told() {
+    let about = help(&Lab::new(), "");
+    for words in ["AFTERSTATE_CPU", "NO_COLOR", "--quiet", "--no-progress"] {
+        assert!(about.contains(words), "no {words} in {about}");
+    }
+    let (_, statuses) = about.split_once("Exit status:\n").expect("a table");
+    for status in ["0", "1", "2", "3", "129", "130", "131", "143"] {
+        let mut words = statuses.split(|c: char| !c.is_ascii_digit());
+        assert!(words.any(|word| word == status), "{status} in {statuses}");
+    }
+}
+
+/// Each script completes the commands and flags, in the language of its shell.
+#[test]
+fn completions_for_every_shell() {
+    let lab = Lab::new();
+    for (shell, words) in [
+        ("bash", &["complete -F _afterstate", "--no-progress"][..]),
+        ("elvish", &["edit:completion:arg-completer[afterstate]"]),
+        ("fish", &["complete -c afterstate"]),
+        ("powershell", &["Register-ArgumentCompleter"]),
+        ("zsh", &["#compdef afterstate"]),
+    ] {
+        let done = lab.run(&format!("completions {shell}")).succeeds();
+        for word in words.iter().chain(&["analyze", "warmup-games"]) {
+            assert!(done.stdout.contains(word), "{shell}: no {word}");
+        }
+        assert_eq!(done.stderr, "");
+    }
+    lab.refuses("completions tcsh", &["tcsh", "bash", "zsh"]);
+    // What the shells are here say of their scripts.
+    for (shell, arguments) in [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")] {
+        let script = lab.run(&format!("completions {shell}")).succeeds().stdout;
+        lab.write("script", script);
+        let mut command = Command::new(shell);
+        command.arg(arguments).arg(lab.path("script"));
+        match command.output() {
+            Ok(output) => assert!(output.status.success(), "{shell}: {output:?}"),
+            Err(error) => eprintln!("SKIPPED: {shell}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn man_pages() {
+    let lab = Lab::new();
+    let page = lab.run("man").succeeds().stdout;
+    assert!(page.contains(".TH afterstate 1"), "{page}");
+    for word in ["AFTERSTATE_CPU", "Exit status:", "quiet", "analyze"] {
+        assert!(page.contains(word), "no {word} in {page}");
+    }
+    for name in commands(&help(&lab, "")) {
+        let page = lab.run(&format!("man {name}")).succeeds().stdout;
+        assert!(page.contains(&format!(".TH afterstate-{name} 1")), "{page}");
+        assert!(page.contains("Examples:"), "{name}");
+    }
+    lab.refuses("man nothing", &["no command `nothing`"]);
+    assert!(!help(&lab, "").contains("man page"), "it is hidden");
 }
 
 /// A value of a recipe's file.

@@ -99,13 +99,22 @@ fn killed_between_the_halves_of_a_save() {
     }
 }
 
+/// The seed of the moments of the kills: another one each time, unless AFTERSTATE_KILL_SEED has one.
+/// It is printed, and so shown where a test fails.
+fn kill_seed() -> u64 {
+    let given = std::env::var("AFTERSTATE_KILL_SEED").ok();
+    let now = || {
+        let since = SystemTime::UNIX_EPOCH.elapsed();
+        since.expect("a clock past 1970").as_nanos() as u64
+    };
+    let seed = given.map_or_else(now, |text| text.parse().expect("a number as the seed"));
+    println!("again with AFTERSTATE_KILL_SEED={seed}");
+    seed
+}
+
 /// Trains into `run` with kill -9 at random moments, and then to the end.
 fn train_under_fire(lab: &Lab, train: &str, run: &str) {
-    let seed = SystemTime::UNIX_EPOCH
-        .elapsed()
-        .expect("a clock past 1970")
-        .as_nanos() as u64;
-    let mut dice = Dice::new(seed);
+    let mut dice = Dice::new(kill_seed());
     let saved = || {
         fs::metadata(lab.path(&format!("{run}/checkpoint.safetensors")))
             .and_then(|about| about.modified())
@@ -189,9 +198,10 @@ fn ctrl_c_saves_and_says_how_to_go_on() {
     let lab = Lab::new();
     let train = format!("train --threads 1 {RESTLESS} {COHERENT}");
     lab.run(&format!("{train} --out whole")).succeeds();
-    for name in ["INT", "TERM"] {
+    for (name, status) in [("INT", 130), ("TERM", 143), ("HUP", 129), ("QUIT", 131)] {
         let run = format!("run-{name}");
-        let (done, games) = stopped(&lab, &format!("{train} --out {run}"), &run, name);
+        let train = format!("{train} --out {run}");
+        let (done, games) = stopped(&lab, &train, &run, (name, status));
         assert_eq!(
             scores(&lab, &run).len(),
             games,
@@ -218,7 +228,7 @@ fn ctrl_c_saves_and_says_how_to_go_on() {
 }
 
 /// Starts a training, stops it by a signal after a checkpoint, and returns the games it had played.
-fn stopped(lab: &Lab, train: &str, run: &str, name: &str) -> (Done, usize) {
+fn stopped(lab: &Lab, train: &str, run: &str, (name, status): (&str, i32)) -> (Done, usize) {
     let mut command = lab.command(train);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("the program");
@@ -227,7 +237,9 @@ fn stopped(lab: &Lab, train: &str, run: &str, name: &str) -> (Done, usize) {
         lab.exists(&format!("{run}/checkpoint.safetensors"))
     });
     signal(name, &running);
-    let done = Done::of(train, running.output()).ends_with(130);
+    // A second one right after it is the same request.
+    signal(name, &running);
+    let done = Done::of(train, running.output()).ends_with(status);
     let line = done.stdout.lines().find(|line| line.contains("stopped"));
     let line = line.unwrap_or_else(|| panic!("SIG{name} was not heard: {}", done.stdout));
     let digits: String = line
@@ -334,5 +346,77 @@ fn saving_all_the_time_is_no_standstill() {
         let train = train.replace("--threads 1", &format!("--threads {threads}"));
         let running = lab.spawn(&format!("{train} --out run-{threads}"));
         assert_eq!(running.wait(), Some(0), "{threads} threads");
+    }
+}
+
+/// A program that does not stop at the first signal ends at once by the second, with its status.
+#[test]
+fn a_second_signal_ends_at_once() {
+    let lab = Lab::new();
+    // Opening a recipe that is a FIFO without a writer cannot be cancelled.
+    let made = Command::new("mkfifo").arg(lab.path("fifo.toml")).status();
+    assert!(made.expect("mkfifo").success());
+    let mut running = lab.spawn("train --out run fifo.toml");
+    wait_for("it to listen to signals", || {
+        listens(&running) || running.has_ended()
+    });
+    signal("INT", &running);
+    sleep(Duration::from_millis(700));
+    assert!(!running.has_ended(), "it waits");
+    signal("TERM", &running);
+    assert_eq!(running.wait(), Some(143));
+}
+
+/// `nohup` has SIGHUP ignored, and a training under it goes on when the terminal is closed.
+#[test]
+fn an_ignored_hangup_stays_ignored() {
+    let lab = Lab::new();
+    let program = env!("CARGO_BIN_EXE_afterstate");
+    let train = format!("train {SMALL} --episodes 100000000 --out long");
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("trap '' HUP; exec '{program}' {train}")])
+        .current_dir(lab.path("."))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut running = Running::of(command.spawn().expect("a shell"));
+    wait_for("it to listen to signals", || {
+        listens(&running) || running.has_ended()
+    });
+    signal("HUP", &running);
+    sleep(Duration::from_millis(300));
+    assert!(!running.has_ended(), "the hangup was heard");
+    signal("TERM", &running);
+    assert_eq!(running.wait(), Some(143));
+}
+
+/// Judging a FIFO waits for its writer, and stops at the first Ctrl-C all the same.
+#[test]
+fn ctrl_c_while_a_fifo_is_judged() {
+    let lab = Lab::new();
+    let made = Command::new("mkfifo").arg(lab.path("fifo")).status();
+    assert!(made.expect("mkfifo").success());
+    // Without a writer it waits to be opened; with one that writes nothing, for its first line.
+    for write in [None, Some(&b""[..]), Some(b"slide:place@1|C1E2#L9")] {
+        let mut command = lab.command("judge fifo --json");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut running = Running::of(command.spawn().expect("the program"));
+        wait_for("it to listen to signals", || {
+            listens(&running) || running.has_ended()
+        });
+        let writer = write.map(|bytes| {
+            let file = fs::File::options().write(true).open(lab.path("fifo"));
+            let mut file = file.expect("a FIFO that is read");
+            std::io::Write::write_all(&mut file, bytes).expect("a FIFO that is read");
+            file
+        });
+        sleep(Duration::from_millis(100));
+        signal("INT", &running);
+        wait_for("its end", || running.has_ended());
+        let done = Done::of("judge fifo", running.output()).ends_with(130);
+        let json: serde_json::Value = serde_json::from_str(&done.stdout).expect("a document");
+        assert_eq!(json["interrupted"], true, "{json}");
+        assert_eq!(json["fault_count"], 0, "half a line is no fault: {json}");
+        drop(writer);
     }
 }

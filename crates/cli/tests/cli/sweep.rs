@@ -123,12 +123,12 @@ fn a_broken_training_is_told_and_the_others_are_finished() {
     for _ in 0..2 {
         let done = lab.run("sweep some.toml").ends_with(1);
         assert!(
-            done.stdout.contains("breaks, seed 2: broke after"),
+            done.stdout.contains("breaks, seed 2: diverged after"),
             "{}",
             done.stdout
         );
         assert!(
-            done.stderr.contains("error: 2 of 6 trainings broke"),
+            done.stderr.contains("error: 2 of 6 trainings diverged"),
             "{}",
             done.stderr
         );

@@ -1,6 +1,6 @@
 //! `train`: what it prints, what it leaves behind, and that this can be done again.
 
-use crate::common::{Blocks, Lab, SMALL, scores};
+use crate::common::{Blocks, Lab, SMALL, Tensors, scores};
 
 const PICTURES: [&str; 3] = ["score", "win-rate", "termination-rate"];
 
@@ -207,8 +207,14 @@ fn every_kind_of_learner_trains_on_every_kind_of_board() {
             ))
             .succeeds();
             assert_eq!(Blocks::of(&lab, &out).column("games"), [20.0, 30.0]);
+            let model = Tensors::read(&lab.path(&format!("{out}/model.safetensors")));
+            let learned = model.data.iter().any(|&byte| byte != 0);
+            assert!(learned, "{board} {learner}: all weights are 0");
             let json = lab.run(&format!("eval {out} --games 20 --json")).json();
-            assert!(json["mean"].as_f64() > Some(10.0), "{board} {learner}");
+            assert_eq!(
+                (&json["games"], &json["board"]),
+                (&20.into(), &(*board).into())
+            );
         }
     }
 }

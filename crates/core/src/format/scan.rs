@@ -10,6 +10,7 @@ use thiserror::Error;
 
 /// What is wrong with a weight file, and where. Tables are counted from 1.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ScanError {
     /// The file ends too soon.
     #[error("it ends too soon: at byte {at}, {what}{} should have {needed} bytes, and {left} are left", of(*table))]

@@ -5,22 +5,18 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::Kind;
+use crate::Remedy;
 use crate::foreign::Unplayable;
 
 /// Why a file cannot be converted.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ConvertError {
     /// A file name that does not determine the kind.
-    #[error(
-        "what should {} be? A name ending in .safetensors or .w, 2048.bin or weights.bin says so; for any other \
-         add --to native, tdl, demo or framework", .0.display()
-    )]
+    #[error("the name of {} does not say which format to write", .0.display())]
     UnknownKind(PathBuf),
     /// An existing file that is not a weight file.
-    #[error(
-        "{} is there already and is not a weight file; choose another name, or add --force to write over it",
-        .0.display()
-    )]
+    #[error("{} is there already and is not a weight file", .0.display())]
     Taken(PathBuf),
     /// Tables that only their own format, or ours, can store.
     #[error("{} cannot become a file of {kind}: {source}", path.display())]
@@ -33,7 +29,7 @@ pub enum ConvertError {
         source: Unplayable,
     },
     /// Content that the new format cannot store.
-    #[error("a file of {kind} cannot keep {what} of {}{}", path.display(), hint(advice))]
+    #[error("a file of {kind} cannot keep {what} of {}{}", path.display(), because(reason))]
     NoPlace {
         /// The input.
         path: PathBuf,
@@ -41,14 +37,16 @@ pub enum ConvertError {
         kind: Kind,
         /// What would be lost.
         what: String,
-        /// Advice, if there is any.
-        advice: &'static str,
+        /// What it keeps instead; empty where the remedy says enough.
+        reason: &'static str,
+        /// What to do, if anything.
+        remedy: Option<Remedy>,
     },
     /// Patterns for a file that declares its own.
-    #[error("{} names its own patterns; --patterns is for files of other programs", .0.display())]
+    #[error("{} names its own patterns; they are given only for files of other programs", .0.display())]
     HasPatterns(PathBuf),
     /// A game for a file that declares its own.
-    #[error("{} knows its game; --game is for files of the 2048-Framework", .0.display())]
+    #[error("{} knows its game; one is given only for files of the 2048-Framework", .0.display())]
     HasGame(PathBuf),
     /// A game with too many tiles for the tables of other programs.
     #[error("{game} has more kinds of tiles than the tables of {} tell apart", path.display())]
@@ -96,10 +94,10 @@ pub enum ConvertError {
     Stopped,
 }
 
-fn hint(advice: &str) -> String {
-    if advice.is_empty() {
+fn because(reason: &str) -> String {
+    if reason.is_empty() {
         String::new()
     } else {
-        format!("; {advice}")
+        format!("; {reason}")
     }
 }

@@ -26,8 +26,8 @@ fn beginner(game: &str, board: &str) -> Contender {
     Contender::from(&Model {
         agent: Arc::from(agent as Box<dyn Agent>),
         spec: AgentSpec::NTuple(spec),
-        recipe: None,
         episodes: Some(0),
+        recipe: None,
         path: PathBuf::new(),
     })
 }

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use afterstate::format::native::{self, Metadata};
 use afterstate::game::Shape;
 
-use super::{CHECKPOINT, MODEL, RECIPE};
+use super::{BLOCKS, CHECKPOINT, LOCK, MODEL, PROGRESS, RECIPE, RunProgress};
 use crate::LabError;
 use crate::migrate::Stored;
 use crate::recipe::Recipe;
@@ -91,6 +92,71 @@ fn episodes(path: &Path) -> Option<u64> {
 fn peek(path: &Path) -> Option<Metadata> {
     let (mut file, _) = open(path).ok()?;
     native::peek_metadata(&mut file)
+}
+
+/// What a run has saved, told by the headers of its files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Saved {
+    /// The games behind its model, if there is one.
+    pub(crate) model: Option<u64>,
+    /// What its checkpoint has counted, if there is one.
+    pub(crate) checkpoint: Option<Counted>,
+    /// When the model was saved.
+    pub(crate) time: Option<SystemTime>,
+    /// Whether a file is there whose header cannot be read.
+    pub(crate) is_damaged: bool,
+}
+
+/// The counts of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) games: u64,
+    /// None without a replay buffer.
+    pub(crate) updates: Option<u64>,
+}
+
+/// What a run has saved; no table is read.
+pub(crate) fn saved(folder: &Path) -> Saved {
+    let [model, checkpoint] = [MODEL, CHECKPOINT].map(|name| folder.join(name));
+    let counted = || {
+        let text = peek(&checkpoint)?.remove(PROGRESS)?;
+        let progress: RunProgress = serde_json::from_str(&text).ok()?;
+        let updates = progress.replay.map(|replay| replay.total.updates);
+        let games = progress.games;
+        Some(Counted { games, updates })
+    };
+    let saved = Saved {
+        model: episodes(&model),
+        checkpoint: counted(),
+        time: fs::metadata(&model).and_then(|about| about.modified()).ok(),
+        is_damaged: false,
+    };
+    let is_damaged = model.exists() && saved.model.is_none()
+        || checkpoint.exists() && saved.checkpoint.is_none();
+    Saved {
+        is_damaged,
+        ..saved
+    }
+}
+
+/// The lock of a run, which the process that trains it holds.
+pub(crate) fn lock_of(folder: &Path) -> PathBuf {
+    folder.join(LOCK)
+}
+
+/// The recipe of a run.
+pub(crate) fn recipe_path(folder: &Path) -> PathBuf {
+    folder.join(RECIPE)
+}
+
+/// The finished model of a run.
+pub(crate) fn model_path(folder: &Path) -> PathBuf {
+    folder.join(MODEL)
+}
+
+/// The blocks of a run.
+pub(crate) fn blocks_path(folder: &Path) -> PathBuf {
+    folder.join(BLOCKS)
 }
 
 /// A folder for a new run under `parent`: `name`, or `name-2`, `name-3`, ... if that is taken.

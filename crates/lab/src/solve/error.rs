@@ -10,11 +10,11 @@ use crate::numbers::bytes;
 
 /// Why a game cannot be solved or queried.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SolveError {
     /// A game that needs more memory than is free.
     #[error(
-        "the positions of this game need more than {} of memory, and {} are free; solve a smaller board, or \
-         a smaller `--target`, with which the game ends sooner",
+        "the positions of this game need more than {} of memory, and {} are free",
         bytes(*needed), bytes(*available)
     )]
     Memory {
@@ -25,9 +25,8 @@ pub enum SolveError {
     },
     /// A player that may reach too many states for the memory.
     #[error(
-        "to measure this player may take up to {} of memory beside the solution, and {} are free; {}",
-        bytes(*needed), bytes(*available),
-        if *fast { "free some, or measure it on a larger machine" } else { "measure it with `--fast`, or free some" }
+        "to measure this player may take up to {} of memory beside the solution, and {} are free",
+        bytes(*needed), bytes(*available)
     )]
     Crowd {
         /// Bytes needed at most.
@@ -49,8 +48,7 @@ pub enum SolveError {
     },
     /// A game that may reach tiles that do not fit into four bits.
     #[error(
-        "a game on {shape} may come to a tile of {largest}, and positions are kept with tiles up to {most}; \
-         give a `--target` up to {most} that ends the game"
+        "a game on {shape} may come to a tile of {largest}, and positions are kept with tiles up to {most}"
     )]
     Tiles {
         /// The board.
@@ -72,7 +70,7 @@ pub enum SolveError {
         known: Vec<u64>,
     },
     /// A file name that is in use for something else.
-    #[error("{} is there already, and no solution; name another file for `--out`", .0.display())]
+    #[error("{} is there already, and no solution", .0.display())]
     Taken(PathBuf),
     /// An invalid discount.
     #[error("the discount is {0}; expected a number from 0 to 1")]
@@ -99,13 +97,11 @@ pub enum SolveError {
         expected: String,
     },
     /// A model without symmetries, of which only canonical boards were to be measured.
-    #[error(
-        "the model has no symmetries: it may treat the images of a board differently; measure it without `--fast`"
-    )]
+    #[error("the model has no symmetries: it may treat the images of a board differently")]
     NotAlike,
     /// A discounted solution, which has no undiscounted scores.
     #[error(
-        "the solution counts a reward one move later {0} times; expected one that was solved without `--discount`"
+        "the solution counts a reward one move later {0} times; expected one that was solved without a discount"
     )]
     Discounted(f64),
     /// A solution that lacks a successor of one of its states.
@@ -121,6 +117,7 @@ pub enum SolveError {
 
 /// What is wrong with a solution file.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// Its header, or its tensors as a whole.
     #[error(transparent)]

@@ -84,8 +84,8 @@ impl Solution {
             return Err(LabError::Kind {
                 path: path.to_owned(),
                 wanted: "solution",
-                found: "a model, as `afterstate train` makes them",
-                expected: "a file that `afterstate solve --out` made",
+                found: "a model",
+                expected: "a solution",
             });
         }
         let game = About::read(&fields)?;

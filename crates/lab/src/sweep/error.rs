@@ -1,4 +1,4 @@
-//! Errors of sweeps. Each variant carries the facts, and its message says what to do.
+//! Errors of sweeps. Each variant carries the facts; what to do is its [`Remedy`](crate::Remedy).
 
 use std::path::PathBuf;
 
@@ -9,6 +9,7 @@ use crate::recipe::RecipeError;
 
 /// Why a sweep was refused, or ended early.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SweepError {
     /// The text is not TOML, or has an unknown, missing or mistyped key.
     #[error(transparent)]
@@ -98,12 +99,12 @@ pub enum SweepError {
         other: String,
     },
     /// The folder of a run, which cannot hold a sweep.
-    #[error("{} is the folder of a single training; name another one with `--out`", .0.display())]
+    #[error("{} is the folder of a single training", .0.display())]
     OfARun(PathBuf),
     /// A run that was trained with another recipe than the file has now.
     #[error(
-        "{} was trained with `{key}` = {trained}, and the sweep now has {wanted}; put the old value back, name another folder with \
-         `--out`, or remove this one to train it anew", folder.display()
+        "{} was trained with `{key}` = {trained}, and the sweep now has {wanted}",
+        folder.display()
     )]
     Changed {
         /// The run folder.
@@ -124,21 +125,11 @@ pub enum SweepError {
         run: String,
     },
     /// A run that failed for another reason than divergence.
-    #[error("{run}: {source}{}", hint(source))]
+    #[error("{run}: {source}")]
     Run {
         /// The variant and the seed.
         run: String,
         /// What happened.
         source: Box<LabError>,
     },
-}
-
-/// Concurrent runs share the memory.
-fn hint(error: &LabError) -> &'static str {
-    match error {
-        LabError::Memory { .. } | LabError::DeepMemory { .. } | LabError::Refused { .. } => {
-            "; or train fewer at once with `--jobs`"
-        }
-        _ => "",
-    }
 }

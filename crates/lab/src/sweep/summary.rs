@@ -317,7 +317,7 @@ fn replay_together(curves: &[Curve]) -> Vec<ReplayPoint> {
     let together = |point: &ReplayPoint| {
         let by_then = |curve: &Curve| {
             let mut latest = curve.replay.iter().rev();
-            latest.find(|point| point.updates <= point.updates).copied()
+            latest.find(|it| it.updates <= point.updates).copied()
         };
         let all: Option<Vec<ReplayPoint>> = curves.iter().map(by_then).collect();
         all.map(|all| mean_replay(&all, point.updates))

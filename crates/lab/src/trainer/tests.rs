@@ -23,10 +23,11 @@ fn until(games: u64) -> Control {
     control
         .with_cancel(cancel)
         .on_event(move |event| match event {
-            Event::Progress(progress) if progress.unit == Unit::Games => {
-                if played.fetch_add(1, Ordering::Relaxed) + 1 == games {
-                    token.cancel();
-                }
+            Event::Progress(progress)
+                if progress.unit == Unit::Games
+                    && played.fetch_add(1, Ordering::Relaxed) + 1 == games =>
+            {
+                token.cancel();
             }
             Event::Block(block) => {
                 let replay = block.replay.expect("it learns from a replay buffer");

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 /// What is wrong with a file, or with the contents of a new one.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum NativeError {
     /// A part whose length differs from the declared one.
     #[error(

@@ -52,8 +52,8 @@ fn trained(recipe: &Recipe, games: u64) -> Model {
     agent.learn(&RoundSpec::new(0..games, 1, 1), &TdSpec::of(recipe));
     Model {
         spec: AgentSpec::NTuple(spec),
-        recipe: None,
         episodes: Some(games),
+        recipe: None,
         path: Path::new("trained").to_owned(),
         agent: Arc::from(agent as Box<dyn Agent>),
     }

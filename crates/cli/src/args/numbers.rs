@@ -1,0 +1,75 @@
+//! Numbers as flags take them: one parser for all counts.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use afterstate_lab::recipe::parse_whole;
+
+/// The largest number that a recipe can keep.
+const MAX_COUNT: u64 = i64::MAX as u64;
+
+/// A whole number as recipes take it: 100000, 100_000 or 1e5.
+fn whole(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
+    let (least, most) = (range.start(), range.end());
+    let number = parse_whole(text).filter(|number| range.contains(number));
+    number.ok_or_else(|| format!("expected a whole number from {least} to {most}"))
+}
+
+/// Any whole number: episodes, seeds, tiles.
+pub fn count(text: &str) -> Result<u64, String> {
+    whole(text, 0..=MAX_COUNT)
+}
+
+/// A number of games to play.
+pub fn games(text: &str) -> Result<u64, String> {
+    whole(text, 1..=10_000_000)
+}
+
+/// A number of threads, or of runs at once; 0 means one for each core.
+pub fn threads(text: &str) -> Result<usize, String> {
+    whole(text, 0..=1024).map(|number| number as usize)
+}
+
+/// A speed.
+pub fn moves_a_second(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| "expected a number of moves, 0 or more".to_owned())
+}
+
+/// The longest measurement.
+const MAX_SECONDS: f64 = 3600.0;
+
+/// A time to measure for.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let number: Option<f64> = text.parse().ok();
+    match number {
+        Some(number) if number > 0.0 && number <= MAX_SECONDS => {
+            Ok(Duration::from_secs_f64(number))
+        }
+        _ => Err(format!(
+            "expected seconds, more than 0 and up to {MAX_SECONDS}"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_written_in_several_ways() {
+        for text in ["100000", "100_000", "1e5"] {
+            assert_eq!((count(text), games(text)), (Ok(100_000), Ok(100_000)));
+        }
+        assert_eq!(threads("1_0"), Ok(10));
+        assert_eq!(
+            threads("1025").unwrap_err(),
+            "expected a whole number from 0 to 1024"
+        );
+        for text in ["", "-1", "1.5", "1e30", "many", "9223372036854775808"] {
+            assert!(count(text).is_err(), "{text}");
+        }
+        assert!(games("0").is_err() && games("1e8").is_err());
+    }
+}

@@ -1,0 +1,103 @@
+//! The arguments as clap sees them.
+
+use clap::CommandFactory;
+
+use super::*;
+
+#[test]
+fn the_definition_is_consistent() {
+    Args::command().debug_assert();
+}
+
+fn parse(words: &str) -> Result<Args, clap::Error> {
+    let words = std::iter::once("afterstate").chain(words.split_whitespace());
+    Args::try_parse_from(words)
+}
+
+/// Every flag that DESIGN.md and the documents name, by its exact name.
+#[test]
+fn every_option_of_the_design_is_there() {
+    let args = Args::command();
+    for (command, options) in [
+        (
+            "train",
+            "game board episodes threads seed out set resume json",
+        ),
+        (
+            "eval",
+            "against fast keep records games threads seed json game board",
+        ),
+        ("compare", "games threads seed json"),
+        ("analyze", "model solution batch json game"),
+        (
+            "convert",
+            "to patterns game no-symmetry weights-only force json",
+        ),
+        (
+            "solve",
+            "game board target discount min-avg-max out threads json",
+        ),
+        ("judge", "game board min-speed json"),
+        ("plot", "out json"),
+        ("sweep", "out jobs json"),
+        ("runs", "json"),
+        ("recipes", "json"),
+        ("bench", "seconds warmup-games network threads json"),
+        ("completions", ""),
+    ] {
+        let found = args.find_subcommand(command);
+        let found = found.unwrap_or_else(|| panic!("no command {command}"));
+        let mut longs: Vec<&str> = found
+            .get_arguments()
+            .filter_map(|arg| arg.get_long())
+            .filter(|long| *long != "help")
+            .collect();
+        longs.sort_unstable();
+        let mut expected: Vec<&str> = options.split_whitespace().collect();
+        expected.sort_unstable();
+        assert_eq!(longs, expected, "{command}");
+    }
+}
+
+/// Flags of one name take the same values in every command that has them.
+#[test]
+fn one_flag_has_one_meaning() {
+    let threads = [
+        "train",
+        "eval random",
+        "compare a b",
+        "solve --board 2x2",
+        "bench",
+    ];
+    for command in threads {
+        for (value, accepted) in [("0", true), ("1024", true), ("1025", false), ("-1", false)] {
+            let words = format!("{command} --threads {value}");
+            assert_eq!(parse(&words).is_ok(), accepted, "{words}");
+        }
+    }
+    for command in ["eval random", "compare a b"] {
+        for (value, accepted) in [("1e5", true), ("10_000", true), ("0", false)] {
+            let words = format!("{command} --games {value}");
+            assert_eq!(parse(&words).is_ok(), accepted, "{words}");
+        }
+    }
+    for command in ["train --episodes", "train --seed", "eval random --seed"] {
+        for value in ["1e5", "10_000", "7"] {
+            assert!(parse(&format!("{command} {value}")).is_ok(), "{command}");
+        }
+        assert!(parse(&format!("{command} 1.5")).is_err(), "{command}");
+    }
+}
+
+#[test]
+fn global_flags_stand_anywhere() {
+    for (words, expected) in [
+        ("recipes", Verbosity::Normal),
+        ("-q recipes", Verbosity::Quiet),
+        ("recipes --quiet", Verbosity::Quiet),
+        ("recipes --no-progress", Verbosity::NoProgress),
+        ("--no-progress recipes -q", Verbosity::Quiet),
+    ] {
+        assert_eq!(parse(words).unwrap().verbosity(), expected, "{words}");
+    }
+}
