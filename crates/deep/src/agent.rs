@@ -214,7 +214,7 @@ impl DqnAgent {
         };
         let outputs = self.online.network.architecture().outputs;
         let rows = later.chunks(outputs).zip(judged.chunks(outputs));
-        let rest = |(slides, (later, judged)): (&Slides<G::Board>, (&[f32], &[f32]))| {
+        let rest = |slides: &Slides<G::Board>, later: &[f32], judged: &[f32]| {
             let counts = |n: &usize| !self.settings.mask || slides.get(ACTIONS[*n]).is_some();
             let larger = |a: usize, b: usize| if judged[b] > judged[a] { b } else { a };
             let best = (0..outputs).filter(counts).reduce(larger);
@@ -223,7 +223,9 @@ impl DqnAgent {
             let best = best.or_else(|| (0..outputs).reduce(larger));
             best.map_or(0.0, |n| later[n])
         };
-        slides.iter().zip(rows).map(rest).collect()
+        let rows = slides.iter().zip(rows);
+        rows.map(|(slides, (later, judged))| rest(slides, later, judged))
+            .collect()
     }
 
     /// The same with V of afterstates.
