@@ -1,6 +1,6 @@
 //! What a game is: states, four slides to afterstates, and random spawns of new tiles.
 //!
-//! A turn has two halves. The player slides a [`Game::State`] into a [`Game::After`]; then chance
+//! A turn has two halves. The player slides a [`State`] into an [`After`]; then chance
 //! spawns a tile, which gives a state again. They are two types, so that the compiler rejects a
 //! state where a value function expects an afterstate.
 //!

@@ -194,7 +194,7 @@ impl Gather {
     }
 }
 
-/// One value in a [`WeightMemory`], as the memory and an index: the two together are one operand of
+/// One value in a `WeightMemory`, as the memory and an index: the two together are one operand of
 /// the processor, where a reference would have to be computed first.
 #[derive(Debug)]
 pub struct WeightRef<'s, T> {
