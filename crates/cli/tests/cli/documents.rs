@@ -160,7 +160,8 @@ fn events_name_their_run() {
     );
     assert_eq!(last["model"], "run/model.safetensors");
     let named = |name: &str| all.iter().filter(|event| event["event"] == name).count();
-    assert_eq!((named("block"), named("checkpoint")), (3, 1));
+    // On a busy machine there may be more checkpoints than the last one.
+    assert!(named("block") == 3 && named("checkpoint") >= 1, "{all:?}");
 
     // A run that is done says so in the same way.
     let again = events(&lab.run("train --resume run --json").succeeds());
