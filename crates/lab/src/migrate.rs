@@ -124,13 +124,15 @@ pub(crate) const ENDED: (&str, &str) = ("ended_at_", "ended_");
 /// Columns of `gaps.csv`.
 const GAP_COLUMNS: &[(&str, &str)] = &[("images", "symmetries")];
 
-/// The name that a column of `blocks.csv` had in format 1.
+/// The name that a column of `blocks.csv` had in format 1. A name of format 1 stays as it is, also
+/// `ended_at_TILE`, which begins like those of today.
 pub(crate) fn former_block_column(new: &str) -> Cow<'_, str> {
     let found = BLOCK_COLUMNS.iter().find(|(_, known)| *known == new);
-    match (found, new.strip_prefix(ENDED.1)) {
+    let tile = new.strip_prefix(ENDED.1);
+    match (found, tile) {
         (Some((old, _)), _) => Cow::Borrowed(*old),
-        (None, Some(tile)) => Cow::Owned(format!("{}{tile}", ENDED.0)),
-        (None, None) => Cow::Borrowed(new),
+        (None, Some(tile)) if !new.starts_with(ENDED.0) => Cow::Owned(format!("{}{tile}", ENDED.0)),
+        (None, _) => Cow::Borrowed(new),
     }
 }
 
@@ -336,6 +338,20 @@ mod tests {
             .unwrap();
         assert_eq!(format_of(&new), Format::Two);
         assert_eq!(recipe(old), new);
+    }
+
+    #[test]
+    fn columns_have_one_name_in_each_format() {
+        let (old, new) = (
+            ["rate", "q", "ended_at_2"],
+            ["learning_rate", "value", "ended_2"],
+        );
+        for (old, new) in old.into_iter().zip(new) {
+            for name in [old, new] {
+                assert_eq!(former_block_column(name), old);
+                assert_eq!(block_column(name), new);
+            }
+        }
     }
 
     #[test]

@@ -154,7 +154,7 @@ mod built_in {
     #[test]
     fn the_model_is_the_network_that_plays() {
         let lab = Lab::new();
-        let both = [("target", "learner"), ("online", "follower")];
+        let both = [("target", "online"), ("online", "target")];
         let found = both.map(|(plays, other)| {
             // All slides are made at random, so that both see the same games and learn the same.
             train(
@@ -171,9 +171,9 @@ mod built_in {
             assert!(playing == numbers(&model, "linear1.weight"));
             [playing, other]
         });
-        let [[follower, learner], [same_learner, same_follower]] = found;
-        assert!(learner == same_learner && follower == same_follower);
-        assert!(learner != follower);
+        let [[target, online], [same_online, same_target]] = found;
+        assert!(online == same_online && target == same_target);
+        assert!(online != target);
     }
 
     /// By updates, where a training ends with them; nothing else of it can be changed.
@@ -242,7 +242,7 @@ mod built_in {
             *text = json!(progress.to_string());
         };
         damage(&updates, &["more than anyone has played"]);
-        for array in ["conv1.weight", "learner.conv1.weight", "first.conv1.weight"] {
+        for array in ["conv1.weight", "online.conv1.weight", "first.conv1.weight"] {
             damage(
                 &|tensors| {
                     let from = tensors.range(array).start;
@@ -258,7 +258,7 @@ mod built_in {
     /// Weights so large that outputs are infinite: status 1, and the checkpoint stays as it was.
     #[test]
     fn a_deep_network_that_breaks_stops_the_training() {
-        for (plays, learner) in [("online", ""), ("target", "learner.")] {
+        for (plays, online) in [("online", ""), ("target", "online.")] {
             let lab = Lab::new();
             train(
                 &lab,
@@ -268,7 +268,7 @@ mod built_in {
             let path = lab.path("run/checkpoint.safetensors");
             let mut tensors = Tensors::read(&path);
             for layer in ["conv1.weight", "linear1.weight", "linear2.weight"] {
-                let range = tensors.range(&format!("{learner}{layer}"));
+                let range = tensors.range(&format!("{online}{layer}"));
                 for four in tensors.data[range].chunks_exact_mut(4) {
                     four.copy_from_slice(&1e30_f32.to_le_bytes());
                 }
