@@ -102,6 +102,8 @@ fn deep(of: &[&str]) -> Recipe {
         "learner.batch_size=8",
         "learner.optimiser=adamw",
         "network.dropout=0.2",
+        // Progress is then told in games.
+        "learner.max_updates=0",
     ];
     let overrides = overrides.iter().chain(of).map(|&text| text.to_owned());
     Recipe::load("dqn-r4", &overrides.collect::<Vec<_>>()).unwrap()
