@@ -124,14 +124,14 @@ fn games_far_too_large_are_refused_immediately() {
         ..options(3, 4)
     });
     assert!(memory.contains("16.0 GiB are free"), "{memory}");
-    assert!(refused(&options(4, 4)).contains("give a `--target` up to 32768"));
+    assert!(refused(&options(4, 4)).contains("tiles up to 32768"));
     assert!(refused(&options(5, 5)).contains("too many cells"));
     let largest = SolveOptions {
         memory: gib,
         target: Some(2048),
         ..options(4, 4)
     };
-    assert!(refused(&largest).contains("a smaller `--target`"));
+    assert!(refused(&largest).contains("16.0 GiB are free"));
 }
 
 /// A control that stores the last reported number of states.

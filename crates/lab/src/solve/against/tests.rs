@@ -271,7 +271,7 @@ fn mismatched_models_and_solutions_are_refused() {
         "{error}"
     );
     let error = refused(&model, &solution(small, None), SymmetryMode::One);
-    assert!(error.contains("--fast"), "{error}");
+    assert!(error.contains("no symmetries"), "{error}");
     let mut discounted = solution(small, None);
     discounted.about.discount = 0.9;
     let error = refused(&model, &discounted, SymmetryMode::All);
@@ -321,12 +321,9 @@ fn a_measurement_that_may_not_fit_is_refused() {
         measured.map(drop).map_err(|error| error.to_string())
     };
     let all = with(SymmetryMode::All, 10_000).unwrap_err();
-    assert!(
-        all.contains("9.8 KiB are free; measure it with `--fast`"),
-        "{all}"
-    );
+    assert!(all.ends_with("9.8 KiB are free"), "{all}");
     let one = with(SymmetryMode::One, 10_000).unwrap_err();
-    assert!(one.contains("a larger machine"), "{one}");
+    assert!(one.contains("9.8 KiB are free"), "{one}");
     // Each has four symmetric states: what fits for one may not fit for all.
     let between = (1..1000).map(|kib| kib << 10);
     let mut between = between.filter(|&memory| with(SymmetryMode::One, memory).is_ok());
