@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use afterstate_lab::recipe::Recipe;
+
 use crate::common::{Done, Lab, SMALL};
 
 fn help(lab: &Lab, command: &str) -> String {
@@ -255,15 +257,6 @@ fn man_pages() {
     assert!(!help(&lab, "").contains("man page"), "it is hidden");
 }
 
-/// A value of a recipe's file.
-fn value<'a>(text: &'a str, key: &str) -> &'a str {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix(&format!("{key} = \"")));
-    let line = line.unwrap_or_else(|| panic!("no {key} in {text}"));
-    line.split('"').next().expect("a value")
-}
-
 #[test]
 fn every_recipe_is_listed_with_purpose_result_and_time() {
     let lab = Lab::new();
@@ -276,17 +269,17 @@ fn every_recipe_is_listed_with_purpose_result_and_time() {
             continue;
         }
         let text = fs::read_to_string(&path).expect("a recipe");
-        let name = value(&text, "name");
+        let recipe = Recipe::load_file(&path, &[]).expect("a recipe");
+        let name = recipe.name.as_str();
         assert_eq!(Some(name), path.file_stem().and_then(|stem| stem.to_str()));
         let heading = format!("{name}\n");
         let at = list
             .find(&heading)
             .unwrap_or_else(|| panic!("{name} is not listed: {list}"));
         let entry = list[at..].split("\n\n").next().expect("an entry");
-        for key in ["purpose", "result", "time"] {
-            let said = value(&text, key);
-            assert!(!said.is_empty(), "{name} has no {key}");
-            assert!(entry.contains(said), "{name}: no {key} in {entry}");
+        for said in [&recipe.purpose, &recipe.result, &recipe.time] {
+            assert!(!said.is_empty(), "{name}: {entry}");
+            assert!(entry.contains(said), "{name}: no `{said}` in {entry}");
         }
         assert_eq!(lab.run(&format!("recipes {name}")).succeeds().stdout, text);
         count += 1;
