@@ -155,12 +155,12 @@ pub enum PlotError {
 /// for each run.
 ///
 /// ```
-/// use afterstate::tally::{Outcome, Tally};
+/// use afterstate::tally::{Outcome, Start, Tally};
 /// use afterstate_lab::curve::{Curve, Point};
 /// use afterstate_lab::plot::plots;
 ///
 /// let mut tally = Tally::default();
-/// tally.add(&Outcome { score: 20_000, moves: 1_000, largest: 2048 });
+/// tally.add(&Outcome { score: 20_000, moves: 1_000, largest: 2048, start: Start::Initial });
 /// let points = vec![Point { games: 1, tally }];
 /// let curve = Curve { label: "my run".into(), points, ..Curve::default() };
 /// let plots = plots(&[curve], "My first run")?;
