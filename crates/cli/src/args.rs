@@ -169,11 +169,12 @@ pub struct GamesArgs {
   afterstate eval runs/quick --records games.txt              for `afterstate judge`
   afterstate eval runs/small --against 2x3.solution           how far from perfect?
   afterstate eval runs/small --against 2x3.solution --keep    the same, for `afterstate plot`
+  afterstate eval 2x3.solution                                games of optimal play
 
 With --against no game is played. The chance of every position that the player comes to is worked out, so that its expected score is exact, as the best one is, which `afterstate solve` has found.")]
 pub struct EvalArgs {
-    /// A model file, a run folder, or weights of TDL2048+ or TDL2048-Demo; or `random` or `greedy`, players that know
-    /// nothing, to compare with
+    /// A model file, a run folder, or weights of TDL2048+ or TDL2048-Demo; an exact solution; or `random` or
+    /// `greedy`, players that know nothing, to compare with
     pub model: PathBuf,
     /// The game of `random` or `greedy` [default: 2048]
     #[arg(long)]
@@ -184,12 +185,12 @@ pub struct EvalArgs {
     /// Compare it with the exact solution of its game, from a file that `afterstate solve --out` made
     #[arg(long, value_name = "SOLUTION", conflicts_with_all = ["games", "seed", "game", "board"])]
     pub against: Option<PathBuf>,
-    /// Measure the player that turns every board to one of its images first: up to eight times as fast, and
-    /// the same but for moves that are worth exactly the same to it
+    /// Treat symmetric boards as one: up to eight times as fast. The result differs only where the player values two
+    /// moves exactly alike
     #[arg(long, requires = "against")]
     pub fast: bool,
     /// Keep the figures in the run folder's gaps.csv, one line for each number of games it was trained
-    /// for; its column `images` says `all`, or `one` with --fast
+    /// for; its column `symmetries` says `all`, or `one` with --fast
     #[arg(long, requires = "against")]
     pub keep: bool,
     /// Write a record of every game to this file, a line each, as `afterstate judge` reads them
@@ -230,7 +231,8 @@ pub struct JudgeArgs {
   afterstate compare runs/state-6 runs/state-6x6 --games 10000
   afterstate compare runs/quick greedy")]
 pub struct CompareArgs {
-    /// A model file, a run folder, or weights of TDL2048+ or TDL2048-Demo; or `random` or `greedy`
+    /// A model file, a run folder, weights of TDL2048+ or TDL2048-Demo, or an exact solution; or `random` or
+    /// `greedy`
     pub a: PathBuf,
     /// Another one, for the same game and board
     pub b: PathBuf,
@@ -297,7 +299,7 @@ pub struct ConvertArgs {
     /// The game that a weights.bin was trained for, which it does not say [default: 2048]
     #[arg(long)]
     pub game: Option<String>,
-    /// The tables are looked up once each, not for all eight images of a board
+    /// The tables are looked up once each, not for all eight symmetries of a board
     #[arg(long)]
     pub no_symmetry: bool,
     /// Leave out what only learning needs: the sums of TC

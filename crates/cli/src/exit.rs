@@ -3,7 +3,7 @@
 use afterstate_lab::{ErrorClass, LabError};
 
 use crate::commands::judge::Faulty;
-use crate::commands::sweep::SomeBroke;
+use crate::commands::sweep::SomeDiverged;
 use crate::output::OutputError;
 
 /// A verdict is no, or training diverged.
@@ -28,7 +28,7 @@ pub fn lab_error(error: &anyhow::Error) -> Option<&LabError> {
 
 /// Whether this is a verdict, which a signal may have cut short, and not an error.
 pub fn is_verdict(error: &anyhow::Error) -> bool {
-    error.is::<Faulty>() || error.is::<SomeBroke>()
+    error.is::<Faulty>() || error.is::<SomeDiverged>()
 }
 
 /// The exit status for an error.

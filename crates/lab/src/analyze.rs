@@ -6,7 +6,8 @@ use serde::Serialize;
 use crate::LabError;
 use crate::agent::BoardState;
 use crate::games;
-use crate::model::{Model, ModelInfo};
+use crate::model::Model;
+use crate::report::ModelInfo;
 
 /// The analysis of a board with values of type `V`; the JSON of `analyze --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::control::{Meter, Task, Unit};
-use crate::evaluate::{Contender, EvalOptions, Evaluation, outcomes, summary};
+use crate::evaluate::{Contender, EvalOptions, outcomes, summary};
+use crate::report::Evaluation;
 use crate::statistics::{Interval, mean_interval};
 
 /// The results of two players and their difference; the JSON of `compare --json`.

@@ -14,8 +14,8 @@ use afterstate::tally::Outcome;
 use serde::Serialize;
 
 use crate::block::Block;
-use crate::evaluate::Evaluation;
 use crate::memory::MemoryBudget;
+use crate::report::Evaluation;
 
 /// Cancels long work. Clones cancel the same work.
 #[derive(Clone, Debug, Default)]

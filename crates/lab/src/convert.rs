@@ -6,12 +6,10 @@
 //! the same bytes.
 
 mod carry;
-mod error;
 mod input;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::path::Path;
 
 use afterstate::format::demo::{self, Demo};
@@ -26,30 +24,12 @@ use afterstate::game::Shape;
 
 use crate::control::Control;
 use crate::disk::{AtomicFile, can_be_written};
+pub use crate::error::{ConvertError, Kind};
 use crate::foreign::{Unplayable, Weights, begins_with_w, extension};
 use crate::recipe::ValueOf;
 use crate::{LabError, Remedy};
 use carry::Copy;
-pub use error::ConvertError;
 use input::{Input, Tuple};
-
-/// The kind of a weight file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// One of our models.
-    Native,
-    /// A file of another program.
-    Of(Program),
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Native => "Afterstate",
-            Self::Of(program) => program.name(),
-        })
-    }
-}
 
 /// The options of a conversion.
 pub struct ConvertOptions<'a> {

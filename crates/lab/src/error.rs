@@ -1,6 +1,12 @@
 //! The errors of this crate: each says what was found and what was expected. What to do about it is
 //! its [`Remedy`](crate::Remedy), which every user interface words in its own terms.
 
+mod convert;
+mod foreign;
+mod remedy;
+mod solve;
+mod sweep;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,13 +16,15 @@ use afterstate::game::Shape;
 use afterstate::ntuple::TupleSetError;
 use thiserror::Error;
 
-use crate::convert::ConvertError;
-use crate::foreign::Unplayable;
 use crate::numbers::bytes;
 use crate::plot::PlotError;
 use crate::recipe::RecipeError;
-use crate::solve::{FileError, SolveError};
-use crate::sweep::SweepError;
+
+pub use convert::{ConvertError, Kind};
+pub use foreign::Unplayable;
+pub use remedy::{ErrorClass, Remedy};
+pub use solve::{FileError, SolveError};
+pub use sweep::SweepError;
 
 /// Any error of this crate.
 #[derive(Debug, Error)]

@@ -7,16 +7,16 @@ use std::time::Instant;
 
 use afterstate::game::Shape;
 use afterstate::tally::{Outcome, Tally};
-use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::agent::{Agent, Baseline, RoundSpec};
 use crate::control::{Control, Event, Meter, Task, Unit};
 use crate::error::game_on;
-use crate::model::{Model, ModelInfo};
+use crate::model::Model;
 use crate::records;
+use crate::report::{Evaluation, ModelInfo, TileRow};
 use crate::share::threads;
-use crate::statistics::{Interval, mean_interval, median, share_interval};
+use crate::statistics::{mean_interval, median, share_interval};
 
 /// The options of an evaluation.
 pub struct EvalOptions<'a> {
@@ -29,51 +29,6 @@ pub struct EvalOptions<'a> {
     pub threads: usize,
     /// Events and cancellation: a cancelled evaluation counts the games it has played.
     pub control: &'a Control,
-}
-
-/// The results of a player; these fields are the JSON of `eval --json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evaluation {
-    /// The model; `None` for a baseline.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<ModelInfo>,
-    /// The game.
-    pub game: String,
-    /// The board.
-    pub board: String,
-    /// Games played.
-    pub games: u64,
-    /// Their seed.
-    pub seed: u64,
-    /// How moves were chosen.
-    pub search: String,
-    /// The mean score.
-    pub mean: f64,
-    /// Its 95% interval; `None` for a single game.
-    pub mean_ci95: Option<Interval>,
-    /// The median score.
-    pub median: f64,
-    /// The highest score.
-    pub max: u64,
-    /// Mean number of moves per game.
-    pub moves: f64,
-    /// Moves per second of all threads together.
-    pub moves_per_second: f64,
-    /// A row for each largest tile.
-    pub tiles: Vec<TileRow>,
-}
-
-/// How often a tile was reached.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TileRow {
-    /// Its value.
-    pub tile: u64,
-    /// The share of games that reached it or a larger tile.
-    pub reach: f64,
-    /// Its 95% interval.
-    pub reach_ci95: Interval,
-    /// The share of games that ended with it as the largest.
-    pub end: f64,
 }
 
 /// An agent that can be evaluated and compared: a model, a baseline, anything with a game.

@@ -7,13 +7,13 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use afterstate::format::foreign::{Foreign, Program, TablePatternError, TablePatterns};
+use afterstate::format::foreign::{Foreign, Program, TablePatterns};
 use afterstate::format::scan::ScanError;
 use afterstate::game::Shape;
-use afterstate::ntuple::{TupleSet, TupleSetError};
-use thiserror::Error;
+use afterstate::ntuple::TupleSet;
 
 use crate::LabError;
+pub use crate::error::Unplayable;
 use crate::metadata::Fields;
 use crate::tables::{Saved, open};
 
@@ -29,36 +29,6 @@ pub(crate) enum Weights {
 pub(crate) struct Theirs {
     pub(crate) file: File,
     pub(crate) foreign: Foreign,
-}
-
-/// Why tables that can be read and written cannot be used to play.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum Unplayable {
-    /// They do not belong to tuples, or their patterns are unknown.
-    #[error(transparent)]
-    Meaningless(#[from] TablePatternError),
-    /// Their patterns are invalid for the board.
-    #[error(transparent)]
-    Tuples(#[from] TupleSetError),
-    /// Several stages of the game, each with its own tables.
-    #[error(
-        "it has tables for {0} stages of the game, and players of more than one stage are not supported yet"
-    )]
-    Stages(u64),
-    /// The reason stored when it was converted.
-    #[error("{0}")]
-    FixedMove(String),
-}
-
-impl Unplayable {
-    /// Whether the file could be used if its patterns were known.
-    pub(crate) fn lacks_patterns(&self) -> bool {
-        matches!(
-            self,
-            Self::Meaningless(TablePatternError::NoPatterns { .. })
-        )
-    }
 }
 
 impl Weights {

@@ -30,9 +30,7 @@ pub mod plot;
 pub mod recipe;
 mod recorder;
 pub mod records;
-pub mod remedy;
-#[cfg(test)]
-mod reports;
+pub mod report;
 mod rows;
 pub mod run;
 pub mod runs;
@@ -45,5 +43,4 @@ mod tables;
 pub mod tensorboard;
 pub mod trainer;
 
-pub use error::LabError;
-pub use remedy::{ErrorClass, Remedy};
+pub use error::{ErrorClass, LabError, Remedy};

@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde_json::Value as Json;
 use toml::{Table, Value};
 
 /// A version of the files that Afterstate writes.
@@ -110,6 +111,17 @@ const METADATA: &[(&str, &str)] = &[("scale", "reward_scale")];
 
 /// Keys of the `result.json` of a run of a sweep.
 const RESULT: &[(&str, &str)] = &[("broken", "diverged"), ("rate", "learning_rate")];
+
+/// Keys of the progress in a checkpoint, and of its statistics of a replay buffer.
+const PROGRESS: &[(&str, &str)] = &[
+    ("studied", "replay"),
+    ("all", "total"),
+    ("average", "running_average"),
+];
+
+/// Prefixes of the tensors of a deep network in a checkpoint.
+#[cfg(any(feature = "deep", test))]
+const PREFIXES: &[(&str, &str)] = &[("follower.", "target."), ("learner.", "online.")];
 
 /// Columns of `blocks.csv`.
 const BLOCK_COLUMNS: &[(&str, &str)] = &[
@@ -284,22 +296,38 @@ fn renamed<'a>(table: &[(&str, &'static str)], old: &'a str) -> &'a str {
     found.map_or(old, |(_, new)| new)
 }
 
-/// Converts the `result.json` of a run of a sweep to the current names.
-pub(crate) fn result(old: serde_json::Value) -> serde_json::Value {
-    let serde_json::Value::Object(old) = old else {
+/// The prefix that tensors of this prefix had in format 1.
+#[cfg(any(feature = "deep", test))]
+pub(crate) fn former_prefix(new: &str) -> &str {
+    let found = PREFIXES.iter().find(|(_, known)| *known == new);
+    found.map_or(new, |(old, _)| old)
+}
+
+/// Converts the `result.json` of a run of a sweep to the current names. The fields of an evaluation
+/// have not been renamed.
+pub(crate) fn result(old: Json) -> Json {
+    rename_fields(old, RESULT, "diverged")
+}
+
+/// Converts the progress in a checkpoint to the current names.
+pub(crate) fn progress(old: Json) -> Json {
+    rename_fields(old, PROGRESS, "replay")
+}
+
+/// Renames the fields of an object, and of the object in its field `inner`.
+fn rename_fields(old: Json, table: &[(&str, &'static str)], inner: &str) -> Json {
+    let Json::Object(old) = old else {
         return old;
     };
     let entries = old.into_iter().map(|(key, value)| {
-        let key = renamed(RESULT, &key).to_owned();
-        // The fields of an evaluation have not been renamed.
-        let value = if key == "diverged" {
-            result(value)
-        } else {
-            value
+        let key = renamed(table, &key).to_owned();
+        let value = match key == inner {
+            true => rename_fields(value, table, inner),
+            false => value,
         };
         (key, value)
     });
-    serde_json::Value::Object(entries.collect())
+    Json::Object(entries.collect())
 }
 
 #[cfg(test)]
@@ -352,6 +380,15 @@ mod tests {
                 assert_eq!(block_column(name), new);
             }
         }
+    }
+
+    #[test]
+    fn the_progress_of_a_checkpoint_is_read() {
+        let old = serde_json::json!({ "games": 3, "studied": { "all": {}, "block": {}, "average": 0.5 } });
+        let new = serde_json::json!({ "games": 3, "replay": { "total": {}, "block": {}, "running_average": 0.5 } });
+        assert_eq!(progress(old), new);
+        assert_eq!(progress(new.clone()), new);
+        assert_eq!(former_prefix("target."), "follower.");
     }
 
     #[test]

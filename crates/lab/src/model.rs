@@ -15,7 +15,6 @@ use afterstate::format::floats::Float;
 use afterstate::format::native::{Keep, Metadata};
 use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::LabError;
@@ -26,6 +25,7 @@ use crate::memory::MemoryBudget;
 use crate::metadata::{FORMAT, Fields, RECIPE, SOLUTION, TUPLES, from_word, of_today, word};
 use crate::migrate::Format;
 use crate::recipe::{Recipe, Rule, ValueOf, parse_board};
+use crate::report::ModelInfo;
 use crate::run;
 use crate::spec::{self, AgentSpec, CONVOLUTIONS, DeepSpec, NTupleSpec};
 use crate::tables::Saved;
@@ -136,25 +136,6 @@ impl Model {
             trained: self.episodes,
         }
     }
-}
-
-/// The description of a model in reports.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ModelInfo {
-    /// The file it was read from.
-    pub path: String,
-    /// The SHA-256 digest of its file, in hexadecimal digits; see [`ModelInfo::hash`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sha256: Option<String>,
-    /// The game.
-    pub game: String,
-    /// The board.
-    pub board: String,
-    /// The recipe it was trained with, and what overrides changed, if known.
-    #[serde(default)]
-    pub recipe: Option<String>,
-    /// The games it was trained for, if known.
-    pub trained: Option<u64>,
 }
 
 impl ModelInfo {

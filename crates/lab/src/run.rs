@@ -44,7 +44,7 @@ use crate::agent::TrainableAgent;
 use crate::block::{Block, Columns, ReplayStats};
 use crate::disk::{AtomicFile, replace, sync_folder};
 use crate::metadata::{self, FORMAT, Fields};
-use crate::migrate::Format;
+use crate::migrate::{self, Format};
 use crate::recipe::{Difference, Recipe};
 use crate::share::{Background, threads};
 use crate::tables;
@@ -73,7 +73,7 @@ pub struct RunProgress {
     /// The games of the current, incomplete block.
     pub block: Tally,
     /// Statistics of learning from a replay buffer, in runs that have one.
-    #[serde(default, skip_serializing_if = "Option::is_none", alias = "studied")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayStats>,
     /// The length of `blocks.csv`.
     blocks_bytes: u64,
@@ -162,9 +162,15 @@ impl Run {
             LabError::model("read", path)(error)
         });
         fields.check_format(FORMAT)?;
+        let format = metadata.get(FORMAT).and_then(|text| Format::parse(text));
         let progress = metadata
             .get(PROGRESS)
-            .and_then(|text| serde_json::from_str::<RunProgress>(text).ok());
+            .and_then(|text| serde_json::from_str(text).ok())
+            .map(|progress| match format {
+                Some(Format::One) => migrate::progress(progress),
+                _ => progress,
+            })
+            .and_then(|progress| serde_json::from_value::<RunProgress>(progress).ok());
         let mut progress = progress.ok_or_else(|| LabError::Metadata {
             path: path.clone(),
             key: PROGRESS,
@@ -181,7 +187,7 @@ impl Run {
             .read(&saved, Keep::Everything)
             .map_err(LabError::model("read", &path))?;
         Log::check(&folder.join(BLOCKS), progress.blocks_bytes)?;
-        if metadata.get(FORMAT).and_then(|text| Format::parse(text)) == Some(Format::One) {
+        if format == Some(Format::One) {
             progress.blocks_bytes = rename_columns(&folder.join(BLOCKS), progress.blocks_bytes)?;
         }
         Log::check(&folder.join(SCORES), progress.scores_bytes)?;

@@ -10,7 +10,6 @@
 mod against;
 mod agent;
 mod ask;
-mod error;
 mod estimate;
 mod file;
 mod layers;
@@ -28,9 +27,9 @@ use afterstate::game::{Game, Shape};
 use afterstate::solve::{Aim, Chance, Code, Ending, Goal, Packed, Solver};
 use serde::{Deserialize, Serialize};
 
+pub use crate::error::{FileError, SolveError};
 pub use crate::run::SymmetryMode;
 pub use against::{GapReport, Measure, measure};
-pub use error::{FileError, SolveError};
 pub use layers::Layers;
 pub use solution::{About, Solution, TargetTile};
 

@@ -14,7 +14,6 @@
 //!
 //! Runs are ordered by seed: after the first round every variant has been tried once.
 
-mod error;
 mod file;
 mod saved;
 mod summary;
@@ -22,7 +21,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use error::SweepError;
+pub use crate::error::SweepError;
 pub use saved::{Divergence, Evaluated};
 pub use summary::{DivergedSeed, Metric, Score, Summary, SummaryRow, Verdict};
 
@@ -31,9 +30,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::LabError;
 use crate::control::{self, CancelToken, Control, Event, Progress, Status, Unit};
-use crate::evaluate::{Contender, EvalOptions, Evaluation, evaluate};
+use crate::evaluate::{Contender, EvalOptions, evaluate};
 use crate::model::Model;
 use crate::recipe::{Difference, Recipe};
+use crate::report::Evaluation;
 use crate::run;
 use crate::share::{share, threads};
 use crate::trainer::Trainer;

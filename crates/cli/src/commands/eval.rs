@@ -5,14 +5,15 @@ use std::path::Path;
 
 use afterstate_lab::LabError;
 use afterstate_lab::control::Control;
-use afterstate_lab::evaluate::{Contender, EvalOptions, Evaluation, evaluate, record};
-use afterstate_lab::model::{Model, ModelInfo};
+use afterstate_lab::evaluate::{Contender, EvalOptions, evaluate, record};
+use afterstate_lab::model::Model;
+use afterstate_lab::report::{Evaluation, ModelInfo};
 use afterstate_lab::run::Gaps;
 use afterstate_lab::solve::{GapReport, Measure, Solution, SymmetryMode, measure};
 use anyhow::Context;
 use serde::Serialize;
 
-use super::models::{baseline, baselines, described, described_baseline, game_of};
+use super::models::{baseline, baselines, described, described_baseline, game_of, open};
 use super::shown;
 use crate::args::{EvalArgs, GamesArgs};
 use crate::interrupt;
@@ -61,8 +62,7 @@ fn contender(args: &EvalArgs) -> anyhow::Result<(Contender, String)> {
             baselines()
         );
     }
-    let model = Model::open(&args.model)?;
-    Ok((Contender::from(&model), described(&model)))
+    open(&args.model)
 }
 
 /// Compares a player with the best one.
@@ -161,7 +161,7 @@ fn beside_the_best(comparison: &GapReport) -> String {
     let states = grouped(c.states as f64);
     let turned = match c.symmetries {
         SymmetryMode::All => "",
-        SymmetryMode::One => ", all boards turned to one image",
+        SymmetryMode::One => ", each as one of its symmetric boards",
     };
     row("positions", format!("{states} that it may come to{turned}"));
     row("seconds", format!("{:.1}", c.seconds));

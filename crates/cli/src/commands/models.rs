@@ -1,6 +1,7 @@
 //! Which model or baseline a command is about.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use afterstate::game::Shape;
 use afterstate_lab::LabError;
@@ -10,6 +11,7 @@ use afterstate_lab::games::{self, DEFAULT_GAME};
 use afterstate_lab::model::Model;
 use afterstate_lab::recipe::parse_board;
 use afterstate_lab::run::newest;
+use afterstate_lab::solve::Solution;
 
 use super::{RUNS, shown};
 use crate::output::grouped;
@@ -50,12 +52,26 @@ pub fn described(model: &Model) -> String {
 /// One side of a comparison, and what it is in words.
 pub type Described = (Contender, String);
 
+/// A model, or an exact solution, which plays as well as can be.
+pub fn open(path: &Path) -> anyhow::Result<Described> {
+    match Model::open(path) {
+        Err(LabError::Kind {
+            found: "a solution",
+            ..
+        }) => {
+            let contender = Contender::exact(Arc::new(Solution::open(path)?), path)?;
+            let words = format!("{}: {}, exact solution", shown(path), contender.game_on());
+            Ok((contender, words))
+        }
+        model => {
+            let model = model?;
+            Ok((Contender::from(&model), described(&model)))
+        }
+    }
+}
+
 /// Two models, or a model and a baseline, which then plays the model's game.
 pub fn pair(a: &Path, b: &Path) -> anyhow::Result<(Described, Described)> {
-    let open = |path: &Path| {
-        let model = Model::open(path)?;
-        anyhow::Ok((Contender::from(&model), described(&model)))
-    };
     let of_game = |baseline, game: &str, shape| {
         let contender = Contender::baseline(baseline, game, shape)?;
         let words = described_baseline(&contender);

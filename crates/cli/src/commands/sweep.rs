@@ -12,21 +12,21 @@ use crate::interrupt;
 use crate::output::{note, print, print_json, tell};
 use crate::progress::Display;
 
-/// All is done, but some trainings came to nothing.
+/// The sweep is finished, but some trainings diverged.
 #[derive(Debug)]
-pub struct SomeBroke {
-    broken: usize,
+pub struct SomeDiverged {
+    diverged: usize,
     runs: usize,
 }
 
-impl Error for SomeBroke {}
+impl Error for SomeDiverged {}
 
-impl fmt::Display for SomeBroke {
+impl fmt::Display for SomeDiverged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { broken, runs } = self;
+        let Self { diverged, runs } = self;
         write!(
             f,
-            "{broken} of {runs} trainings diverged: a weight became NaN or infinite. The others are finished; a smaller learning rate \
+            "{diverged} of {runs} trainings diverged: a weight became NaN or infinite. The others are finished; a smaller learning rate \
              usually helps"
         )
     }
@@ -57,8 +57,8 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
     // Whoever asks for the exit status gets it, even if nobody reads the rest.
     match summary.diverged() {
         0 => printed,
-        broken => Err(SomeBroke {
-            broken,
+        diverged => Err(SomeDiverged {
+            diverged,
             runs: runs.len(),
         }
         .into()),

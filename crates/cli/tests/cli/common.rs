@@ -424,22 +424,22 @@ impl Blocks {
 
     /// The counts of games by their largest tile, of each row.
     pub fn ended(&self) -> Vec<Vec<(u64, f64)>> {
-        let faces = self.header.iter().enumerate().filter_map(|(place, name)| {
-            let face = name.strip_prefix("ended_")?;
-            Some((place, face.parse().expect("a tile")))
+        let columns = self.header.iter().enumerate().filter_map(|(place, name)| {
+            let tile = name.strip_prefix("ended_")?;
+            Some((place, tile.parse().expect("a tile")))
         });
-        let faces: Vec<(usize, u64)> = faces.collect();
+        let columns: Vec<(usize, u64)> = columns.collect();
         let of = |row: &Vec<f64>| {
-            faces
+            columns
                 .iter()
-                .map(|&(place, face)| (face, row[place]))
+                .map(|&(place, tile)| (tile, row[place]))
                 .collect()
         };
         self.rows.iter().map(of).collect()
     }
 }
 
-/// The scores of a run's `scores.txt`, whose lines must be R0's and numbered from 1 without a gap.
+/// The scores of a run's `scores.txt`, whose lines must be in its format and numbered from 1 without a gap.
 pub fn scores(lab: &Lab, run: &str) -> Vec<u64> {
     let text = lab.text(&format!("{run}/scores.txt"));
     assert!(text.is_empty() || text.ends_with('\n'), "half a line");

@@ -268,11 +268,7 @@ fn files_that_are_no_solutions_are_refused() {
         "run/model.safetensors",
         &["not a usable solution", "it is a model", "solve --out"],
     );
-    for command in [
-        "analyze 2,0,0/0,2,0 --model s",
-        "eval s",
-        "eval s --against s",
-    ] {
+    for command in ["analyze 2,0,0/0,2,0 --model s", "eval s --against s"] {
         lab.refuses(
             command,
             &["s is not a usable model", "it is a solution", "run folder"],
@@ -333,6 +329,25 @@ fn a_player_is_measured_against_the_best() {
     ] {
         assert!(text.contains(row), "{text}");
     }
+}
+
+/// A solution plays like any other agent, and nothing plays better.
+#[test]
+fn a_solution_is_evaluated_and_compared() {
+    let lab = solved();
+    let found = lab.run("eval s --games 20000 --json").json();
+    let optimum = lab.run("solve --board 2x3 --json").json()["expected_score"]
+        .as_f64()
+        .unwrap();
+    let end = |n: usize| found["mean_ci95"][n].as_f64().unwrap();
+    let margin = 1.6 * (end(1) - end(0));
+    let mean = found["mean"].as_f64().unwrap();
+    assert!((mean - optimum).abs() < margin, "{mean} {optimum}");
+    assert_eq!(found["search"], "exact");
+    assert_eq!(found["model"]["path"], "s");
+    assert_eq!(found["model"]["sha256"].as_str().unwrap().len(), 64);
+    let against = lab.run("compare s greedy --games 2000 --json").json();
+    assert_eq!(against["better"], "a");
 }
 
 #[test]

@@ -31,6 +31,7 @@ use crate::LabError;
 use crate::disk::AtomicFile;
 use crate::games::{GameVisitor, rules, with_game};
 use crate::memory::MemoryBudget;
+use crate::migrate;
 use crate::recipe::{
     self, DeepRecipe, DqnRecipe, Illegal, InitialWeights, Optimiser, Recipe, Relu, Rewards, ValueOf,
 };
@@ -302,7 +303,7 @@ impl<G: Game> BatchAgent<G> for DeepAgent<G> {
         if keep == Keep::Everything {
             let TrainState { adam, .. } = state;
             let parts = [
-                (prefixes(agent.acting_network())[0], other.clone()),
+                (other_prefix(agent.acting_network()), other.clone()),
                 (FIRST, like(&state.online, &adam.first)),
                 (SECOND, like(&state.online, &adam.second)),
             ];
@@ -400,9 +401,9 @@ impl<G: Game> TrainableAgent for DeepAgent<G> {
         let mut other = acting.clone();
         if keep == Keep::Everything {
             let counts = counts(saved)?;
-            let [prefix, format1] = prefixes(agent.acting_network());
+            let prefix = other_prefix(agent.acting_network());
             other = match read(prefix) {
-                Err(NativeError::NoTable(_)) => read(format1)?,
+                Err(NativeError::NoTable(_)) => read(migrate::former_prefix(prefix))?,
                 read => read?,
             };
             state.adam.first = values(read(FIRST)?);
@@ -432,11 +433,11 @@ fn counts(saved: &Saved) -> Result<Counts, NativeError> {
     Ok(counts)
 }
 
-/// The prefixes of the network that does not act, in format 2 and in format 1.
-fn prefixes(acting_network: ActingNetwork) -> [&'static str; 2] {
+/// The prefix of the tensors of the network that does not act.
+fn other_prefix(acting_network: ActingNetwork) -> &'static str {
     match acting_network {
-        ActingNetwork::Online => ["target.", "follower."],
-        ActingNetwork::Target => ["online.", "learner."],
+        ActingNetwork::Online => "target.",
+        ActingNetwork::Target => "online.",
     }
 }
 

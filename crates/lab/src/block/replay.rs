@@ -8,13 +8,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayStats {
     /// Of the whole run.
-    #[serde(alias = "all")]
     pub total: TrainingStats,
     /// Of the block that is not full yet.
     pub block: TrainingStats,
     /// The running average of scores as in the report of the recipe `dqn-r4`: 0.99 of
     /// itself and 0.01 of half of each score, beginning with the first.
-    #[serde(alias = "average")]
     pub running_average: Option<f64>,
 }
 

@@ -1,5 +1,6 @@
 //! An exact solution as a value function: it plays, is evaluated and compared as any other agent.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use afterstate::game::{ChanceState, Game, Slide};
@@ -15,6 +16,7 @@ use crate::agent::{Agent, BoardState, Chooser, Judgement, RoundSpec, judge, play
 use crate::evaluate::Contender;
 use crate::games::{PackedVisitor, with_packed_game};
 use crate::recorder::Sink;
+use crate::report::ModelInfo;
 
 /// The value function of a solution, for one game.
 struct ExactValues<G> {
@@ -112,20 +114,29 @@ impl PackedVisitor for NewAgent {
 }
 
 impl Contender {
-    /// Optimal play by an exact solution, for the score.
+    /// Optimal play by the exact solution of this file, for the score.
     ///
     /// # Errors
     /// When there is no such game.
-    pub fn exact(solution: Arc<Solution>, label: String) -> Result<Self, LabError> {
+    pub fn exact(solution: Arc<Solution>, path: &Path) -> Result<Self, LabError> {
         let about = solution.about();
         let (game, shape) = (about.game.clone(), about.shape);
+        let label = path.display().to_string();
+        let model = ModelInfo {
+            path: label.clone(),
+            sha256: None,
+            game: game.clone(),
+            board: shape.to_string(),
+            recipe: None,
+            trained: None,
+        };
         let agent = with_packed_game(&game, shape, NewAgent(solution))?;
         Ok(Self {
             label,
             game,
             shape,
             agent,
-            model: None,
+            model: Some(model),
         })
     }
 }
@@ -152,7 +163,7 @@ mod tests {
             control: quiet(),
         });
         let solution = Arc::new(solved.unwrap().unwrap().solution);
-        let contender = Contender::exact(Arc::clone(&solution), "2x2".to_owned()).unwrap();
+        let contender = Contender::exact(Arc::clone(&solution), Path::new("2x2.solution")).unwrap();
         let found = evaluate(
             &contender,
             &EvalOptions {

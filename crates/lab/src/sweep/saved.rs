@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::disk::replace;
-use crate::evaluate::Evaluation;
 use crate::migrate;
+use crate::report::Evaluation;
 use crate::tables::open;
 
 const RESULT: &str = "result.json";

@@ -433,7 +433,9 @@ impl Metric {
                 let games = grouped(games as f64);
                 format!("mean score of {games} games after each training")
             }
-            Self::Average => "R4's running average at the end of each training".to_owned(),
+            Self::Average => {
+                "running average of halved scores at the end of each training".to_owned()
+            }
             Self::LastBlock => "mean score of the last block of each training".to_owned(),
         }
     }

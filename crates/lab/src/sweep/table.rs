@@ -37,7 +37,7 @@ pub(super) fn of(summary: &Summary) -> TextTable {
         }),
         (
             any(|row| row.average.is_some()),
-            "R4's average (95%)",
+            "running average (95%)",
             &|row| with_interval(row.average, row.average_ci95, |x| decimals(x, places)),
         ),
         (

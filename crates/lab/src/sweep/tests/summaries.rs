@@ -146,7 +146,7 @@ set = ["learning_rate=0.01"]
     assert!(expected > 10.0 && (row.average.unwrap() - expected).abs() < 1e-9);
     assert_eq!((row.mean, &*row.speed_unit), (row.average, "updates/s"));
     assert!(
-        summary.text().contains("R4's average"),
+        summary.text().contains("running average"),
         "{}",
         summary.text()
     );

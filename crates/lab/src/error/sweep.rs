@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::LabError;
+use super::LabError;
 use crate::recipe::RecipeError;
 
 /// Why a sweep was refused, or ended early.

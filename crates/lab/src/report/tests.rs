@@ -1,12 +1,11 @@
-//! Reports are written as JSON by one process and read by another: each is equal when read back.
+//! Each report is equal when read back from JSON.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::compare::{Comparison, Side};
 use crate::curve::{Curve, GapPoint, Point, ReplayPoint};
-use crate::evaluate::{Evaluation, TileRow};
-use crate::model::ModelInfo;
+use crate::report::{Evaluation, ModelInfo, TileRow};
 
 fn check<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(report: &T) {
     let text = serde_json::to_string(report).unwrap();

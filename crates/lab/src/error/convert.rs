@@ -1,12 +1,12 @@
 //! Errors of conversions.
 
+use std::fmt;
 use std::path::PathBuf;
 
+use afterstate::format::foreign::Program;
 use thiserror::Error;
 
-use super::Kind;
-use crate::Remedy;
-use crate::foreign::Unplayable;
+use super::{Remedy, Unplayable};
 
 /// Why a file cannot be converted.
 #[derive(Debug, Error)]
@@ -99,5 +99,23 @@ fn because(reason: &str) -> String {
         String::new()
     } else {
         format!("; {reason}")
+    }
+}
+
+/// The kind of a weight file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One of our models.
+    Native,
+    /// A file of another program.
+    Of(Program),
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Native => "Afterstate",
+            Self::Of(program) => program.name(),
+        })
     }
 }

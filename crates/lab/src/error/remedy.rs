@@ -9,12 +9,8 @@ use std::path::PathBuf;
 
 use afterstate::game::Shape;
 
-use crate::LabError;
-use crate::convert::ConvertError;
-use crate::foreign::Unplayable;
+use super::{ConvertError, FileError, LabError, SolveError, SweepError, Unplayable};
 use crate::plot::PlotError;
-use crate::solve::{FileError, SolveError};
-use crate::sweep::SweepError;
 
 /// What a user can do about an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +102,7 @@ impl LabError {
         }
     }
 
-    /// Its class, by which faces choose an exit status or a status code.
+    /// Its class, by which a user interface chooses an exit status or a status code.
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Diverged { .. } => ErrorClass::Diverged,
