@@ -125,11 +125,13 @@ impl Tally {
         )
     }
 
-    /// The block printed during training; its first line has the number of games so far.
-    pub fn block(&self, games_so_far: u64) -> impl fmt::Display + '_ {
+    /// The block printed during training; its first line has the number of games so far and the
+    /// moves per second.
+    pub fn block(&self, games_so_far: u64, speed: f64) -> impl fmt::Display + '_ {
         BlockText {
             tally: self,
             games_so_far,
+            speed,
         }
     }
 }
@@ -141,6 +143,7 @@ fn ratio(part: f64, whole: f64) -> f64 {
 struct BlockText<'a> {
     tally: &'a Tally,
     games_so_far: u64,
+    speed: f64,
 }
 
 impl fmt::Display for BlockText<'_> {
@@ -152,7 +155,7 @@ impl fmt::Display for BlockText<'_> {
             self.games_so_far,
             trimmed(t.mean(), 1),
             t.max,
-            t.speed()
+            self.speed
         )?;
         for &tile in t.ended.keys() {
             let reach = trimmed(100.0 * t.reach(tile), 2);
@@ -194,7 +197,7 @@ mod tests {
         let mut t = tally(&[(256, 3000), (512, 6000), (512, 7000), (1024, 12000)]);
         t.seconds = 0.001;
         assert_eq!(
-            t.block(4000).to_string(),
+            t.block(4000, t.speed()).to_string(),
             "4000\tmean = 7000\tmax = 12000\tops = 400000\n\
              \t256\t100%\t(25%)\n\t512\t75%\t(50%)\n\t1024\t25%\t(25%)\n"
         );

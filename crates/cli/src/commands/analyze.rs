@@ -10,6 +10,7 @@ use afterstate_lab::analyze::{Analysis, analyze, shape_of};
 use afterstate_lab::error::game_on;
 use afterstate_lab::games::DEFAULT_GAME;
 use afterstate_lab::model::Model;
+use afterstate_lab::report::ModelInfo;
 use afterstate_lab::solve::Solution;
 use anyhow::{Context, bail};
 use serde::Serialize;
@@ -45,7 +46,11 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
             },
             digits: 4,
         };
-        return answer(args, &source, |board| solution.analyze(board));
+        let info = described_in_json(args, solution.info(path))?;
+        return answer(args, &source, |board| {
+            let model = Some(info.clone());
+            solution.analyze(board).map(|it| Analysis { model, ..it })
+        });
     }
     let model = Model::open(&model_path(args)?)?;
     if let Some(game) = args
@@ -65,7 +70,22 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         over: STUCK,
         digits: 1,
     };
-    answer(args, &source, |board| analyze(&model, board))
+    let info = described_in_json(args, model.info())?;
+    answer(args, &source, |board| {
+        let model_info = Some(info.clone());
+        analyze(&model, board).map(|it| Analysis {
+            model: model_info,
+            ..it
+        })
+    })
+}
+
+/// The description of what answers, with its digest where it is printed.
+fn described_in_json(args: &AnalyzeArgs, mut info: ModelInfo) -> anyhow::Result<ModelInfo> {
+    if args.json || args.batch {
+        info.hash()?;
+    }
+    Ok(info)
 }
 
 const STUCK: &str = "no move changes this board: the game is over";
@@ -88,11 +108,8 @@ fn answer<V: Serialize + Display + Copy>(
     if args.batch {
         return batch(ask);
     }
-    let mut analysis = ask(args.board.as_deref().unwrap_or_default())?;
+    let analysis = ask(args.board.as_deref().unwrap_or_default())?;
     if args.json {
-        if let Some(model) = &mut analysis.model {
-            model.hash()?;
-        }
         return print_json(&analysis);
     }
     print(format!("{}\n\n{}", source.title, table(&analysis, source)))

@@ -63,7 +63,7 @@ fn told(verdict: &JudgeReport) -> String {
         "{} on {}\n\n{}\n",
         v.game,
         v.board,
-        v.tally.block(v.episodes)
+        v.tally.block(v.episodes, v.tally.speed())
     );
     // Writing to a string cannot fail.
     let mut line = |sentence: String| {

@@ -170,10 +170,10 @@ fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
 
 /// A block as people of this field know it; values are in points, of which `unit` are a 1 of the network.
 fn block_text(block: &Block, unit: f64) -> String {
-    let tally = block.tally();
+    let speed = block.moves_per_second as f64;
     let replay = block.replay.as_ref();
     let replay = replay.map_or_else(String::new, |replay| replay_text(block, replay, unit));
-    format!("{}{replay}\n", tally.block(block.games))
+    format!("{}{replay}\n", block.tally().block(block.games, speed))
 }
 
 /// Replay training as the authors of the "2048 experiment report" saw it, with the usual mean beside their average.

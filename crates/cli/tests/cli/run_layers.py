@@ -41,7 +41,7 @@ def main():
         x = tensors[f"linear{n}.weight"] @ x + tensors[f"linear{n}.bias"]
         if n < layers and about["relu"] == "all":
             x = np.maximum(x, 0)
-    print(json.dumps([float(value) * float(about["scale"]) for value in x]))
+    print(json.dumps([float(value) * float(about["reward_scale"]) for value in x]))
 
 
 main()

@@ -53,7 +53,7 @@ fn two_by_two() {
         text.contains("0.00000000000  (no play can reach it)"),
         "{text}"
     );
-    assert_eq!(text.matches("with the worst luck").count(), 2, "{text}");
+    assert_eq!(text.matches("with the worst spawns").count(), 2, "{text}");
     let text = lab.run("solve --board 2x2 --target 16").succeeds().stdout;
     assert!(!text.contains("no play"), "{text}");
     for words in ["662", "110", "66.96414945710", "0.96251125375"] {
@@ -346,6 +346,9 @@ fn a_solution_is_evaluated_and_compared() {
     assert_eq!(found["search"], "exact");
     assert_eq!(found["model"]["path"], "s");
     assert_eq!(found["model"]["sha256"].as_str().unwrap().len(), 64);
+    lab.run("solve --board 4x4 --target 8 --out short")
+        .succeeds();
+    lab.refuses("eval short", &["ends with 8", "whole game"]);
     let against = lab.run("compare s greedy --games 2000 --json").json();
     assert_eq!(against["better"], "a");
 }
@@ -372,7 +375,7 @@ fn players_that_cannot_be_measured_are_refused() {
     lab.refuses(file, &["plain/model.safetensors holds no run"]);
     lab.run("solve --board 2x3 --discount 0.5 --out half")
         .succeeds();
-    lab.refuses("eval plain --against half", &["0.5", "--discount"]);
+    lab.refuses("eval plain --against half", &["0.5", "without a discount"]);
 }
 
 #[test]
@@ -388,7 +391,7 @@ fn gaps_are_kept_and_drawn() {
     let kept = lab.text("run/gaps.csv");
     let lines: Vec<&str> = kept.lines().collect();
     let header = "games,expected_score,optimum,gap,relative_gap,optimal_moves,mean_regret,moves";
-    assert_eq!(lines[0], format!("{header},images"));
+    assert_eq!(lines[0], format!("{header},symmetries"));
     assert_eq!(lines.len(), 3, "a line for each number of games: {kept}");
     let figures: Vec<&str> = lines[1].split(',').collect();
     assert_eq!(figures[0], "50");

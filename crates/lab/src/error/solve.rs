@@ -110,6 +110,11 @@ pub enum SolveError {
     /// A model without a move for a position of the game.
     #[error("the model knows no move where the game has one")]
     Speechless,
+    /// A solution that plays no whole game, and its target.
+    #[error(
+        "the solution is of the game that ends with {0}, and has no values beyond it; expected one of the whole game"
+    )]
+    EndsAtTarget(u64),
     /// A game that is over at the start.
     #[error("the solved game ends with its target at the start: there is no move to compare")]
     NoMoves,

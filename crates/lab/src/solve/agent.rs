@@ -10,7 +10,7 @@ use afterstate::solve::{Packed, Solver};
 use afterstate::tally::Outcome;
 use afterstate::value::{ActionValue, Decision, Pending, ValueFunction};
 
-use super::Solution;
+use super::{Solution, SolveError};
 use crate::LabError;
 use crate::agent::{Agent, BoardState, Chooser, Judgement, RoundSpec, judge, play_games};
 use crate::evaluate::Contender;
@@ -113,23 +113,34 @@ impl PackedVisitor for NewAgent {
     }
 }
 
+impl Solution {
+    /// The description of the solution of this file.
+    pub fn info(&self, path: &Path) -> ModelInfo {
+        let about = self.about();
+        ModelInfo {
+            path: path.display().to_string(),
+            sha256: None,
+            game: about.game.clone(),
+            board: about.shape.to_string(),
+            recipe: None,
+            trained: None,
+        }
+    }
+}
+
 impl Contender {
     /// Optimal play by the exact solution of this file, for the score.
     ///
     /// # Errors
-    /// When there is no such game.
+    /// When the solution is of a game that ends with its target.
     pub fn exact(solution: Arc<Solution>, path: &Path) -> Result<Self, LabError> {
         let about = solution.about();
+        if let Some(target) = about.target.filter(|_| about.ends_at_target()) {
+            return Err(SolveError::EndsAtTarget(target.value).into());
+        }
         let (game, shape) = (about.game.clone(), about.shape);
-        let label = path.display().to_string();
-        let model = ModelInfo {
-            path: label.clone(),
-            sha256: None,
-            game: game.clone(),
-            board: shape.to_string(),
-            recipe: None,
-            trained: None,
-        };
+        let model = solution.info(path);
+        let label = model.path.clone();
         let agent = with_packed_game(&game, shape, NewAgent(solution))?;
         Ok(Self {
             label,
