@@ -13,7 +13,7 @@ use clap_complete::Shell;
 
 use crate::exit;
 use crate::output::Verbosity;
-use numbers::{count, games, moves_a_second, seconds, threads};
+use numbers::{count, games, moves_a_second, range, seconds, threads};
 
 /// Learns, evaluates and explains 2048-like games with n-tuple networks.
 #[derive(Debug, Parser)]
@@ -374,15 +374,30 @@ pub struct SolveArgs {
 #[command(after_help = "Examples:
   afterstate plot runs/quick                              into runs/quick/plots
   afterstate plot runs/quick runs/td-4x6 --out compared   several runs in one plot
+  afterstate plot scores.txt --every 2000 --out scores.png    every 2,000th game of a file of scores
+  afterstate plot scores.txt --mean 1000 --y 0..200000    means of 1,000 games, with a y axis of your own
 
 Runs that `eval --against --keep` has measured also get a plot of their optimality gap; those it has not are left out of it, and named.")]
 pub struct PlotArgs {
-    /// Run folders
-    #[arg(required = true, value_name = "RUN")]
+    /// Run folders; or text files with a line `episode : N, score : S` for each game, of any program
+    #[arg(required = true, value_name = "RUN|SCORES")]
     pub runs: Vec<PathBuf>,
-    /// Where to put the plots [default: the run's own plots/, or plots/ for several]
-    #[arg(long, value_name = "DIR")]
+    /// Where to put the plots [default: the run's own plots/, or plots/ otherwise]. For scores it may also be a
+    /// file whose name ends in .png or .svg
+    #[arg(long, value_name = "DIR|FILE")]
     pub out: Option<PathBuf>,
+    /// With scores: a dot for every K-th game
+    #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = games)]
+    pub every: Option<u64>,
+    /// With scores: a line through the means of K games each
+    #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = games)]
+    pub mean: Option<u64>,
+    /// With scores: the ends of the x axis, in episodes
+    #[arg(long, value_name = "LOW..HIGH", value_parser = range)]
+    pub x: Option<[f64; 2]>,
+    /// With scores: the ends of the y axis, in points
+    #[arg(long, value_name = "LOW..HIGH", value_parser = range)]
+    pub y: Option<[f64; 2]>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,

@@ -4,6 +4,7 @@
 mod convert;
 mod foreign;
 mod remedy;
+mod scores;
 mod solve;
 mod sweep;
 
@@ -23,6 +24,7 @@ use crate::recipe::RecipeError;
 pub use convert::{ConvertError, Kind};
 pub use foreign::Unplayable;
 pub use remedy::{ErrorClass, Remedy};
+pub use scores::ScoresError;
 pub use solve::{FileError, SolveError};
 pub use sweep::SweepError;
 
@@ -246,6 +248,14 @@ pub enum LabError {
     /// A sweep that cannot be run or resumed.
     #[error(transparent)]
     Sweep(#[from] SweepError),
+    /// A file that is not a list of scores.
+    #[error("{} is not a list of scores", path.display())]
+    Scores {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: ScoresError,
+    },
     /// A plot that could not be drawn.
     #[error(transparent)]
     Plot(#[from] PlotError),

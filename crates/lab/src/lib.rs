@@ -34,6 +34,7 @@ pub mod report;
 mod rows;
 pub mod run;
 pub mod runs;
+pub mod scores;
 mod share;
 pub mod solve;
 pub mod spec;

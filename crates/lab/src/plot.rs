@@ -26,12 +26,15 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::curve::Curve;
 use crate::disk::replace;
+use crate::numbers::grouped;
+use crate::scores::GameScore;
 use letters::Letters;
 use scene::Scene;
 
@@ -94,6 +97,61 @@ pub enum Tint {
     Worse,
 }
 
+/// The scores of a program, game by game.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScoreSeries {
+    /// Its name.
+    pub label: String,
+    /// The scores.
+    pub scores: Vec<GameScore>,
+}
+
+/// What a plot of scores shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ScoreStyle {
+    /// A dot for each game whose number is a multiple of this.
+    pub every: Option<u64>,
+    /// A line through the means of this many games each; what is left at the end has no point.
+    pub mean_of: Option<u64>,
+    /// The ends of the x axis, in episodes.
+    pub x_range: Option<[f64; 2]>,
+    /// The ends of the y axis, in points.
+    pub y_range: Option<[f64; 2]>,
+}
+
+impl ScoreStyle {
+    /// About 2,000 dots and a hundred means, for what is not given.
+    pub fn or_default(self, series: &[ScoreSeries]) -> Self {
+        let longest = series.iter().map(|one| one.scores.len() as u64).max();
+        let games = longest.unwrap_or(0);
+        if self.every.is_some() || self.mean_of.is_some() {
+            return self;
+        }
+        Self {
+            every: Some(games.div_ceil(2000).max(1)),
+            mean_of: Some((games / 100).max(1)),
+            ..self
+        }
+    }
+
+    /// What the y axis shows.
+    fn about(&self) -> String {
+        let dots = self.every.map(|every| match every {
+            1 => "a dot for each game".to_owned(),
+            _ => format!("a dot for every {}th game", grouped(every as f64)),
+        });
+        let means = self.mean_of.map(|size| match size {
+            1 => "a line through the games".to_owned(),
+            _ => format!("a line of the means of {} games", grouped(size as f64)),
+        });
+        let parts: Vec<String> = dots.into_iter().chain(means).collect();
+        format!("score: {}", parts.join(", "))
+    }
+}
+
+/// The most dots of a plot of scores.
+const MOST_DOTS: u64 = 200_000;
+
 /// Why a plot could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -106,6 +164,15 @@ pub enum PlotError {
     NoGames {
         /// The run's name.
         label: String,
+    },
+    /// No score is inside of the axes.
+    #[error("no score lies inside of the axes")]
+    NothingInside,
+    /// More dots than can be told apart.
+    #[error("{found} dots are too many for a plot; expected at most {MOST_DOTS}")]
+    Dots {
+        /// The dots.
+        found: u64,
     },
     /// The counts of a run contradict each other, or are too large to be drawn.
     #[error("the run `{label}` cannot be drawn: after {games} games, {found}")]
@@ -125,6 +192,9 @@ pub enum PlotError {
         /// What the system said.
         source: io::Error,
     },
+    /// A file of neither format.
+    #[error("{} has neither the ending .svg nor .png", .0.display())]
+    Ending(PathBuf),
     /// A plot could not be written.
     #[error("cannot write {}", path.display())]
     Write {
@@ -214,6 +284,40 @@ pub fn lanes(lanes: &[Lane], title: &str, about: &str, name: &str) -> Result<Plo
     Ok(Plot {
         name: name.to_owned(),
         scene: pages::lanes(lanes, title, about, &letters),
+    })
+}
+
+/// Lays out a plot of single games: dots, means, or both.
+///
+/// # Errors
+/// When nothing is inside of the axes, or there would be too many dots.
+pub fn scores(series: &[ScoreSeries], style: &ScoreStyle, title: &str) -> Result<Plot, PlotError> {
+    let style = style.or_default(series);
+    let games: u64 = series.iter().map(|one| one.scores.len() as u64).sum();
+    let dots = style.every.map_or(0, |every| games / every.max(1));
+    if dots > MOST_DOTS {
+        return Err(PlotError::Dots { found: dots });
+    }
+    let scene = pages::scores(series, &style, title, &Letters::new()?);
+    Ok(Plot {
+        name: "scores".to_owned(),
+        scene: scene.ok_or(PlotError::NothingInside)?,
+    })
+}
+
+/// Writes a plot into a file whose name ends in `.svg` or `.png`, replaced atomically.
+///
+/// # Errors
+/// When the name has another ending, or the plot cannot be rendered or written.
+pub fn save_as(plot: &Plot, path: &Path) -> Result<(), PlotError> {
+    let bytes = match path.extension().and_then(OsStr::to_str) {
+        Some("svg") => plot.svg().into_bytes(),
+        Some("png") => plot.png()?,
+        _ => return Err(PlotError::Ending(path.to_owned())),
+    };
+    replace(path, &bytes).map_err(|source| PlotError::Write {
+        path: path.to_owned(),
+        source,
     })
 }
 

@@ -53,6 +53,17 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The two ends of an axis, as in `0..200000`.
+pub fn range(text: &str) -> Result<[f64; 2], String> {
+    let expected = || "expected two whole numbers, the smaller first, such as 0..200000".to_owned();
+    let (low, high) = text.split_once("..").ok_or_else(expected)?;
+    let end = |text| whole(text, 0..=1_000_000_000_000).map(|number| number as f64);
+    match (end(low), end(high)) {
+        (Ok(low), Ok(high)) if low < high => Ok([low, high]),
+        _ => Err(expected()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +82,9 @@ mod tests {
             assert!(count(text).is_err(), "{text}");
         }
         assert!(games("0").is_err() && games("1e8").is_err());
+        assert_eq!(range("0..2e5"), Ok([0.0, 200_000.0]));
+        for text in ["", "5", "5..5", "9..1", "-1..1", "0..1e30"] {
+            assert!(range(text).is_err(), "{text}");
+        }
     }
 }

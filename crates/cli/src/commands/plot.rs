@@ -5,16 +5,71 @@ use std::path::{Path, PathBuf};
 
 use afterstate_lab::LabError;
 use afterstate_lab::curve::Curve;
-use afterstate_lab::plot::draw;
+use afterstate_lab::plot::{self, ScoreSeries, ScoreStyle, draw};
 use afterstate_lab::run::{Gaps, curve_of, recipe_of, title};
+use afterstate_lab::scores;
 use afterstate_lab::sweep::is_sweep;
 use serde::Serialize;
 
 use super::shown;
 use crate::args::PlotArgs;
-use crate::output::{print, print_json, tell};
+use crate::output::{grouped, print, print_json, tell};
 
 pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
+    let files = args.runs.iter().filter(|path| path.is_file()).count();
+    match files {
+        0 => curves(args),
+        _ if files == args.runs.len() => scores(args),
+        _ => anyhow::bail!(
+            "runs and files of scores have no plot in common; name only the one or the other (a run that was \
+             trained with scores=true has a scores.txt)"
+        ),
+    }
+}
+
+/// The scores of single games, of our runs or of another program.
+fn scores(args: &PlotArgs) -> anyhow::Result<()> {
+    let series = args.runs.iter().map(|path| {
+        Ok(ScoreSeries {
+            label: shown(path),
+            scores: scores::open(path)?,
+        })
+    });
+    let series = series.collect::<Result<Vec<_>, LabError>>()?;
+    let style = ScoreStyle {
+        every: args.every,
+        mean_of: args.mean,
+        x_range: args.x,
+        y_range: args.y,
+    };
+    let title = match &series[..] {
+        [one] => {
+            let games = grouped(one.scores.len() as f64);
+            format!("{}: {games} games", one.label)
+        }
+        several => format!("Scores of {} files", several.len()),
+    };
+    let plot = plot::scores(&series, &style, &title).map_err(LabError::from)?;
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from("plots"));
+    let files = match out.extension() {
+        Some(_) => plot::save_as(&plot, &out).map(|()| vec![out]),
+        None => plot::save(&[plot], &out),
+    };
+    report(args, title, files.map_err(LabError::from)?)
+}
+
+fn curves(args: &PlotArgs) -> anyhow::Result<()> {
+    let given = [
+        ("--every", args.every.is_some()),
+        ("--mean", args.mean.is_some()),
+        ("--x", args.x.is_some()),
+        ("--y", args.y.is_some()),
+    ];
+    if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+        anyhow::bail!(
+            "{flag} is for files of scores: a run that was trained with scores=true has a scores.txt"
+        );
+    }
     let mut curves = args
         .runs
         .iter()
@@ -40,6 +95,11 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     let folder = args.out.clone().unwrap_or(folder);
     let files = draw(&curves, &title, &folder).map_err(LabError::from)?;
     tell_unmeasured(&curves);
+    report(args, title, files)
+}
+
+/// Tells which files were written.
+fn report(args: &PlotArgs, title: String, files: Vec<PathBuf>) -> anyhow::Result<()> {
     if args.json {
         return print_json(&Document {
             title,

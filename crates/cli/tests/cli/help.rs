@@ -298,21 +298,3 @@ fn a_printed_recipe_can_be_trained_from() {
     assert!(lab.exists("runs/quick/model.safetensors"));
     assert!(lab.text("runs/quick/recipe.toml").contains("rule = \"tc\""));
 }
-
-/// Every recipe makes a network and plays, whatever it costs to train it for real.
-#[test]
-fn every_recipe_can_be_begun() {
-    let lab = Lab::new();
-    let list = lab.run("recipes").succeeds().stdout;
-    let names = list.split("\n\n").filter_map(|entry| entry.lines().next());
-    for name in names.filter(|name| !name.contains(' ')) {
-        lab.run(&format!(
-            "train {name} --threads 1 --episodes 1 --out run-{name}"
-        ))
-        .succeeds();
-        assert!(
-            lab.exists(&format!("run-{name}/model.safetensors")),
-            "{name}"
-        );
-    }
-}

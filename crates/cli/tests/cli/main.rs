@@ -19,6 +19,7 @@ mod interrupted;
 mod judge;
 mod numpy;
 mod runs;
+mod scores;
 mod solve;
 mod sweep;
 mod train;

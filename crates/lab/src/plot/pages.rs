@@ -8,17 +8,18 @@
 mod gap;
 mod lanes;
 mod replay;
+mod scores;
 mod several;
 mod single;
 
 use afterstate::tally::Tally;
 
-use super::Lane;
 use super::chart::{ChartFrame, PLAIN, YAxis};
 use super::letters::Letters;
 use super::merge::{MergedRun, games_per_point};
 use super::scale::{AxisUnit, Scale, step};
 use super::scene::{Anchor, Colour, Scene};
+use super::{Lane, ScoreSeries, ScoreStyle};
 use crate::curve::Curve;
 use crate::numbers::grouped;
 
@@ -117,6 +118,17 @@ pub(super) fn value(curves: &[Curve], title: &str, letters: &Letters) -> Option<
     let about = "value: points that the network expects to follow, mean of a batch";
     let text = Text::new(title, about, letters);
     replay::value(curves, &text)
+}
+
+/// Scores of single games; `None` if no game is inside of the frame.
+pub(super) fn scores(
+    series: &[ScoreSeries],
+    style: &ScoreStyle,
+    title: &str,
+    letters: &Letters,
+) -> Option<Scene> {
+    let text = Text::new(title, style.about(), letters);
+    scores::scores(series, style, &text)
 }
 
 /// Names the x axis of most plots.

@@ -240,3 +240,17 @@ fn a_trainer_lends_its_agent() {
     assert!(trainer.is_done() && trainer.games() == 3000);
     assert!(mean(&*agent) > 1.5 * before, "it learned");
 }
+
+/// Every recipe makes a network and plays, whatever it costs to train it in full.
+#[test]
+fn every_recipe_can_be_begun() {
+    for (name, _) in Recipe::builtin() {
+        let overrides = ["episodes=1".to_owned(), "threads=1".to_owned()];
+        let recipe = Recipe::load(name, &overrides).unwrap();
+        if recipe.network.deep().is_some() && !cfg!(feature = "deep") {
+            continue;
+        }
+        let mut trainer = Trainer::in_memory(recipe, quiet()).unwrap();
+        assert_eq!(trainer.train().unwrap(), Status::Finished, "{name}");
+    }
+}

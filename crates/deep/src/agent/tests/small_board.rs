@@ -42,6 +42,7 @@ fn a_small_board_is_learned_to_its_optimum_by_afterstates() {
 /// Reaches at least this share of the optimal score.
 fn learn_a_small_board(kind: OutputKind, known_rewards: bool, share: f64) {
     const BEST: f64 = 66.964_149_457_10;
+    const ITERATIONS: u64 = 3000;
     let game = game();
     let architecture = Architecture {
         outputs: if kind == OutputKind::Afterstates {
@@ -49,8 +50,8 @@ fn learn_a_small_board(kind: OutputKind, known_rewards: bool, share: f64) {
         } else {
             4
         },
-        filters: 64,
-        hidden: vec![64],
+        filters: 32,
+        hidden: vec![32],
         ..small()
     };
     let settings = Settings {
@@ -72,7 +73,7 @@ fn learn_a_small_board(kind: OutputKind, known_rewards: bool, share: f64) {
         updates_per_step: 2,
         batch_size: 64,
         epsilon: 0.5,
-        epsilon_iterations: 6000,
+        epsilon_iterations: ITERATIONS,
         ..ReplayConfig::default()
     };
     let mut trainer = ReplayTrainer::new(game, config, 1);
@@ -82,9 +83,10 @@ fn learn_a_small_board(kind: OutputKind, known_rewards: bool, share: f64) {
         score
     };
     let before = score(&agent);
-    for iteration in 0..6000 {
+    for iteration in 0..ITERATIONS {
         // Smaller learning rate at the end.
-        agent.train_state.adam.learning_rate = 2e-3 * 0.01_f32.powf(iteration as f32 / 6000.0);
+        agent.train_state.adam.learning_rate =
+            2e-3 * 0.01_f32.powf(iteration as f32 / ITERATIONS as f32);
         assert!(trainer.iterate(&mut agent, |_| ()).is_finite());
     }
     let after = score(&agent);
