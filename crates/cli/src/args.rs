@@ -101,6 +101,8 @@ pub enum Command {
   afterstate train --board 3x3 --set tuples=\"012345 036 147 258\"
   afterstate train --resume runs/quick                     go on after Ctrl-C or a crash
   afterstate train --resume runs/quick --episodes 60000    train longer
+  afterstate train --resume runs/td-4x6 --set learning_rate=0.01 --episodes 120000
+  afterstate train td-4x6 --from runs/quick                start with the weights of another model
 
 Ctrl-C saves a checkpoint and says how to go on.")]
 pub struct TrainArgs {
@@ -110,6 +112,10 @@ pub struct TrainArgs {
     /// Go on with the run in this folder, from its last checkpoint
     #[arg(long, value_name = "DIR", conflicts_with_all = ["game", "board", "seed", "out"])]
     pub resume: Option<PathBuf>,
+    /// Start with the weights of this model file, run folder, or weight file of TDL2048+ or TDL2048-Demo, which must
+    /// have the network of the recipe
+    #[arg(long, value_name = "MODEL", conflicts_with = "resume")]
+    pub from: Option<PathBuf>,
     /// The game to learn
     #[arg(long)]
     pub game: Option<String>,
@@ -128,8 +134,9 @@ pub struct TrainArgs {
     /// The run folder to make [default: runs/ and the recipe's name]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Override any key of the recipe; may be given several times. With --resume only keys
-    /// that touch no game played: `max_updates`, `checkpoint_seconds`
+    /// Override any key of the recipe; may be given several times. With --resume only keys that leave the games
+    /// played as they were: `learning_rate`, which then holds from there on, `max_updates`, `block_games`,
+    /// `checkpoint_seconds`, `tensorboard`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Print every event as a line of JSON, and nothing else

@@ -15,6 +15,9 @@ pub struct Curve {
     /// Its optimality gaps, by increasing number of games; empty where none was measured.
     #[serde(default)]
     pub gaps: Vec<GapPoint>,
+    /// Where its learning rate changed, by increasing number of games.
+    #[serde(default)]
+    pub rate_changes: Vec<RateChange>,
     /// Statistics of learning from a replay buffer, by increasing number of updates; empty in runs
     /// without one.
     #[serde(default)]
@@ -46,6 +49,15 @@ pub struct ReplayPoint {
     pub running_average: f64,
 }
 
+/// A block that began with another learning rate than the one before it ended with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RateChange {
+    /// Games of the run before that block.
+    pub games: u64,
+    /// The new learning rate.
+    pub learning_rate: f32,
+}
+
 /// How far a run was from optimal play.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GapPoint {
@@ -74,8 +86,16 @@ impl Curve {
             };
             point.is_finite().then_some(point)
         };
+        let change = |pair: &[Block]| {
+            let [before, after] = [&pair[0], &pair[1]];
+            (before.learning_rate != after.learning_rate).then_some(RateChange {
+                games: before.games,
+                learning_rate: after.learning_rate,
+            })
+        };
         Self {
             label,
+            rate_changes: blocks.windows(2).filter_map(change).collect(),
             points: blocks.iter().map(point).collect(),
             gaps: Vec::new(),
             replay: blocks.iter().filter_map(replay).collect(),

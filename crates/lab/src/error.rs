@@ -248,6 +248,21 @@ pub enum LabError {
     /// A sweep that cannot be run or resumed.
     #[error(transparent)]
     Sweep(#[from] SweepError),
+    /// A model of another network than the recipe's.
+    #[error(
+        "{} cannot be trained by this recipe: `{what}` of its network is {found}; expected {expected}",
+        path.display()
+    )]
+    OtherNetwork {
+        /// The file.
+        path: PathBuf,
+        /// The property in which they differ.
+        what: &'static str,
+        /// That of the file.
+        found: String,
+        /// That of the recipe.
+        expected: String,
+    },
     /// A file that is not a list of scores.
     #[error("{} is not a list of scores", path.display())]
     Scores {

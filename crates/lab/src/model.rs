@@ -45,12 +45,17 @@ pub struct Model {
     pub agent: Arc<dyn Agent>,
 }
 
-impl Model {
-    /// Opens a model file, the last save of a run folder, or weights of another program.
-    ///
-    /// # Errors
-    /// When there is none, or it is damaged, foreign or too large.
-    pub fn open(path: &Path) -> Result<Self, LabError> {
+/// A file with the weights of a model, of which only the header is read.
+struct ModelFile {
+    path: PathBuf,
+    spec: AgentSpec,
+    recipe: Option<String>,
+    episodes: Option<u64>,
+    saved: Saved,
+}
+
+impl ModelFile {
+    fn open(path: &Path) -> Result<Self, LabError> {
         let path = if path.is_dir() {
             run::model_of(path)?
         } else {
@@ -74,7 +79,7 @@ impl Model {
         });
         fields.check_format(FORMAT)?;
         playable(&fields, &path)?;
-        let player = any_player(&fields)?;
+        let spec = any_player(&fields)?;
         let episodes = match fields.has("origin") {
             true => None,
             false => Some(fields.get("episodes", "a number", |text| text.parse().ok())?),
@@ -82,7 +87,13 @@ impl Model {
         let recipe = metadata.get(RECIPE);
         let recipe = recipe.and_then(|text| Recipe::parse_stored(text, RECIPE, &[]).ok());
         let recipe = recipe.map(|stored| stored.content.title());
-        Self::read(path, player, (recipe, episodes), &saved)
+        Ok(Self {
+            path,
+            spec,
+            recipe,
+            episodes,
+            saved,
+        })
     }
 
     /// Weights of another program, which have no number of training games.
@@ -105,23 +116,52 @@ impl Model {
             let run = entry.weights();
             (run.float.unwrap_or(Float::F32), run.at)
         });
-        let saved = Saved::of_theirs(file, places.collect());
-        Self::read(path, AgentSpec::NTuple(player), (None, None), &saved)
-    }
-
-    fn read(
-        path: PathBuf,
-        spec: AgentSpec,
-        (recipe, episodes): (Option<String>, Option<u64>),
-        saved: &Saved,
-    ) -> Result<Self, LabError> {
-        let agent = open_agent(&spec, saved, &path)?;
         Ok(Self {
-            spec,
-            recipe,
-            episodes,
             path,
-            agent,
+            spec: AgentSpec::NTuple(player),
+            recipe: None,
+            episodes: None,
+            saved: Saved::of_theirs(file, places.collect()),
+        })
+    }
+}
+
+/// Fills a new agent with the weights of a model of the same network; what only learning needs
+/// (sums of TC, moments of Adam, a replay buffer) starts anew.
+///
+/// # Errors
+/// When the file cannot be read, or is of another network.
+pub(crate) fn fill(
+    agent: &dyn TrainableAgent,
+    spec: &AgentSpec,
+    path: &Path,
+) -> Result<(), LabError> {
+    let file = ModelFile::open(path)?;
+    if let Some((what, found, expected)) = file.spec.difference(spec) {
+        return Err(LabError::OtherNetwork {
+            path: file.path,
+            what,
+            found,
+            expected,
+        });
+    }
+    let read = agent.read(&file.saved, Keep::Weights);
+    read.map_err(LabError::model("read", &file.path))
+}
+
+impl Model {
+    /// Opens a model file, the last save of a run folder, or weights of another program.
+    ///
+    /// # Errors
+    /// When there is none, or it is damaged, foreign or too large.
+    pub fn open(path: &Path) -> Result<Self, LabError> {
+        let file = ModelFile::open(path)?;
+        Ok(Self {
+            agent: open_agent(&file.spec, &file.saved, &file.path)?,
+            spec: file.spec,
+            recipe: file.recipe,
+            episodes: file.episodes,
+            path: file.path,
         })
     }
 

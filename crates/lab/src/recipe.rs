@@ -137,6 +137,10 @@ pub struct Recipe {
     pub scores: bool,
     /// Whether TensorBoard event files are written.
     pub tensorboard: bool,
+    /// A model file, run folder or weight file whose weights it starts with; without one it starts
+    /// with `network.initial_value`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub from: String,
     /// What is trained.
     pub network: NetworkRecipe,
     /// How it is trained.
@@ -160,6 +164,7 @@ impl Default for Recipe {
             checkpoint_seconds: 60.0,
             scores: false,
             tensorboard: false,
+            from: String::new(),
             network: NetworkRecipe::default(),
             learner: LearnerRecipe::default(),
         }

@@ -411,7 +411,7 @@ fn same_training(
     };
     let text = metadata.get(metadata::RECIPE).map_or("", String::as_str);
     let past = Recipe::parse_stored(text, CHECKPOINT, &[])?.content;
-    if let Err(Difference { key, values }) = recipe.continues(&past) {
+    if let Err(Difference { key, values }) = recipe.continues(&past, progress.games) {
         let [trained, found] = values;
         let found = format!(
             "`{key}` is {found}, but the checkpoint was trained by {trained}; put it back, or begin a new run"

@@ -18,6 +18,7 @@ pub use deep::DeepSpec;
 use crate::LabError;
 use crate::error::game_on;
 use crate::games::{self, rules};
+use crate::metadata::word;
 use crate::recipe::{NetworkRecipe, Recipe, Rule, Target, TdRecipe, ValueOf, parse_board};
 
 /// An agent with either kind of network.
@@ -60,6 +61,39 @@ impl AgentSpec {
     /// The game and the board, as in `2048 on 4x4`.
     pub fn game_on(&self) -> String {
         game_on(self.game(), self.shape())
+    }
+
+    /// The first property in which the networks of two agents differ, with the values of both.
+    pub(crate) fn difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
+        let pairs = match (self, other) {
+            (Self::NTuple(a), Self::NTuple(b)) => vec![
+                ("value", word(&a.value), word(&b.value)),
+                ("tuples", a.tuples.to_string(), b.tuples.to_string()),
+                (
+                    "symmetry",
+                    a.tuples.symmetry().to_string(),
+                    b.tuples.symmetry().to_string(),
+                ),
+                (
+                    "hint",
+                    a.tuples.by_hint().to_string(),
+                    b.tuples.by_hint().to_string(),
+                ),
+            ],
+            (Self::Deep(a), Self::Deep(b)) => {
+                let both = a.metadata().into_iter().zip(b.metadata());
+                both.map(|((key, a), (_, b))| (key, a, b)).collect()
+            }
+            (Self::NTuple(_), Self::Deep(_)) => {
+                vec![("kind", "n-tuple".to_owned(), "deep".to_owned())]
+            }
+            (Self::Deep(_), Self::NTuple(_)) => {
+                vec![("kind", "deep".to_owned(), "n-tuple".to_owned())]
+            }
+        };
+        let game = ("game", self.game_on(), other.game_on());
+        let mut all = std::iter::once(game).chain(pairs);
+        all.find(|(_, found, expected)| found != expected)
     }
 
     /// Whether symmetric boards have the same value.

@@ -23,7 +23,7 @@ use crate::control::{Control, Event, Meter, RunSubject, Status, Task, Unit};
 use crate::finish::draw_plots;
 use crate::games;
 use crate::migrate::{Format, Stored};
-use crate::model::metadata;
+use crate::model::{self, metadata};
 use crate::recipe::Recipe;
 use crate::run::{self, Run, RunProgress};
 use crate::share::threads;
@@ -64,8 +64,7 @@ impl Trainer {
     /// When the recipe does not define a network.
     pub fn in_memory(recipe: Recipe, control: &Control) -> Result<Self, LabError> {
         recipe.validate()?;
-        let initial_value = recipe.network.initial_value() as f32;
-        let (spec, agent) = new_agent(&recipe, initial_value, control)?;
+        let (spec, agent) = first_agent(&recipe, control)?;
         Ok(Self {
             tile_values: games::tile_values(spec.game(), spec.shape())?,
             recipe,
@@ -80,7 +79,8 @@ impl Trainer {
     }
 
     /// Resumes a run from its last checkpoint, or from its first game if it has none. `overrides`
-    /// may change what does not affect past games, such as the number of episodes or threads.
+    /// may change what does not affect past games, such as the number of episodes or threads, or
+    /// the learning rate from here on.
     ///
     /// # Errors
     /// When there is nothing to resume, or it is damaged.
@@ -90,16 +90,18 @@ impl Trainer {
         control: &Control,
     ) -> Result<Self, LabError> {
         let Stored {
-            content: recipe,
+            content: mut recipe,
             format,
         } = run::stored_recipe(folder, overrides)?;
+        let games = run::saved(folder).checkpoint.map_or(0, |saved| saved.games);
+        let past = run::stored_recipe(folder, &[])?.content;
+        recipe.keep_rates_before(games, &past)?;
         let saved = run::has_checkpoint(folder);
         // A checkpoint has every weight that is not 0, whatever their initial value.
-        let initial_value = match saved {
-            true => 0.0,
-            false => recipe.network.initial_value(),
+        let (spec, agent) = match saved {
+            true => new_agent(&recipe, 0.0, control)?,
+            false => first_agent(&recipe, control)?,
         };
-        let (spec, agent) = new_agent(&recipe, initial_value as f32, control)?;
         let tile_values = games::tile_values(spec.game(), spec.shape())?;
         let (run, progress) = if saved {
             Run::resume(folder, &recipe, agent.as_ref())?
@@ -407,6 +409,20 @@ fn event_writer(
         .then(|| EventWriter::resume(&folder, games));
     let writer = writer.transpose();
     writer.map_err(LabError::file("write", &folder))
+}
+
+/// Creates the agent with which a recipe begins: with the weights of another model, or with equal
+/// values for all positions.
+fn first_agent(
+    recipe: &Recipe,
+    control: &Control,
+) -> Result<(AgentSpec, Arc<dyn TrainableAgent>), LabError> {
+    if recipe.from.is_empty() {
+        return new_agent(recipe, recipe.network.initial_value() as f32, control);
+    }
+    let (spec, agent) = new_agent(recipe, 0.0, control)?;
+    model::fill(agent.as_ref(), &spec, Path::new(&recipe.from))?;
+    Ok((spec, agent))
 }
 
 /// Creates an agent that learns by a recipe, in which every position has the value `initial_value`.

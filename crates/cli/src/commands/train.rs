@@ -1,6 +1,6 @@
 //! `afterstate train`: a new run, or an old one to go on with.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use afterstate_lab::block::{Block, ReplayBlock};
@@ -123,7 +123,10 @@ fn start(args: &TrainArgs, control: &Control) -> anyhow::Result<Trainer> {
 
 /// The short options are overrides of recipe keys like any other.
 fn overrides(args: &TrainArgs) -> Vec<String> {
+    // A text in quotes: a folder may be called 7.
+    let quoted = |path: &PathBuf| format!("{:?}", path.display().to_string());
     let options = [
+        ("from", args.from.as_ref().map(quoted)),
         ("game", args.game.clone()),
         ("board", args.board.clone()),
         ("episodes", args.episodes.map(|n| n.to_string())),

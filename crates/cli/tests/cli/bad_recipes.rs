@@ -272,7 +272,7 @@ fn options_that_cannot_be() {
     let lab = Lab::new();
     lab.train("run", 20, "");
     let belongs = "cannot change in a run that has begun";
-    lab.refuses("train --resume run --set learning_rate=0.2", &[belongs]);
+    lab.refuses("train --resume run --set discount=0.2", &[belongs]);
     let whole = "expected a whole number from 0 to 9223372036854775807";
     let cannot = "cannot be used with";
     for (args, words) in [
@@ -294,7 +294,7 @@ fn options_that_cannot_be() {
         ("train --threads 100000", ["'--threads <T>'", "to 1024"]),
         ("compare run", ["required arguments", "<B>"]),
         ("analyze", ["required arguments", "<BOARD"]),
-        ("plot", ["required arguments", "<RUN>"]),
+        ("plot", ["required arguments", "<RUN|SCORES>"]),
     ] {
         let words = [&words[..], &["--help"]].concat();
         lab.refuses(args, &words);

@@ -156,6 +156,7 @@ fn examples_run() {
                 .replace("--games 100000", "--games 20")
                 .replace("--seconds 120", "--seconds 1")
                 .replace("--episodes 60000", "--episodes 120")
+                .replace("--episodes 120000", "--episodes 120")
                 .replace("8x6", "8x4")
                 .replace("\"012345 456789 012456 45689a\"", "8x4");
             if name == "train" && !call.contains("--resume") {

@@ -13,6 +13,7 @@ mod deep;
 mod documents;
 mod figures;
 mod format1;
+mod further;
 mod games;
 mod help;
 mod interrupted;

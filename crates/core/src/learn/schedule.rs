@@ -165,6 +165,31 @@ impl Schedule {
         Schedule::steps(earlier.chain(later).collect())
     }
 
+    /// This schedule up to game `from`, and `next` from there on; both count the games of the run.
+    /// A step that would change nothing is left out.
+    pub fn changed_at(&self, from: u64, next: &Schedule) -> Result<Schedule, ScheduleError> {
+        let earlier = self.steps.iter().filter(|step| step.from < from);
+        let mut steps: Vec<RateStep> = earlier.copied().collect();
+        let begun = next.steps.partition_point(|step| step.from <= from);
+        let first = RateStep {
+            from,
+            ..next.steps[begun.saturating_sub(1)]
+        };
+        if steps.last().map(|step| step.learning_rate) != Some(first.learning_rate) {
+            steps.push(first);
+        }
+        steps.extend(&next.steps[begun..]);
+        Schedule::steps(steps)
+    }
+
+    /// Whether both have the same rate for each game before `games`.
+    pub fn agrees_before(&self, other: &Schedule, games: u64) -> bool {
+        let starts = self.steps.iter().chain(&other.steps).map(|step| step.from);
+        starts
+            .filter(|&from| from < games)
+            .all(|from| self.at(from) == other.at(from))
+    }
+
     /// The rate after `games` finished games.
     pub fn at(&self, games: u64) -> f32 {
         let begun = self.steps.partition_point(|step| step.from <= games);
@@ -346,5 +371,30 @@ mod tests {
             let message = result.map_or_else(|error| error.to_string(), |_| "read".into());
             assert!(message.contains(part), "{text}: {message}");
         }
+    }
+
+    #[test]
+    fn the_past_of_a_changed_schedule_stays() {
+        let steps = |steps: &[(u64, f64)]| {
+            let step = |&(from, learning_rate)| RateStep {
+                from,
+                learning_rate,
+            };
+            Schedule::steps(steps.iter().map(step).collect()).unwrap()
+        };
+        let past = steps(&[(0, 0.1), (50, 0.05), (90, 0.01)]);
+        let constant = steps(&[(0, 0.02)]);
+        let changed = past.changed_at(60, &constant).unwrap();
+        assert_eq!(changed, steps(&[(0, 0.1), (50, 0.05), (60, 0.02)]));
+        assert!(past.agrees_before(&changed, 60) && !past.agrees_before(&changed, 61));
+        assert_eq!(past.changed_at(0, &constant).unwrap(), constant);
+        // Steps of the new one count the games of the run.
+        let later = steps(&[(0, 0.3), (60, 0.2), (80, 0.004)]);
+        let changed = past.changed_at(60, &later).unwrap();
+        let all = [(0, 0.1), (50, 0.05), (60, 0.2), (80, 0.004)];
+        assert_eq!(changed, steps(&all));
+        // The same rate needs no step.
+        let same = past.changed_at(60, &steps(&[(0, 0.05)])).unwrap();
+        assert_eq!(same, steps(&[(0, 0.1), (50, 0.05)]));
     }
 }

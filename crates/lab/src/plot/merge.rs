@@ -8,7 +8,7 @@ use afterstate::tally::Tally;
 
 use super::PlotError;
 use crate::block::LARGEST_COUNT;
-use crate::curve::{Curve, Point};
+use crate::curve::{Curve, Point, RateChange};
 
 /// About how many points the longest run gets: more cannot be distinguished on 1,200 pixels.
 const POINTS: u64 = 100;
@@ -17,6 +17,7 @@ const POINTS: u64 = 100;
 pub(super) struct MergedRun<'a> {
     pub label: &'a str,
     pub points: Vec<Point>,
+    pub rate_changes: &'a [RateChange],
 }
 
 impl MergedRun<'_> {
@@ -53,8 +54,11 @@ pub(super) fn runs(curves: &[Curve]) -> Result<Vec<MergedRun<'_>>, PlotError> {
                 let label = curve.label.clone();
                 return Err(PlotError::NoGames { label });
             }
-            let label = &curve.label;
-            Ok(MergedRun { label, points })
+            Ok(MergedRun {
+                label: &curve.label,
+                points,
+                rate_changes: &curve.rate_changes,
+            })
         })
         .collect()
 }

@@ -9,7 +9,7 @@ use super::merge::{MergedRun, games_per_point, largest_tiles, merged, runs};
 use super::scale;
 use super::scene::{Anchor, Scene, SceneShape};
 use super::{PlotError, chart, draw, legend, pages, svg};
-use crate::curve::{Curve, GapPoint, Point};
+use crate::curve::{Curve, GapPoint, Point, RateChange};
 
 mod gaps;
 mod hostile;
@@ -39,8 +39,13 @@ fn curve(label: &str, blocks: u64, size: u64) -> Curve {
     Curve {
         label: label.to_owned(),
         points: (0..blocks).map(block).collect(),
-        gaps: Vec::new(),
-        replay: Vec::new(),
+        rate_changes: [1, 2, 3]
+            .map(|n| RateChange {
+                games: n * blocks * size / 8,
+                learning_rate: 0.1 / n as f32,
+            })
+            .to_vec(),
+        ..Curve::default()
     }
 }
 
@@ -161,8 +166,7 @@ fn the_curve_is_where_its_values_are() {
     let curve = Curve {
         label: String::new(),
         points: vec![at(1), at(2)],
-        gaps: Vec::new(),
-        replay: Vec::new(),
+        ..Curve::default()
     };
     let [score, ..] = scenes(&[curve], "");
     let svg = svg::render(&score);

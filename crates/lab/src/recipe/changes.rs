@@ -38,13 +38,18 @@ const UNCLAIMED: [&str; 7] = [
 ];
 
 /// Keys that may change when a run is resumed: those that do not affect the games already played.
-const ON_RESUME: [&str; 5] = [
+const ON_RESUME: [&str; 7] = [
     "episodes",
     "threads",
+    "block_games",
     "checkpoint_seconds",
     "tensorboard",
+    LEARNING_RATE,
     "learner.max_updates",
 ];
+
+/// From the game at which a run is resumed, it may have another rate; the games before keep theirs.
+const LEARNING_RATE: &str = "learner.learning_rate";
 
 /// Keys in which two recipes of one run may differ: descriptions, and when it is saved.
 const SAME_TRAINING: [&str; 2] = ["checkpoint_seconds", "tensorboard"];
@@ -84,12 +89,44 @@ impl Recipe {
         format!("{} ({})", self.name, shown.join(", "))
     }
 
-    /// Whether a run trained with `past` can continue with this recipe.
+    /// Whether a run trained with `past` for some games can continue with this recipe.
     ///
     /// # Errors
     /// With the first key that differs and may not.
-    pub fn continues(&self, past: &Recipe) -> Result<(), Difference> {
-        difference(past, self, &ON_RESUME).map_or(Ok(()), Err)
+    pub fn continues(&self, past: &Recipe, games: u64) -> Result<(), Difference> {
+        if let Some(found) = difference(past, self, &ON_RESUME) {
+            return Err(found);
+        }
+        let [before, now] = [past, self].map(|recipe| recipe.learner.learning_rate());
+        match before.agrees_before(now, games) {
+            true => Ok(()),
+            false => Err(Difference {
+                key: LEARNING_RATE.to_owned(),
+                values: [past, self].map(|recipe| shorten(&rate_of(recipe))),
+            }),
+        }
+    }
+
+    /// The games before `games` keep the learning rates of `past`: what this recipe has holds from
+    /// there on.
+    ///
+    /// # Errors
+    /// When the schedule would have too many steps.
+    pub fn keep_rates_before(&mut self, games: u64, past: &Recipe) -> Result<(), RecipeError> {
+        let (before, now) = (past.learner.learning_rate(), self.learner.learning_rate());
+        if before == now {
+            return Ok(());
+        }
+        let changed = before.changed_at(games, now);
+        let changed = changed.map_err(|error| RecipeError::BadValue {
+            key: LEARNING_RATE,
+            found: rate_of(self),
+            expected: error.to_string(),
+        })?;
+        self.learner.set_learning_rate(changed);
+        let rate = rate_of(self);
+        apply(self, vec![(LEARNING_RATE.to_owned(), rate)], |_| false);
+        Ok(())
     }
 
     /// Whether both define the same training: with one thread, they give the same model.
@@ -99,6 +136,12 @@ impl Recipe {
     pub fn same_training(&self, other: &Recipe) -> Result<(), Difference> {
         difference(self, other, &SAME_TRAINING).map_or(Ok(()), Err)
     }
+}
+
+/// The learning rate as TOML.
+fn rate_of(recipe: &Recipe) -> String {
+    let rate = flat(recipe).remove(LEARNING_RATE);
+    rate.map_or_else(String::new, |rate| shown(&rate))
 }
 
 /// The first key, except for descriptions and some others, in which two recipes differ.

@@ -80,6 +80,7 @@ static TOP: LazyLock<Table> = LazyLock::new(|| {
         purpose: words(),
         result: words(),
         time: words(),
+        from: words(),
         changed: vec!["key=value".into()],
         ..Recipe::default()
     });

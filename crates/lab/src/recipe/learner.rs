@@ -189,6 +189,15 @@ impl LearnerRecipe {
         }
     }
 
+    /// Changes the learning rate.
+    pub(super) fn set_learning_rate(&mut self, schedule: Schedule) {
+        match self {
+            Self::Td(td) => td.learning_rate = schedule,
+            Self::Replay(replay) => replay.learning_rate = schedule,
+            Self::Dqn(dqn) => dqn.learning_rate = schedule,
+        }
+    }
+
     /// The weight of a reward one move later.
     pub fn discount(&self) -> f64 {
         match self {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::compare::{Comparison, Side};
-use crate::curve::{Curve, GapPoint, Point, ReplayPoint};
+use crate::curve::{Curve, GapPoint, Point, RateChange, ReplayPoint};
 use crate::report::{Evaluation, ModelInfo, TileRow};
 
 fn check<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(report: &T) {
@@ -67,6 +67,10 @@ fn curves() {
     check(&Curve {
         label: "my \"run\"".to_owned(),
         points: vec![point],
+        rate_changes: vec![RateChange {
+            games,
+            learning_rate: 0.01,
+        }],
         gaps: vec![GapPoint {
             games,
             relative: 0.1,

@@ -298,8 +298,8 @@ fn together(label: &str, curves: &[Curve]) -> Option<Curve> {
     let curve = Curve {
         label: label.to_owned(),
         points: points.collect(),
-        gaps: Vec::new(),
         replay: replay_together(curves),
+        ..Curve::default()
     };
     (!curve.points.is_empty()).then_some(curve)
 }

@@ -49,7 +49,7 @@ prop_compose! {
             ReplayPoint { games, loss, value, updates, running_average }
         });
         let gaps = gaps.into_iter().map(|(games, relative)| GapPoint { games, relative });
-        Curve { label, points, gaps: gaps.collect(), replay: replay.collect() }
+        Curve { label, points, gaps: gaps.collect(), replay: replay.collect(), ..Curve::default() }
     }
 }
 

@@ -288,13 +288,13 @@ fn a_started_run_accepts_few_changes() -> Outcome {
         "checkpoint_seconds=5",
     ] {
         let longer = resume(fine)?.content;
-        assert_eq!(longer.continues(&begun), Ok(()), "{fine}");
+        assert_eq!(longer.continues(&begun, 10), Ok(()), "{fine}");
     }
     assert_eq!(
         resume("episodes=50_000")?.content.changed,
         ["episodes=50000"]
     );
-    for wrong in ["learning_rate=0.2", "seed=2", "name=other", "scores=true"] {
+    for wrong in ["discount=0.5", "seed=2", "name=other", "scores=true"] {
         let refused = resume(wrong).map_err(|error| error.to_string());
         let message = refused.err().unwrap_or_default();
         assert!(
@@ -303,9 +303,22 @@ fn a_started_run_accepts_few_changes() -> Outcome {
         );
     }
     let other = load("ntuple-replay", &["learning_rate=0.2"])?;
-    let difference = other.continues(&begun).err().ok_or("a difference")?;
+    let difference = other.continues(&begun, 10).err().ok_or("a difference")?;
     assert_eq!(difference.key, "learner.learning_rate");
     assert!(other.same_training(&begun).is_err());
+    // Another rate from the tenth game on; the games before keep theirs.
+    let mut changed = other;
+    changed.keep_rates_before(10, &begun)?;
+    assert_eq!(changed.continues(&begun, 10), Ok(()));
+    assert!(changed.continues(&begun, 11).is_err());
+    let rates = changed.learner.learning_rate();
+    assert_eq!(
+        [rates.at(9), rates.at(10), rates.at(50_000)],
+        [0.1, 0.2, 0.2]
+    );
+    let steps = "{ from = 0, learning_rate = 0.1 }, { from = 10, learning_rate = 0.2 }";
+    let shown = format!("learner.learning_rate=[{steps}]");
+    assert_eq!(changed.changed, [shown]);
     Ok(())
 }
 

@@ -1,0 +1,66 @@
+//! Runs that go on with another learning rate, and runs that start with the weights of another model.
+
+use crate::common::{Blocks, Lab};
+
+/// A step is added to the schedule at the game of the change; the games before stay as they were.
+#[test]
+fn a_run_goes_on_with_another_learning_rate() {
+    let lab = Lab::new();
+    lab.train("run", 200, "--seed 3 --set learning_rate=0.5");
+    lab.train("same", 400, "--seed 3 --set learning_rate=0.5");
+    let done = lab
+        .run("train --resume run --set learning_rate=0.01 --episodes 400")
+        .succeeds();
+    assert!(
+        done.stdout.contains("learning_rate=[{ from = 0"),
+        "{}",
+        done.stdout
+    );
+    let recipe = lab.text("run/recipe.toml");
+    let steps =
+        "learning_rate = [{ from = 0, learning_rate = 0.5 }, { from = 200, learning_rate = 0.01 }]";
+    let lines: Vec<&str> = recipe.lines().map(str::trim).collect();
+    assert!(
+        lines.concat().contains(&steps.replace(' ', "")) || recipe.contains("from = 200"),
+        "{recipe}"
+    );
+    let rates = Blocks::of(&lab, "run").column("learning_rate");
+    assert_eq!(rates, [0.5, 0.5, 0.01, 0.01]);
+    let [changed, same] = ["run", "same"].map(|run| Blocks::of(&lab, run).column("mean"));
+    assert_eq!(changed[..2], same[..2]);
+    assert_ne!(changed[2..], same[2..]);
+    // The plot names the change, and a schedule written by hand may not touch the past.
+    assert!(lab.text("run/plots/score.svg").contains("0.01"));
+    lab.write("run/recipe.toml", recipe.replace("0.5", "0.4"));
+    lab.refuses(
+        "train --resume run --episodes 500",
+        &["learner.learning_rate", "trained by"],
+    );
+}
+
+#[test]
+fn a_run_starts_with_the_weights_of_another_model() {
+    let lab = Lab::new();
+    lab.train("first", 300, "");
+    lab.train("7", 1, "--from first --set learning_rate=1e-9");
+    let mean = |run: &str| {
+        let json = lab.run(&format!("eval {run} --games 200 --json")).json();
+        json["mean"].as_f64().expect("a number")
+    };
+    // After one game at a rate of nearly 0 it plays as the first does.
+    assert_eq!(mean("7"), mean("first"));
+    assert!(lab.text("7/recipe.toml").contains("from = \"first\""));
+    lab.train("again", 1, "--from 7 --set learning_rate=1e-9");
+    lab.run("convert first first.w").succeeds();
+    lab.train("theirs", 1, "--from first.w --set learning_rate=1e-9");
+    assert_eq!(mean("theirs"), mean("first"));
+    for (more, words) in [
+        ("--from first --set tuples=012", ["`tuples`", "012"]),
+        ("--from first --board 3x3", ["`game`", "2048 on 3x3"]),
+        ("--from first --set value=state", ["`value`", "state"]),
+        ("--from missing", ["missing", "No such file"]),
+    ] {
+        let train = format!("train quick --set tuples=8x4 --episodes 1 --out other {more}");
+        lab.refuses(&train, &words);
+    }
+}
