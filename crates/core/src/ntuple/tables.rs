@@ -106,17 +106,15 @@ impl<C: WeightCell> WeightTables<C> {
         table.each_at(from, out.len(), |k, at| out[k] = self.number(at, part));
     }
 
-    /// The inverse of [`WeightTables::export`]. Zeros are skipped: new tables already hold them,
-    /// and writing them would commit memory.
+    /// The inverse of [`WeightTables::export`]. Numbers that the table already holds are not
+    /// written: zeros do not commit the memory of new tables.
     ///
     /// # Panics
     /// When the table ends before the last of `values`, or has no such numbers.
     pub fn import(&self, tuple: usize, part: WeightPart, from: usize, values: &[Value]) {
         let table = &self.plan.tables()[tuple];
         table.each_at(from, values.len(), |k, at| {
-            if values[k] != 0.0 {
-                self.set_number(at, part, values[k]);
-            }
+            self.write_number(at, part, values[k]);
         });
     }
 
@@ -129,12 +127,12 @@ impl<C: WeightCell> WeightTables<C> {
         }
     }
 
-    fn set_number(&self, at: usize, part: WeightPart, number: Value) {
+    fn write_number(&self, at: usize, part: WeightPart, number: Value) {
         match part {
-            WeightPart::Weight => self.cells[at].set_number(0, number),
-            WeightPart::ExpectedChange => self.cells[at].set_number(1, number),
-            WeightPart::ErrorSum => self.coherence()[at].set_number(0, number),
-            WeightPart::AbsoluteSum => self.coherence()[at].set_number(1, number),
+            WeightPart::Weight => self.cells[at].write_number(0, number),
+            WeightPart::ExpectedChange => self.cells[at].write_number(1, number),
+            WeightPart::ErrorSum => self.coherence()[at].write_number(0, number),
+            WeightPart::AbsoluteSum => self.coherence()[at].write_number(1, number),
         }
     }
 
@@ -162,7 +160,7 @@ impl<C: WeightCell> WeightTables<C> {
         });
     }
 
-    /// The inverse, which skips zeros as [`WeightTables::import`] does.
+    /// The inverse. As [`WeightTables::import`], it does not write numbers that are already there.
     pub(crate) fn import_tile(
         &self,
         (tuple, tile): (usize, usize),
@@ -171,10 +169,7 @@ impl<C: WeightCell> WeightTables<C> {
     ) {
         let cells = &self.cells[..];
         self.plan.tables()[tuple].each_in_tile(tile, |run, k, place| {
-            let value = values[run * stride + k];
-            if value != 0.0 {
-                cells[place].weight().set(value);
-            }
+            cells[place].write_number(0, values[run * stride + k]);
         });
     }
 
@@ -198,7 +193,7 @@ impl<C: WeightCell> WeightTables<C> {
         }
     }
 
-    /// The inverse, which skips zeros as [`WeightTables::import`] does.
+    /// The inverse. As [`WeightTables::import`], it does not write numbers that are already there.
     pub(crate) fn import_block(&self, block: MemoryBlock, from: usize, values: &[Value]) {
         match block {
             MemoryBlock::Cells => self.cells.write(from, values),

@@ -188,8 +188,8 @@ impl Piece<'_> {
         Ok(())
     }
 
-    /// Copies the piece into a new network; `fill` reads the bytes of each run at the given offset.
-    /// Zeros are skipped: new memory already holds them, and writing them would commit pages.
+    /// Copies the piece into a network; `fill` reads the bytes of each run at the given offset.
+    /// Zeros do not commit the memory of a new network.
     ///
     /// # Errors
     /// When `fill` fails, or at a number that is not finite.
