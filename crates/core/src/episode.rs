@@ -123,16 +123,23 @@ impl<G: Game> Episode<G> {
             start,
             ..Outcome::default()
         };
-        Self::in_progress(game, state, outcome)
+        // The initial score includes the rewards of all spawns so far.
+        Self::in_progress(game, state, 0, outcome)
     }
 
-    /// Continues a game that was interrupted in a state, with its outcome so far.
+    /// Continues a game that was interrupted in a state, with its outcome so far. `spawn_reward` is
+    /// the reward of the spawn that led to the state: a learner has not seen it yet.
     #[inline(always)]
-    pub fn in_progress(game: &G, state: State<G::Board>, outcome: Outcome) -> Self {
+    pub fn in_progress(
+        game: &G,
+        state: State<G::Board>,
+        spawn_reward: u32,
+        outcome: Outcome,
+    ) -> Self {
         Self {
             state,
             decision: Decision::new(game, state),
-            spawn_reward: 0,
+            spawn_reward,
             outcome,
         }
     }
@@ -147,6 +154,12 @@ impl<G: Game> Episode<G> {
     #[inline(always)]
     pub fn decision(&self) -> Option<&Decision<G>> {
         self.decision.as_ref()
+    }
+
+    /// The reward of the spawn that led to the state; 0 at the start.
+    #[inline(always)]
+    pub fn spawn_reward(&self) -> u32 {
+        self.spawn_reward
     }
 
     /// The score and the moves so far; the largest tile is only set at the end.
@@ -168,6 +181,11 @@ impl<G: Game> Episode<G> {
     /// rewards.
     #[inline(always)]
     pub fn advance(&mut self, game: &G, slide: Slide<G::Board>, rng: &mut Rng) -> u32 {
+        debug_assert!(
+            self.decision
+                .is_some_and(|decision| decision.slides().get(slide.direction()) == Some(slide)),
+            "the slide belongs to another decision"
+        );
         let (cell, spawn) = game.draw_spawn(slide.after(), rng);
         self.state = game.place(slide.after(), cell, spawn);
         self.spawn_reward = game.spawn_reward(spawn.tile);

@@ -273,6 +273,43 @@ fn a_game_may_start_in_a_given_state() {
     given_states_are_played_on(&FastThrees::new(Threes::Hint));
 }
 
+/// A learner sees the same steps of an interrupted game as of one that is played through, including
+/// the reward of the spawn before the interruption.
+#[test]
+fn an_interrupted_game_continues_with_the_reward_of_its_last_spawn() {
+    let game = FastThrees::new(Threes::Course);
+    let mut rng = game_rng(SEED, 1);
+    let mut episode = Episode::start(&game, &mut rng);
+    assert_eq!(episode.spawn_reward(), 0);
+    while episode.spawn_reward() == 0 {
+        let slide = Random.choose(&game, episode.decision().unwrap(), &mut rng).0;
+        episode.advance(&game, slide, &mut rng);
+    }
+    let (state, earned) = (episode.state(), episode.spawn_reward());
+    let resumed = Episode::in_progress(&game, state, earned, episode.outcome());
+    let records = RefCell::new(BTreeMap::new());
+    let outcomes = [(0, episode), (1, resumed)].map(|(number, episode)| {
+        let mut learner = Recorder::new(&records, number);
+        play_on(&game, episode, &mut Random, &mut learner, &mut rng.clone())
+    });
+    assert_eq!(outcomes[0], outcomes[1]);
+    let records = records.borrow();
+    assert_eq!(records[&0], records[&1]);
+    assert_eq!(records[&1].steps[0].4, earned);
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "another decision")]
+fn a_slide_of_another_decision_is_refused() {
+    let game = packed(2, 2);
+    let state = |tiles: &[u8]| game.state(tiles, ChanceState::NONE).unwrap();
+    let other = game.slides(state(&[1, 1, 0, 2]));
+    let slide = other.get(Direction::Left).unwrap();
+    let mut episode = Episode::start_from(&game, state(&[1, 1, 0, 0]));
+    episode.advance(&game, slide, &mut game_rng(SEED, 0));
+}
+
 #[test]
 fn a_game_that_starts_at_its_end_has_no_moves() {
     let game = packed(2, 2);

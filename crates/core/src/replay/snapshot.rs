@@ -313,7 +313,9 @@ impl<G: Game> ReplayTrainer<G> {
             return Err(SnapshotError::Count(largest));
         }
         let state = snapshot.env_states.get(&self.game, n)?;
-        let episode = Episode::in_progress(&self.game, state, outcome);
+        // The pending transition before this state already contains the reward of its spawn, and no
+        // later one reads it.
+        let episode = Episode::in_progress(&self.game, state, 0, outcome);
         let transitions = (first..first + pending).map(|n| self.transition(&snapshot.pending, n));
         let transitions: Vec<_> = transitions.collect::<Result<_, _>>()?;
         let fits = pending < self.config.n_step as usize;
