@@ -282,7 +282,9 @@ fn an_interrupted_game_continues_with_the_reward_of_its_last_spawn() {
     let mut episode = Episode::start(&game, &mut rng);
     assert_eq!(episode.spawn_reward(), 0);
     while episode.spawn_reward() == 0 {
-        let slide = Random.choose(&game, episode.decision().unwrap(), &mut rng).0;
+        let slide = Random
+            .choose(&game, episode.decision().unwrap(), &mut rng)
+            .0;
         episode.advance(&game, slide, &mut rng);
     }
     let (state, earned) = (episode.state(), episode.spawn_reward());

@@ -24,7 +24,7 @@ use crate::ntuple::{Trainable, TrajectoryStep};
 pub struct Backward<'n, G: Game, N: Trainable<G>, R> {
     network: &'n N,
     params: TdParams,
-    trajectory: Vec<TrajectoryStep<N::Position>>,
+    trajectory: Vec<TrajectoryStep<N::Input>>,
     /// The indices of the four positions being updated, and of the four before them.
     at: [N::Located; 2],
     td_errors: TdErrorStats,
@@ -46,7 +46,7 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Backward<'n, G, N, R> {
 
     /// Computes the indices of up to four positions and prefetches their weights.
     #[inline(always)]
-    fn look_up(network: &N, stretch: &[TrajectoryStep<N::Position>], at: &mut N::Located) {
+    fn look_up(network: &N, stretch: &[TrajectoryStep<N::Input>], at: &mut N::Located) {
         let last = stretch.len() - 1;
         network.locate_positions(
             std::array::from_fn(|lane| stretch[lane.min(last)].position),

@@ -27,7 +27,7 @@ pub enum Trusted {}
 pub struct Forward<'n, G: Game, N: Trainable<G>, R, T = ReadAgain> {
     network: &'n N,
     learning_rate: Value,
-    last: Option<TrajectoryStep<N::Position>>,
+    last: Option<TrajectoryStep<N::Input>>,
     at: N::Located,
     td_errors: TdErrorStats,
     kind: PhantomData<(R, T)>,
@@ -87,7 +87,7 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule, T> Forward<'n, G, N, R, T> {
     }
 
     #[inline(always)]
-    fn learn(&mut self, visited: &TrajectoryStep<N::Position>, target: Value) {
+    fn learn(&mut self, visited: &TrajectoryStep<N::Input>, target: Value) {
         let position = visited.position;
         self.network.locate_positions([position; 4], &mut self.at);
         let rate = self.learning_rate;

@@ -82,7 +82,7 @@ impl<G: Game> ValueFunction<G> for AfterstateNetwork {
 }
 
 impl<G: Game> Trainable<G> for AfterstateNetwork {
-    type Position = After<G::Board>;
+    type Input = After<G::Board>;
     type Located = Indices;
 
     #[inline(always)]

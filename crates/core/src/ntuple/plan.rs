@@ -2,7 +2,7 @@
 //!
 //! All tables are in one block of memory, so a lookup yields one index: the start of the table plus
 //! the tiles as hexadecimal digits, in the order of `layout.rs`. There are two ways to compute it,
-//! with equal results: a [`Lookup`] reads a tuple's cells one by one, on any board; a `Gather`
+//! with equal results: a [`TupleLookup`] reads a tuple's cells one by one, on any board; a `Gather`
 //! extracts them from a packed 4x4 board.
 
 use super::layout::{Numbering, TableLayout, for_every_bank, lay_out, source};
@@ -12,7 +12,7 @@ use crate::machine::{Cpu, Gather, Gathers, Indices, Member, Shift};
 
 /// One lookup of the general path: a tuple under one symmetry.
 #[derive(Clone, Debug)]
-struct Lookup {
+struct TupleLookup {
     start: usize,
     /// Cells, and the position of each one's digit in the index.
     cells: [(u8, u8); Pattern::MAX_CELLS],
@@ -21,7 +21,7 @@ struct Lookup {
     largest: u8,
 }
 
-impl Lookup {
+impl TupleLookup {
     /// The index for the tiles that `tile` returns.
     fn index(&self, tile: impl Fn(usize) -> u8) -> usize {
         let cells = self.cells[..usize::from(self.len)].iter();
@@ -93,7 +93,7 @@ pub struct LookupPlan {
     /// `None` for a single bank.
     banks: Option<Banks>,
     groups: Vec<Vec<usize>>,
-    lookups: Vec<Lookup>,
+    lookups: Vec<TupleLookup>,
     /// For 4x4 boards.
     gathers: Option<Gathers>,
     at_cell: Vec<Vec<CellLookup>>,
@@ -127,7 +127,7 @@ impl LookupPlan {
                     len += 1;
                 }
                 numberings.push(table.numbering());
-                lookups.push(Lookup {
+                lookups.push(TupleLookup {
                     start: table.start(),
                     cells,
                     len: len as u8,

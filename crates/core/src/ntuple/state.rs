@@ -260,7 +260,7 @@ impl<G: Game> ValueFunction<G> for StateNetwork {
 }
 
 impl<G: Game> Trainable<G> for StateNetwork {
-    type Position = State<G::Board>;
+    type Input = State<G::Board>;
     type Located = Indices;
 
     #[inline(always)]

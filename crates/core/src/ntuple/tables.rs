@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use super::rule::{Sums, UpdateRule, WeightCell};
-use super::{LookupPlan, NetworkError, NetworkOptions, Tiling, TupleSet};
+use super::{Chunking, LookupPlan, NetworkError, NetworkOptions, TupleSet};
 use crate::Value;
 use crate::game::Position;
 use crate::machine::{AtomicF32, AtomicF32x2, Indices, WeightMemory, WeightView, Zeroed};
@@ -141,34 +141,34 @@ impl<C: WeightCell> WeightTables<C> {
         coherence.expect("the tables were made with the sums of TC")
     }
 
-    /// How the table of a tuple is divided into tiles.
-    pub(crate) fn tiling(&self, tuple: usize) -> &Tiling {
-        self.plan.tables()[tuple].tiling()
+    /// How the table of a tuple is divided into chunks.
+    pub(crate) fn chunking(&self, tuple: usize) -> &Chunking {
+        self.plan.tables()[tuple].chunking()
     }
 
-    /// Copies the weights of a tile out of the table of a tuple; run n starts at `n * stride` in
+    /// Copies the weights of a chunk out of the table of a tuple; run n starts at `n * stride` in
     /// `out`.
-    pub(crate) fn export_tile(
+    pub(crate) fn export_chunk(
         &self,
-        (tuple, tile): (usize, usize),
+        (tuple, chunk): (usize, usize),
         out: &mut [Value],
         stride: usize,
     ) {
         let cells = &self.cells[..];
-        self.plan.tables()[tuple].each_in_tile(tile, |run, k, place| {
+        self.plan.tables()[tuple].each_in_chunk(chunk, |run, k, place| {
             out[run * stride + k] = cells[place].weight().get();
         });
     }
 
     /// The inverse. As [`WeightTables::import`], it does not write numbers that are already there.
-    pub(crate) fn import_tile(
+    pub(crate) fn import_chunk(
         &self,
-        (tuple, tile): (usize, usize),
+        (tuple, chunk): (usize, usize),
         values: &[Value],
         stride: usize,
     ) {
         let cells = &self.cells[..];
-        self.plan.tables()[tuple].each_in_tile(tile, |run, k, place| {
+        self.plan.tables()[tuple].each_in_chunk(chunk, |run, k, place| {
             cells[place].write_number(0, values[run * stride + k]);
         });
     }

@@ -313,8 +313,7 @@ impl<G: Game> ReplayTrainer<G> {
             return Err(SnapshotError::Count(largest));
         }
         let state = snapshot.env_states.get(&self.game, n)?;
-        // The pending transition before this state already contains the reward of its spawn, and no
-        // later one reads it.
+        // A transition contains the reward of the spawn at its end, so no later one needs it.
         let episode = Episode::in_progress(&self.game, state, 0, outcome);
         let transitions = (first..first + pending).map(|n| self.transition(&snapshot.pending, n));
         let transitions: Vec<_> = transitions.collect::<Result<_, _>>()?;

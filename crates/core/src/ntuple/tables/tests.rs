@@ -196,11 +196,11 @@ fn import_is_the_inverse_of_export_on_tables_that_are_not_zero() {
     assert_eq!(bits(&found), bits(&numbers));
 
     let other = random_network("012", true);
-    let (other, run) = (other.tables(), tables.tiling(0).run());
-    for tile in 0..tables.tiling(0).tiles() {
-        let mut values = vec![1.0; run * tables.tiling(0).runs(tile).len()];
-        tables.export_tile((0, tile), &mut values, run);
-        other.import_tile((0, tile), &values, run);
+    let (other, run) = (other.tables(), tables.chunking(0).run());
+    for chunk in 0..tables.chunking(0).chunks() {
+        let mut values = vec![1.0; run * tables.chunking(0).runs(chunk).len()];
+        tables.export_chunk((0, chunk), &mut values, run);
+        other.import_chunk((0, chunk), &values, run);
     }
     other.export(0, WeightPart::Weight, 0, &mut found);
     assert_eq!(bits(&found), bits(&numbers));
