@@ -267,6 +267,7 @@ impl Game for FastThrees {
         cell: usize,
         spawn: Spawn,
     ) -> State<Self::Board> {
+        debug_assert_eq!(board.cell(cell), 0, "cell {cell} is occupied");
         State(ThreesBoard {
             cells: board.cells | u64::from(spawn.tile) << (4 * cell),
             chance_state: spawn.chance_state,
