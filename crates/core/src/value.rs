@@ -124,10 +124,6 @@ pub trait ValueFunction<G: Game>: Send + Sync + Sized {
     /// Where the values of one decision are: indices, buffers. Reused for every decision.
     type Lookup: Default + Send;
 
-    /// What a learner may reuse of the value that chose a move: [`AfterstateValue`], or `()` for
-    /// nothing.
-    type Estimate: Copy;
-
     /// Locates what [`ValueFunction::evaluate`] will read, and prefetches it. [`Pending::begin`]
     /// calls it.
     fn locate(&self, game: &G, decision: &Decision<G>, lookup: &mut Self::Lookup);
@@ -139,9 +135,6 @@ pub trait ValueFunction<G: Game>: Send + Sync + Sized {
         pending: &Pending<'_, G, Self::Lookup>,
         visit: impl FnMut(Slide<G::Board>, ActionValue),
     );
-
-    /// The estimate that corresponds to the value of the chosen slide.
-    fn estimate(value: ActionValue) -> Self::Estimate;
 
     /// Whether it belongs to the board of this game.
     fn fits(&self, game: &G) -> bool;
@@ -184,8 +177,3 @@ pub trait ValueFunction<G: Game>: Send + Sync + Sized {
         }
     }
 }
-
-/// The discounted value of the chosen afterstate as the policy read it; a learner that updates the
-/// same network can reuse it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AfterstateValue(pub Value);

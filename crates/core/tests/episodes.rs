@@ -151,8 +151,8 @@ impl<'r, G: Game> Recorder<'r, G> {
     }
 }
 
-impl<G: Game, E> Learner<G, E> for Recorder<'_, G> {
-    fn step(&mut self, step: &Step<G>, _: E) {
+impl<G: Game> Learner<G> for Recorder<'_, G> {
+    fn step(&mut self, step: &Step<G>) {
         let made = (
             step.state,
             step.direction,
@@ -242,7 +242,7 @@ fn given_states_are_played_on<G: Game>(game: &G) {
             let Some(decision) = whole.decision() else {
                 break;
             };
-            let (slide, ()) = Random.choose(game, decision, &mut rng);
+            let slide = Random.choose(game, decision, &mut rng);
             whole.advance(game, slide, &mut rng);
         }
         let (state, so_far) = (whole.state(), whole.outcome());
@@ -282,9 +282,7 @@ fn an_interrupted_game_continues_with_the_reward_of_its_last_spawn() {
     let mut episode = Episode::start(&game, &mut rng);
     assert_eq!(episode.spawn_reward(), 0);
     while episode.spawn_reward() == 0 {
-        let slide = Random
-            .choose(&game, episode.decision().unwrap(), &mut rng)
-            .0;
+        let slide = Random.choose(&game, episode.decision().unwrap(), &mut rng);
         episode.advance(&game, slide, &mut rng);
     }
     let (state, earned) = (episode.state(), episode.spawn_reward());
@@ -344,7 +342,7 @@ fn decisions<G: Game>(game: &G) -> Vec<Decision<G>> {
         let mut episode = Episode::start(game, &mut rng);
         while let Some(&decision) = episode.decision() {
             decisions.push(decision);
-            let (slide, ()) = Random.choose(game, &decision, &mut rng);
+            let slide = Random.choose(game, &decision, &mut rng);
             episode.advance(game, slide, &mut rng);
         }
     }

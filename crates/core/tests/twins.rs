@@ -1,12 +1,12 @@
 //! The fast paths against the slow ones over whole games: the packed 4x4 board and the grid that
 //! slides cell by cell agree to the last bit of every weight.
 
-use afterstate::episode::{Learner, NoLearner, play};
+use afterstate::episode::{Learner, NoLearner, play, play_as};
 use afterstate::game::{
     ChanceState, Fast2048, FastFibonacci, FastThrees, Fibonacci, Game, Grid, POWERS_OF_TWO_SPAWNS,
     Position, PowersOfTwo, Rules, Shape, Slides, Threes,
 };
-use afterstate::learn::{Backward, Forward, TdParams};
+use afterstate::learn::{Backward, Forward, OnPolicyForward, TdParams};
 use afterstate::machine::Cpu;
 use afterstate::ntuple::{
     AfterstateNetwork, NetworkOptions, StateNetwork, Tc, Td, TupleSet, WeightCell, WeightPart,
@@ -49,7 +49,7 @@ fn bits<C: WeightCell>(tables: &WeightTables<C>, parts: &[WeightPart]) -> Vec<u3
 fn games<G: Game, V: ValueFunction<G>>(
     game: &G,
     network: &V,
-    learner: &mut impl Learner<G, V::Estimate>,
+    learner: &mut impl Learner<G>,
     ties: Ties,
 ) -> Vec<Outcome> {
     let mut policy = Greedy::new(game, network, ties);
@@ -104,14 +104,13 @@ fn training_with_reused_values_is_the_same() {
         let again = afterstate_network(Cpu::best(), &tuples(), true, 100.0);
         let mut learner = Forward::<_, _, Tc>::new(&again, 1.0);
         let slowly = games(&game, &again, &mut learner, ties);
-        let trusted = afterstate_network(Cpu::best(), &tuples(), true, 100.0);
-        let (mut policy, mut learner) =
-            Forward::<_, _, Tc, _>::with_policy(&game, &trusted, ties, 1.0);
-        let game_of = |n| play(&game, &mut policy, &mut learner, &mut game_rng(5, n));
+        let reused = afterstate_network(Cpu::best(), &tuples(), true, 100.0);
+        let mut player = OnPolicyForward::<_, _, Tc>::new(&game, &reused, ties, 1.0);
+        let game_of = |n| play_as(&game, &mut player, &mut game_rng(5, n));
         let played: Vec<Outcome> = (0..60).map(game_of).collect();
         assert_eq!(played, slowly);
-        let [trusted, again] = [trusted, again].map(|network| bits(network.tables(), WITH_SUMS));
-        assert_eq!(trusted, again);
+        let [reused, again] = [reused, again].map(|network| bits(network.tables(), WITH_SUMS));
+        assert_eq!(reused, again);
     }
 }
 
@@ -167,7 +166,7 @@ fn a_policy_chooses_each_of_its_choices() {
                 let mut left = choices.clone();
                 let mut last = None;
                 for _ in 0..100 * choices.len() {
-                    let (chosen, _) = policy.choose(&game, &decision, &mut rng);
+                    let chosen = policy.choose(&game, &decision, &mut rng);
                     assert!(choices.contains(&chosen.direction()));
                     left.retain(|&direction| direction != chosen.direction());
                     last = Some(chosen);

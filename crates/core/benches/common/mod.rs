@@ -117,8 +117,8 @@ pub fn steps<V: ValueFunction<Fast2048>>(values: &V) -> Vec<Step<Fast2048>> {
 #[derive(Default)]
 struct Recorder(Vec<Step<Fast2048>>);
 
-impl<E> Learner<Fast2048, E> for Recorder {
-    fn step(&mut self, step: &Step<Fast2048>, _: E) {
+impl Learner<Fast2048> for Recorder {
+    fn step(&mut self, step: &Step<Fast2048>) {
         self.0.push(*step);
     }
 
@@ -253,7 +253,7 @@ pub fn learning<N: Trainable<Fast2048>>(game: &Fast2048, network: &N) -> Outcome
 fn few_games<G: Game, P: Policy<G>>(
     game: &G,
     policy: &mut P,
-    learner: &mut impl Learner<G, P::Estimate>,
+    learner: &mut impl Learner<G>,
 ) -> Outcome {
     let mut all = Outcome::default();
     for number in 0..GAMES {
@@ -281,7 +281,7 @@ pub fn choose<V: ValueFunction<Fast2048>>(
     let mut rng = game_rng(SEED, 0);
     let of = |&state: &State| {
         let decision = Decision::new(game, state)?;
-        let (slide, _) = policy.choose(game, &decision, &mut rng);
+        let slide = policy.choose(game, &decision, &mut rng);
         Some(slide.direction())
     };
     states.iter().map(of).collect()
@@ -334,7 +334,6 @@ impl<const TOGETHER: usize> EveryNewTile<TOGETHER> {
 
 impl<const TOGETHER: usize> ValueFunction<Fast2048> for EveryNewTile<TOGETHER> {
     type Lookup = Indices;
-    type Estimate = ();
 
     /// The result is not read, but every choice by tables has this lookup, and so have all counts
     /// so far.
@@ -357,15 +356,13 @@ impl<const TOGETHER: usize> ValueFunction<Fast2048> for EveryNewTile<TOGETHER> {
         }
     }
 
-    fn estimate(_: ActionValue) {}
-
     fn fits(&self, game: &Fast2048) -> bool {
         self.0.fits(game)
     }
 }
 
 impl<const TOGETHER: usize> Trainable<Fast2048> for EveryNewTile<TOGETHER> {
-    type Position = State;
+    type Input = State;
     type Located = Indices;
 
     fn discount(&self) -> Value {
@@ -385,7 +382,7 @@ impl<const TOGETHER: usize> Trainable<Fast2048> for EveryNewTile<TOGETHER> {
         reward as Value
     }
 
-    fn known_value((): ()) -> Option<Value> {
+    fn known_value(_: ActionValue) -> Option<Value> {
         None
     }
 

@@ -58,9 +58,9 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Backward<'n, G, N, R> {
     }
 }
 
-impl<G: Game, N: Trainable<G>, R: UpdateRule, E> Learner<G, E> for Backward<'_, G, N, R> {
+impl<G: Game, N: Trainable<G>, R: UpdateRule> Learner<G> for Backward<'_, G, N, R> {
     #[inline(always)]
-    fn step(&mut self, step: &Step<G>, _: E) {
+    fn step(&mut self, step: &Step<G>) {
         self.trajectory.push(self.network.trajectory_step(step));
     }
 

@@ -7,7 +7,7 @@ use crate::episode::Step;
 use crate::game::{After, Game, Position, Slide};
 use crate::machine::{AtomicF32, Indices};
 use crate::ntuple::{Trainable, TrajectoryStep, Updated};
-use crate::value::{ActionValue, AfterstateValue, Decision, Pending, ValueFunction};
+use crate::value::{ActionValue, Decision, Pending, ValueFunction};
 
 /// An n-tuple network of afterstates.
 pub struct AfterstateNetwork {
@@ -43,7 +43,6 @@ impl AfterstateNetwork {
 
 impl<G: Game> ValueFunction<G> for AfterstateNetwork {
     type Lookup = Indices;
-    type Estimate = AfterstateValue;
 
     #[inline(always)]
     fn locate(&self, _: &G, decision: &Decision<G>, at: &mut Indices) {
@@ -69,11 +68,6 @@ impl<G: Game> ValueFunction<G> for AfterstateNetwork {
             let total = slide.reward() as Value + value;
             visit(slide, ActionValue { value, total });
         }
-    }
-
-    #[inline(always)]
-    fn estimate(value: ActionValue) -> AfterstateValue {
-        AfterstateValue(value.value)
     }
 
     fn fits(&self, game: &G) -> bool {
@@ -114,8 +108,8 @@ impl<G: Game> Trainable<G> for AfterstateNetwork {
     }
 
     #[inline(always)]
-    fn known_value(AfterstateValue(value): AfterstateValue) -> Option<Value> {
-        Some(value)
+    fn known_value(chosen: ActionValue) -> Option<Value> {
+        Some(chosen.value)
     }
 
     #[inline(always)]

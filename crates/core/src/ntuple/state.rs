@@ -220,8 +220,6 @@ fn count(marks: usize) -> Value {
 
 impl<G: Game> ValueFunction<G> for StateNetwork {
     type Lookup = Indices;
-    /// A choice reads expectations, not the value of a state.
-    type Estimate = ();
 
     #[inline(always)]
     fn locate(&self, _: &G, decision: &Decision<G>, at: &mut Indices) {
@@ -249,9 +247,6 @@ impl<G: Game> ValueFunction<G> for StateNetwork {
             visit(slide, ActionValue { value, total });
         }
     }
-
-    #[inline(always)]
-    fn estimate(_: ActionValue) {}
 
     fn fits(&self, game: &G) -> bool {
         let same_spawns = game.rules().uniform_spawns() == Some(self.spawns);
@@ -281,8 +276,9 @@ impl<G: Game> Trainable<G> for StateNetwork {
         reward as Value
     }
 
+    /// A choice reads expectations, not the value of a state.
     #[inline(always)]
-    fn known_value((): ()) -> Option<Value> {
+    fn known_value(_: ActionValue) -> Option<Value> {
         None
     }
 

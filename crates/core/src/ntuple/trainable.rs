@@ -4,7 +4,7 @@ use super::UpdateRule;
 use crate::Value;
 use crate::episode::Step;
 use crate::game::Game;
-use crate::value::ValueFunction;
+use crate::value::{ActionValue, ValueFunction};
 
 /// A position on the trajectory of a game, with the reward of its move before or after it. Between
 /// two positions, a game earns the `reward_out` of the first and the `reward_in` of the second.
@@ -48,8 +48,8 @@ pub trait Trainable<G: Game>: ValueFunction<G> {
     /// The reward of a spawn, as counted in the value of the position before it.
     fn spawn_reward(&self, reward: u32) -> Value;
 
-    /// The discounted value of the position that a step visits, if the policy's choice provides it.
-    fn known_value(estimate: Self::Estimate) -> Option<Value>;
+    /// The discounted value of the position that a step visits, if it is that of the chosen slide.
+    fn known_value(chosen: ActionValue) -> Option<Value>;
 
     /// Computes the indices of four positions.
     fn locate_positions(&self, four: [Self::Input; 4], at: &mut Self::Located);
