@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tuples = TupleSet::parse("8x4", game.shape(), true)?;
     let network = AfterstateNetwork::new(&tuples, &NetworkOptions::default())?;
     let mut greedy = Greedy::new(&game, &network, Ties::Order);
-    let mut learner = Backward::<_, _, Td>::new(&network, TdParams::default());
+    let mut learner = Backward::<_, _, Td>::new(&game, &network, TdParams::default());
     for number in 0..1000 {
         play(&game, &mut greedy, &mut learner, &mut game_rng(1, number));
     }

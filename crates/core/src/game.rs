@@ -149,6 +149,9 @@ pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// keys.
     type Key: Copy + Eq + Ord + Hash + fmt::Debug + Send + Sync;
 
+    /// Rows and columns.
+    fn shape(self) -> Shape;
+
     /// The tile index in cell `i`, in row-major order.
     fn cell(self, i: usize) -> u8;
 

@@ -64,12 +64,9 @@ impl<'v, G: Game, V: ValueFunction<G>> Greedy<'v, G, V> {
     /// The greedy policy of a value function.
     ///
     /// # Panics
-    /// When the value function belongs to another board.
+    /// When the value function does not fit the game.
     pub fn new(game: &G, values: &'v V, ties: Ties) -> Self {
-        assert!(
-            values.fits(game),
-            "the value function is made for another board or other spawns"
-        );
+        values.assert_fits(game);
         Self {
             values,
             ties,

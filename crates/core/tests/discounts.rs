@@ -208,14 +208,14 @@ fn values_of_afterstates_converge_to_the_discounted_solution() {
     let visits = train(
         &game,
         &network,
-        &mut Backward::<_, _, Tc>::new(&network, PARAMS),
+        &mut Backward::<_, _, Tc>::new(&game, &network, PARAMS),
     );
     compare(&network, visits);
     let network = new();
     let visits = train(
         &game,
         &network,
-        &mut Forward::<_, _, Tc>::new(&network, 1.0),
+        &mut Forward::<_, _, Tc>::new(&game, &network, 1.0),
     );
     compare(&network, visits);
 }
@@ -229,7 +229,7 @@ fn values_of_states_converge_to_the_discounted_solution() {
     let visits = train(
         &game,
         &network,
-        &mut Backward::<_, _, Tc>::new(&network, PARAMS),
+        &mut Backward::<_, _, Tc>::new(&game, &network, PARAMS),
     );
     let often = visits
         .states

@@ -12,8 +12,10 @@ use afterstate::game::{
     After, ChanceState, Direction, Fast2048, FastThrees, Game, Grid, POWERS_OF_TWO_SPAWNS,
     PackedGrid, PowersOfTwo, Shape, Slide, State, Threes,
 };
+use afterstate::learn::{Backward, Forward, TdParams};
 use afterstate::ntuple::{
-    AfterstateNetwork, NetworkOptions, StateNetwork, TupleSet, WeightCell, WeightPart, WeightTables,
+    AfterstateNetwork, NetworkOptions, StateNetwork, Td, TupleSet, WeightCell, WeightPart,
+    WeightTables,
 };
 use afterstate::policy::{Greedy, Policy, Random, Ties};
 use afterstate::random::{Rng, game_rng};
@@ -406,4 +408,41 @@ fn a_policy_by_states_of_another_board_is_refused() {
 fn a_policy_by_states_of_a_game_with_other_spawns_is_refused() {
     let network = states(Shape::FOUR, 2);
     Greedy::new(&FastThrees::new(Threes::Course), &network, Ties::Order);
+}
+
+#[test]
+#[should_panic(expected = "another board")]
+fn a_backward_learner_of_another_board_is_refused() {
+    let network = afterstates(Shape::new(3, 4).unwrap(), 2);
+    Backward::<_, _, Td>::new(&packed(4, 3), &network, TdParams::default());
+}
+
+#[test]
+#[should_panic(expected = "another board")]
+fn a_forward_learner_of_another_board_is_refused() {
+    let network = states(Shape::new(3, 4).unwrap(), 2);
+    Forward::<_, _, Td>::new(&packed(4, 3), &network, 0.1);
+}
+
+#[test]
+#[should_panic(expected = "another board")]
+fn a_batch_of_another_board_is_refused() {
+    let network = afterstates(Shape::new(3, 4).unwrap(), 2);
+    network.batch(&packed(4, 3), &[], &mut Vec::new());
+}
+
+#[test]
+#[should_panic(expected = "another board")]
+fn values_of_slides_of_another_board_are_refused() {
+    let (game, network) = (packed(4, 3), states(Shape::new(3, 4).unwrap(), 2));
+    let decision = Decision::new(&game, game.start(&mut game_rng(SEED, 0))).unwrap();
+    let _ = network.action_values(&game, &decision, &mut Default::default());
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "another board: 3x4")]
+fn a_position_of_another_board_is_refused() {
+    let (game, network) = (packed(4, 3), states(Shape::new(3, 4).unwrap(), 2));
+    network.value(game.start(&mut game_rng(SEED, 0)));
 }

@@ -75,13 +75,21 @@ fn values<C: WeightCell>(tables: &WeightTables<C>) -> (Value, Value) {
 
 fn afterstates(discount: Value, params: TdParams) -> (Value, Value) {
     let network = afterstate_network(discount);
-    two_moves(&mut Backward::<Fast2048, _, Td>::new(&network, params));
+    two_moves(&mut Backward::<_, _, Td>::new(
+        &Fast2048::new(),
+        &network,
+        params,
+    ));
     values(network.tables())
 }
 
 fn states(discount: Value, params: TdParams) -> (Value, Value) {
     let network = state_network(discount);
-    two_moves(&mut Backward::<Fast2048, _, Td>::new(&network, params));
+    two_moves(&mut Backward::<_, _, Td>::new(
+        &Fast2048::new(),
+        &network,
+        params,
+    ));
     values(network.tables())
 }
 
@@ -117,11 +125,19 @@ fn td_lambda_backward_on_afterstates() {
 fn td0_forward_on_afterstates() {
     // At the second move: 8 + 20 = 28: 10 -> 19. At the end: 20 -> 10.
     let network = afterstate_network(1.0);
-    two_moves(&mut Forward::<Fast2048, _, Td>::new(&network, 0.5));
+    two_moves(&mut Forward::<_, _, Td>::new(
+        &Fast2048::new(),
+        &network,
+        0.5,
+    ));
     assert_eq!(values(network.tables()), (19.0, 10.0));
     // With a discount of 0.5: 8 + 0.5 * 20 = 18: 10 -> 14.
     let network = afterstate_network(0.5);
-    two_moves(&mut Forward::<Fast2048, _, Td>::new(&network, 0.5));
+    two_moves(&mut Forward::<_, _, Td>::new(
+        &Fast2048::new(),
+        &network,
+        0.5,
+    ));
     assert_eq!(values(network.tables()), (14.0, 10.0));
 }
 
@@ -170,7 +186,11 @@ fn reward_twice_adds_the_reward_a_second_time() {
 fn td0_forward_on_states() {
     // At the second move: 4 + V(2) = 24: 10 -> 17. At the end: 8: 20 -> 14.
     let network = state_network(1.0);
-    two_moves(&mut Forward::<Fast2048, _, Td>::new(&network, 0.5));
+    two_moves(&mut Forward::<_, _, Td>::new(
+        &Fast2048::new(),
+        &network,
+        0.5,
+    ));
     assert_eq!(values(network.tables()), (17.0, 14.0));
 }
 
@@ -181,7 +201,7 @@ fn tc_stores_its_sums() {
         learning_rate: 1.0,
         ..HALF
     };
-    let mut learner = Backward::<Fast2048, _, Tc>::new(&network, params);
+    let mut learner = Backward::<_, _, Tc>::new(&Fast2048::new(), &network, params);
     // First update of both weights: full steps. 20 -> 0, then 8 + 0: 10 -> 8.
     two_moves(&mut learner);
     assert_eq!(values(network.tables()), (8.0, 0.0));
@@ -225,7 +245,7 @@ fn trained_mean<N: Trainable<Grid>>(game: &Grid, network: &N) -> f64 {
         learning_rate: 1.0,
         ..TdParams::default()
     };
-    let mut learner = Backward::<Grid, N, Tc>::new(network, params);
+    let mut learner = Backward::<Grid, N, Tc>::new(game, network, params);
     let mut policy = Greedy::new(game, network, Ties::Random);
     for n in 0..50_000 {
         play(game, &mut policy, &mut learner, &mut game_rng(1, n));
@@ -276,7 +296,7 @@ fn backward<G: Game, N: Trainable<G>, R: afterstate::ntuple::UpdateRule>(
     network: &N,
     params: TdParams,
 ) {
-    let mut learner = Backward::<G, N, R>::new(network, params);
+    let mut learner = Backward::<G, N, R>::new(game, network, params);
     hundred_games(
         game,
         &mut Greedy::new(game, network, Ties::Order),
@@ -335,7 +355,7 @@ fn results_are_frozen() {
     );
 
     let network = states();
-    let mut learner = Forward::<_, _, Td>::new(&network, 0.1);
+    let mut learner = Forward::<_, _, Td>::new(&game, &network, 0.1);
     hundred_games(
         &game,
         &mut Greedy::new(&game, &network, Ties::Order),
@@ -393,7 +413,7 @@ fn threads_learn_as_well_as_one() {
             for thread in 0..threads {
                 let network = &network;
                 scope.spawn(move || {
-                    let mut learner = Backward::<_, _, Tc>::new(network, params);
+                    let mut learner = Backward::<_, _, Tc>::new(&game, network, params);
                     let mut policy = Greedy::new(&game, network, Ties::Order);
                     for n in (thread..6000).step_by(threads as usize) {
                         play(&game, &mut policy, &mut learner, &mut game_rng(1, n));

@@ -80,22 +80,23 @@ fn tuples(set: &str) -> TupleSet {
 fn train<N: Trainable<Fast2048>, R: UpdateRule>(network: &N, learning_rate: Value) {
     let game = Fast2048::new();
     let mut policy = Greedy::new(&game, network, Ties::Order);
-    let mut learner = learner::<N, R>(network, learning_rate);
+    let mut learner = learner::<N, R>(&game, network, learning_rate);
     for number in 0..TRAINING {
         let mut rng = game_rng(TRAINING_SEED, number);
         play(&game, &mut policy, &mut learner, &mut rng);
     }
 }
 
-fn learner<N: Trainable<Fast2048>, R: UpdateRule>(
-    network: &N,
+fn learner<'n, N: Trainable<Fast2048>, R: UpdateRule>(
+    game: &Fast2048,
+    network: &'n N,
     learning_rate: Value,
-) -> Backward<'_, Fast2048, N, R> {
+) -> Backward<'n, Fast2048, N, R> {
     let params = TdParams {
         learning_rate,
         ..TdParams::default()
     };
-    Backward::new(network, params)
+    Backward::new(game, network, params)
 }
 
 /// Steps from games of a network, some moves apart.
@@ -245,7 +246,7 @@ pub fn playing<G: Game, V: ValueFunction<G>>(game: &G, values: &V) -> Outcome {
 #[inline(always)]
 pub fn learning<N: Trainable<Fast2048>>(game: &Fast2048, network: &N) -> Outcome {
     let mut policy = Greedy::new(game, network, Ties::Order);
-    let mut learner = learner::<N, Td>(network, black_box(0.0));
+    let mut learner = learner::<N, Td>(game, network, black_box(0.0));
     few_games(game, &mut policy, &mut learner)
 }
 

@@ -37,6 +37,11 @@ impl Position for ThreesBoard {
     type Key = u128;
 
     #[inline(always)]
+    fn shape(self) -> Shape {
+        Shape::FOUR
+    }
+
+    #[inline(always)]
     fn cell(self, i: usize) -> u8 {
         (self.cells >> (4 * i) & 15) as u8
     }

@@ -33,7 +33,11 @@ pub struct Backward<'n, G: Game, N: Trainable<G>, R> {
 
 impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Backward<'n, G, N, R> {
     /// A learner that updates this network.
-    pub fn new(network: &'n N, params: TdParams) -> Self {
+    ///
+    /// # Panics
+    /// When the network does not fit the game.
+    pub fn new(game: &G, network: &'n N, params: TdParams) -> Self {
+        network.assert_fits(game);
         Self {
             network,
             params,

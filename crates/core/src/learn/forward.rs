@@ -30,7 +30,11 @@ pub struct Forward<'n, G: Game, N: Trainable<G>, R> {
 
 impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Forward<'n, G, N, R> {
     /// A learner that updates this network, with any policy.
-    pub fn new(network: &'n N, learning_rate: Value) -> Self {
+    ///
+    /// # Panics
+    /// When the network does not fit the game.
+    pub fn new(game: &G, network: &'n N, learning_rate: Value) -> Self {
+        network.assert_fits(game);
         Self {
             network,
             learning_rate,
@@ -110,11 +114,11 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> OnPolicyForward<'n, G, N, R> {
     /// A player that chooses by a network and updates it.
     ///
     /// # Panics
-    /// When the network belongs to another board.
+    /// When the network does not fit the game.
     pub fn new(game: &G, network: &'n N, ties: Ties, learning_rate: Value) -> Self {
         Self {
             policy: Greedy::new(game, network, ties),
-            learner: Forward::new(network, learning_rate),
+            learner: Forward::new(game, network, learning_rate),
         }
     }
 }

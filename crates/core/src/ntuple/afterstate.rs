@@ -35,7 +35,7 @@ impl AfterstateNetwork {
     /// The value of an afterstate.
     ///
     /// # Panics
-    /// When the board has fewer cells than the tuples look at.
+    /// In debug builds, when the board has another shape than the tuples.
     pub fn value<B: Position>(&self, After(board): After<B>) -> Value {
         self.tables.value(board)
     }

@@ -88,6 +88,7 @@ pub(super) struct CellLookup {
 #[derive(Clone, Debug)]
 pub struct LookupPlan {
     cpu: Cpu,
+    shape: Shape,
     /// The tables of all tuples in the first bank, in the second, ...
     tables: Vec<TableLayout>,
     /// `None` for a single bank.
@@ -143,6 +144,7 @@ impl LookupPlan {
         let weights = tuples.weights() as usize / count;
         Self {
             cpu,
+            shape,
             tables: for_every_bank(&tables, tuples),
             banks: (count > 1).then_some(Banks { count, weights }),
             groups,
@@ -166,9 +168,14 @@ impl LookupPlan {
     /// apart.
     ///
     /// # Panics
-    /// When the tuples belong to a board of another shape.
+    /// In debug builds, when a board has another shape than the tuples.
     #[inline(always)]
     pub(crate) fn find<B: Position>(&self, four: [B; 4], found: &mut Indices) {
+        debug_assert!(
+            four.iter().all(|board| board.shape() == self.shape),
+            "the tuples are made for another board: {}",
+            self.shape
+        );
         match &self.gathers {
             Some(gathers) if B::PACKED => {
                 found.fill_packed(self.cpu, gathers, four.map(B::packed));

@@ -80,7 +80,7 @@ impl StateNetwork {
     /// The value of a state.
     ///
     /// # Panics
-    /// When the board has fewer cells than the tuples look at.
+    /// In debug builds, when the board has another shape than the tuples.
     pub fn value<B: Position>(&self, State(board): State<B>) -> Value {
         self.tables.value(board)
     }

@@ -276,7 +276,7 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
                     reward_twice,
                     ..TdParams::default()
                 };
-                let learner = Backward::<G, N, R>::new(&self.network, params);
+                let learner = Backward::<G, N, R>::new(&self.game, &self.network, params);
                 (self.policy(), learner)
             }),
         }
