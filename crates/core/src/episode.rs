@@ -349,6 +349,19 @@ fn play_to_end<G: Game>(
 pub fn play_interleaved<G: Game, P: Policy<G>>(
     game: &G,
     policies: &mut [P],
+    next: impl FnMut() -> Option<(u64, Rng)>,
+    finished: impl FnMut(u64, Outcome),
+) {
+    let start = |_, rng: &mut Rng| Episode::start(game, rng);
+    play_interleaved_from(game, policies, start, next, finished);
+}
+
+/// The same with a source of starts: `start` returns the episode of a game number.
+#[inline(always)]
+pub fn play_interleaved_from<G: Game, P: Policy<G>>(
+    game: &G,
+    policies: &mut [P],
+    mut start: impl FnMut(u64, &mut Rng) -> Episode<G>,
     mut next: impl FnMut() -> Option<(u64, Rng)>,
     mut finished: impl FnMut(u64, Outcome),
 ) {
@@ -359,7 +372,7 @@ pub fn play_interleaved<G: Game, P: Policy<G>>(
     };
     let mut begin = |policy: &mut P| {
         next().map(|(number, mut rng)| {
-            let episode = Episode::start(game, &mut rng);
+            let episode = start(number, &mut rng);
             look(policy, &episode);
             (number, rng, episode)
         })
@@ -391,13 +404,26 @@ pub fn play_interleaved<G: Game, P: Policy<G>>(
 pub fn play_batched<G: Game, L: Learner<G>>(
     game: &G,
     most: usize,
+    choose: impl FnMut(&[Decision<G>]) -> Vec<Slide<G::Board>>,
+    next: impl FnMut() -> Option<(u64, Rng, L)>,
+    finished: impl FnMut(u64, Outcome),
+) {
+    let start = |_, rng: &mut Rng| Episode::start(game, rng);
+    play_batched_from(game, most, start, choose, next, finished);
+}
+
+/// The same with a source of starts: `start` returns the episode of a game number.
+pub fn play_batched_from<G: Game, L: Learner<G>>(
+    game: &G,
+    most: usize,
+    mut start: impl FnMut(u64, &mut Rng) -> Episode<G>,
     mut choose: impl FnMut(&[Decision<G>]) -> Vec<Slide<G::Board>>,
     mut next: impl FnMut() -> Option<(u64, Rng, L)>,
     mut finished: impl FnMut(u64, Outcome),
 ) {
     let mut begin = || {
         next().map(|(number, mut rng, learner)| {
-            let episode = Episode::start(game, &mut rng);
+            let episode = start(number, &mut rng);
             (number, rng, learner, episode)
         })
     };
@@ -407,7 +433,11 @@ pub fn play_batched<G: Game, L: Learner<G>>(
             .iter()
             .filter_map(|(.., episode)| episode.decision)
             .collect();
-        let chosen = choose(&decisions);
+        // Given starts may all be over.
+        let chosen = match decisions.is_empty() {
+            true => Vec::new(),
+            false => choose(&decisions),
+        };
         assert_eq!(chosen.len(), decisions.len(), "a slide for each decision");
         let mut chosen = chosen.into_iter();
         running.retain_mut(|game_in_progress| {

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use afterstate::Value;
 use afterstate::episode::{
-    Episode, Learner, NoLearner, Step, play, play_batched, play_interleaved, play_on,
+    Episode, Learner, NoLearner, Step, play, play_batched, play_batched_from, play_interleaved,
+    play_interleaved_from, play_on,
 };
 use afterstate::game::{
     After, ChanceState, Direction, Fast2048, FastThrees, Game, Grid, POWERS_OF_TWO_SPAWNS,
@@ -19,7 +20,7 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::{Greedy, Policy, Random, Ties};
 use afterstate::random::{Rng, game_rng};
-use afterstate::tally::{Outcome, Start};
+use afterstate::tally::{Outcome, Start, Tally};
 use afterstate::value::{ActionValues, Decision, ValueFunction};
 
 const SEED: u64 = 11;
@@ -273,6 +274,87 @@ fn a_game_may_start_in_a_given_state() {
     given_states_are_played_on(&Fast2048::new());
     given_states_are_played_on(&packed(2, 3));
     given_states_are_played_on(&FastThrees::new(Threes::Hint));
+}
+
+/// Games from given states, and one that is over there, are the same side by side as one after
+/// another. Every third game starts with the initial tiles.
+fn given_starts_are_the_same_side_by_side<G: Game, V: ValueFunction<G>>(game: &G, values: &V) {
+    let policy = || Greedy::new(game, values, Ties::Order);
+    let start = |number: u64, rng: &mut Rng| match number % 3 {
+        0 => Episode::start(game, rng),
+        _ => {
+            let mut before = Episode::start(game, &mut game_rng(SEED + 1, number));
+            let most = if number == 4 { 1 << 20 } else { 20 };
+            for _ in 0..most {
+                let Some(decision) = before.decision() else {
+                    break;
+                };
+                let slide = Random.choose(game, decision, rng);
+                before.advance(game, slide, rng);
+            }
+            Episode::start_from(game, before.state())
+        }
+    };
+    let mut expected = BTreeMap::new();
+    for number in 0..GAMES {
+        let mut rng = game_rng(SEED, number);
+        let episode = start(number, &mut rng);
+        let outcome = play_on(game, episode, &mut policy(), &mut NoLearner, &mut rng);
+        let given = number % 3 != 0;
+        assert_eq!(outcome.start == Start::Given, given);
+        assert_eq!(outcome.moves == 0, number == 4);
+        once(&mut expected, number, outcome);
+    }
+    let mut found = BTreeMap::new();
+    let mut policies = [policy(), policy()];
+    play_interleaved_from(
+        game,
+        &mut policies,
+        start,
+        rngs(GAMES),
+        |number, outcome| {
+            once(&mut found, number, outcome);
+        },
+    );
+    assert_eq!(found, expected);
+
+    for most in [1, 5] {
+        let (mut found, mut buffer, mut numbers) = (BTreeMap::new(), Vec::new(), rngs(GAMES));
+        play_batched_from(
+            game,
+            most,
+            start,
+            |decisions| {
+                assert!(!decisions.is_empty());
+                best_slides(game, values, decisions, &mut buffer)
+            },
+            || numbers().map(|(number, rng)| (number, rng, NoLearner)),
+            |number, outcome| once(&mut found, number, outcome),
+        );
+        assert_eq!(found, expected, "{most} at once");
+    }
+
+    let mut tally = Tally::default();
+    expected.values().for_each(|outcome| tally.add(outcome));
+    let moves = |start| {
+        let games = expected.values().filter(|outcome| outcome.start == start);
+        games.map(|outcome| outcome.moves).sum::<u64>()
+    };
+    assert_eq!(
+        (tally.games, tally.given_starts),
+        (GAMES / 3, GAMES - GAMES / 3)
+    );
+    assert_eq!(tally.given_moves, moves(Start::Given));
+    let mean = moves(Start::Initial) as f64 / tally.games as f64;
+    assert_eq!(tally.moves_per_game(), mean);
+}
+
+#[test]
+fn games_from_given_states_are_the_same_side_by_side() {
+    let game = Fast2048::new();
+    given_starts_are_the_same_side_by_side(&game, &afterstates(game.shape(), 1000));
+    let game = packed(3, 3);
+    given_starts_are_the_same_side_by_side(&game, &states(game.shape(), 1000));
 }
 
 /// A learner sees the same steps of an interrupted game as of one that is played through, including
