@@ -36,7 +36,7 @@ impl<G: Game<Board: Packed>> ValueFunction<G> for ExactValues<G> {
         mut visit: impl FnMut(Slide<G::Board>, ActionValue),
     ) {
         for slide in pending.decision().slides().legal() {
-            let after = self.solver.code().of(slide.after().0);
+            let after = self.solver.code().of_afterstate(slide.after());
             let value = self.solution.after_value(&self.solver, after);
             // A solution has a value for every position that play can reach.
             let value = value.unwrap_or(f64::NAN);
