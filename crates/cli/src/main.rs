@@ -34,7 +34,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> anyhow::Result<()> {
-    Cpu::asked().map_err(anyhow::Error::msg)?;
+    Cpu::asked()?;
     match command {
         Command::Train(args) => commands::train::run(args),
         Command::Eval(args) => commands::eval::run(args),

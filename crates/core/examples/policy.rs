@@ -16,10 +16,7 @@ struct Softmax<'v, V, L> {
 }
 
 impl<G: Game, V: ValueFunction<G>> Policy<G> for Softmax<'_, V, V::Lookup> {
-    // Nothing that a learner may reuse: the value belongs to a move that may not be the best.
-    type Estimate = ();
-
-    fn choose(&mut self, game: &G, decision: &Decision<G>, rng: &mut Rng) -> (Slide<G::Board>, ()) {
+    fn choose(&mut self, game: &G, decision: &Decision<G>, rng: &mut Rng) -> Slide<G::Board> {
         let values = self.values.action_values(game, decision, &mut self.lookup);
         let best = values.best().and_then(|best| values.get(best));
         let best = best.expect("a decision has a legal slide").total;
@@ -39,10 +36,7 @@ impl<G: Game, V: ValueFunction<G>> Policy<G> for Softmax<'_, V, V::Lookup> {
             left < 0.0
         });
         let last = || decision.slides().legal().last();
-        (
-            found.or_else(last).expect("a decision has a legal slide"),
-            (),
-        )
+        found.or_else(last).expect("a decision has a legal slide")
     }
 }
 
@@ -51,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tuples = TupleSet::parse("8x4", game.shape(), true)?;
     let network = AfterstateNetwork::new(&tuples, &NetworkOptions::default())?;
     let mut greedy = Greedy::new(&game, &network, Ties::Order);
-    let mut learner = Backward::<_, _, Td>::new(&network, TdParams::default());
+    let mut learner = Backward::<_, _, Td>::new(&game, &network, TdParams::default());
     for number in 0..1000 {
         play(&game, &mut greedy, &mut learner, &mut game_rng(1, number));
     }

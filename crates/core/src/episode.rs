@@ -27,6 +27,20 @@ pub struct Step<G: Game> {
     pub spawn_reward: u32,
 }
 
+impl<G: Game> Step<G> {
+    /// A slide of a decision. `spawn_reward` is the reward of the spawn before it.
+    #[inline(always)]
+    pub fn new(decision: &Decision<G>, slide: Slide<G::Board>, spawn_reward: u32) -> Self {
+        Self {
+            state: decision.state(),
+            direction: slide.direction(),
+            after: slide.after(),
+            reward: slide.reward(),
+            spawn_reward,
+        }
+    }
+}
+
 /// The sum of |delta| over all updates, which detects diverged weights: a NaN or infinite weight
 /// makes the next delta that reads it, and so this sum, not finite.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,11 +59,10 @@ impl TdErrorStats {
     }
 }
 
-/// Observes an episode and may learn from it. `E` is what it may reuse of the policy's choices: a
-/// learner that reads every value itself accepts any `E`.
-pub trait Learner<G: Game, E> {
+/// Observes an episode and may learn from it.
+pub trait Learner<G: Game> {
     /// Called after a slide and before its spawn.
-    fn step(&mut self, step: &Step<G>, estimate: E);
+    fn step(&mut self, step: &Step<G>);
 
     /// Called when the game is over in this state, with the reward of its last spawn.
     fn finish(&mut self, state: State<G::Board>, spawn_reward: u32);
@@ -63,11 +76,13 @@ pub trait Learner<G: Game, E> {
     }
 }
 
-impl<G: Game, E, L: Learner<G, E> + ?Sized> Learner<G, E> for Box<L> {
-    fn step(&mut self, step: &Step<G>, estimate: E) {
-        (**self).step(step, estimate);
+impl<G: Game, L: Learner<G> + ?Sized> Learner<G> for &mut L {
+    #[inline(always)]
+    fn step(&mut self, step: &Step<G>) {
+        (**self).step(step);
     }
 
+    #[inline(always)]
     fn finish(&mut self, state: State<G::Board>, spawn_reward: u32) {
         (**self).finish(state, spawn_reward);
     }
@@ -85,10 +100,85 @@ impl<G: Game, E, L: Learner<G, E> + ?Sized> Learner<G, E> for Box<L> {
 #[derive(Clone, Copy, Debug)]
 pub struct NoLearner;
 
-impl<G: Game, E> Learner<G, E> for NoLearner {
+impl<G: Game> Learner<G> for NoLearner {
     #[inline(always)]
-    fn step(&mut self, _: &Step<G>, _: E) {}
+    fn step(&mut self, _: &Step<G>) {}
     fn finish(&mut self, _: State<G::Board>, _: u32) {}
+}
+
+/// Makes the moves of an episode and learns from them: any [`Policy`] with any [`Learner`], as a
+/// pair, or both in one, so that they can share what the choice has read
+/// ([`OnPolicyForward`](crate::learn::OnPolicyForward)).
+pub trait Player<G: Game> {
+    /// Chooses a slide and observes it. `spawn_reward` is the reward of the spawn before it.
+    fn act(
+        &mut self,
+        game: &G,
+        decision: &Decision<G>,
+        spawn_reward: u32,
+        rng: &mut Rng,
+    ) -> Slide<G::Board>;
+
+    /// Called when the game is over in this state, with the reward of its last spawn.
+    fn finish(&mut self, state: State<G::Board>, spawn_reward: u32);
+
+    /// Changes the learning rate from now on.
+    fn set_learning_rate(&mut self, learning_rate: Value);
+
+    /// The errors of all updates so far.
+    fn td_errors(&self) -> TdErrorStats;
+}
+
+impl<G: Game, P: Policy<G>, L: Learner<G>> Player<G> for (P, L) {
+    #[inline(always)]
+    fn act(
+        &mut self,
+        game: &G,
+        decision: &Decision<G>,
+        spawn_reward: u32,
+        rng: &mut Rng,
+    ) -> Slide<G::Board> {
+        let slide = self.0.choose(game, decision, rng);
+        self.1.step(&Step::new(decision, slide, spawn_reward));
+        slide
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, state: State<G::Board>, spawn_reward: u32) {
+        self.1.finish(state, spawn_reward);
+    }
+
+    fn set_learning_rate(&mut self, learning_rate: Value) {
+        self.1.set_learning_rate(learning_rate);
+    }
+
+    fn td_errors(&self) -> TdErrorStats {
+        self.1.td_errors()
+    }
+}
+
+impl<G: Game, P: Player<G> + ?Sized> Player<G> for Box<P> {
+    fn act(
+        &mut self,
+        game: &G,
+        decision: &Decision<G>,
+        spawn_reward: u32,
+        rng: &mut Rng,
+    ) -> Slide<G::Board> {
+        (**self).act(game, decision, spawn_reward, rng)
+    }
+
+    fn finish(&mut self, state: State<G::Board>, spawn_reward: u32) {
+        (**self).finish(state, spawn_reward);
+    }
+
+    fn set_learning_rate(&mut self, learning_rate: Value) {
+        (**self).set_learning_rate(learning_rate);
+    }
+
+    fn td_errors(&self) -> TdErrorStats {
+        (**self).td_errors()
+    }
 }
 
 /// A game in progress.
@@ -123,16 +213,23 @@ impl<G: Game> Episode<G> {
             start,
             ..Outcome::default()
         };
-        Self::in_progress(game, state, outcome)
+        // The initial score includes the rewards of all spawns so far.
+        Self::in_progress(game, state, 0, outcome)
     }
 
-    /// Continues a game that was interrupted in a state, with its outcome so far.
+    /// Continues a game that was interrupted in a state, with its outcome so far. `spawn_reward` is
+    /// the reward of the spawn that led to the state: a learner has not seen it yet.
     #[inline(always)]
-    pub fn in_progress(game: &G, state: State<G::Board>, outcome: Outcome) -> Self {
+    pub fn in_progress(
+        game: &G,
+        state: State<G::Board>,
+        spawn_reward: u32,
+        outcome: Outcome,
+    ) -> Self {
         Self {
             state,
             decision: Decision::new(game, state),
-            spawn_reward: 0,
+            spawn_reward,
             outcome,
         }
     }
@@ -147,6 +244,12 @@ impl<G: Game> Episode<G> {
     #[inline(always)]
     pub fn decision(&self) -> Option<&Decision<G>> {
         self.decision.as_ref()
+    }
+
+    /// The reward of the spawn that led to the state; 0 at the start.
+    #[inline(always)]
+    pub fn spawn_reward(&self) -> u32 {
+        self.spawn_reward
     }
 
     /// The score and the moves so far; the largest tile is only set at the end.
@@ -168,6 +271,11 @@ impl<G: Game> Episode<G> {
     /// rewards.
     #[inline(always)]
     pub fn advance(&mut self, game: &G, slide: Slide<G::Board>, rng: &mut Rng) -> u32 {
+        debug_assert!(
+            self.decision
+                .is_some_and(|decision| decision.slides().get(slide.direction()) == Some(slide)),
+            "the slide belongs to another decision"
+        );
         let (cell, spawn) = game.draw_spawn(slide.after(), rng);
         self.state = game.place(slide.after(), cell, spawn);
         self.spawn_reward = game.spawn_reward(spawn.tile);
@@ -180,64 +288,55 @@ impl<G: Game> Episode<G> {
 
     /// Makes a move and a spawn. Returns the outcome if the game is over after them.
     #[inline(always)]
-    fn turn<P: Policy<G>>(
-        &mut self,
-        game: &G,
-        policy: &mut P,
-        learner: &mut impl Learner<G, P::Estimate>,
-        rng: &mut Rng,
-    ) -> Option<Outcome> {
+    fn turn(&mut self, game: &G, player: &mut impl Player<G>, rng: &mut Rng) -> Option<Outcome> {
         if let Some(decision) = &self.decision {
-            let (slide, estimate) = policy.choose(game, decision, rng);
-            let step = self.step(slide);
-            learner.step(&step, estimate);
+            let slide = player.act(game, decision, self.spawn_reward, rng);
             self.advance(game, slide, rng);
         }
-        self.finish(game, learner)
-    }
-
-    #[inline(always)]
-    fn step(&self, slide: Slide<G::Board>) -> Step<G> {
-        Step {
-            state: self.state,
-            direction: slide.direction(),
-            after: slide.after(),
-            reward: slide.reward(),
-            spawn_reward: self.spawn_reward,
-        }
-    }
-
-    /// Notifies the learner if the game is over, and returns its outcome.
-    #[inline(always)]
-    fn finish<E>(&self, game: &G, learner: &mut impl Learner<G, E>) -> Option<Outcome> {
         let outcome = self.finished(game)?;
-        learner.finish(self.state, self.spawn_reward);
+        player.finish(self.state, self.spawn_reward);
         Some(outcome)
     }
 }
 
 /// Plays one game to its end.
 #[inline(always)]
-pub fn play<G: Game, P: Policy<G>>(
+pub fn play<G: Game>(
     game: &G,
-    policy: &mut P,
-    learner: &mut impl Learner<G, P::Estimate>,
+    policy: &mut impl Policy<G>,
+    learner: &mut impl Learner<G>,
     rng: &mut Rng,
 ) -> Outcome {
-    play_on(game, Episode::start(game, rng), policy, learner, rng)
+    play_as(game, &mut (policy, learner), rng)
+}
+
+/// Plays one game to its end with a player.
+#[inline(always)]
+pub fn play_as<G: Game>(game: &G, player: &mut impl Player<G>, rng: &mut Rng) -> Outcome {
+    play_to_end(game, Episode::start(game, rng), player, rng)
 }
 
 /// Plays a game from its current state to its end.
 #[inline(always)]
-pub fn play_on<G: Game, P: Policy<G>>(
+pub fn play_on<G: Game>(
+    game: &G,
+    episode: Episode<G>,
+    policy: &mut impl Policy<G>,
+    learner: &mut impl Learner<G>,
+    rng: &mut Rng,
+) -> Outcome {
+    play_to_end(game, episode, &mut (policy, learner), rng)
+}
+
+#[inline(always)]
+fn play_to_end<G: Game>(
     game: &G,
     mut episode: Episode<G>,
-    policy: &mut P,
-    learner: &mut impl Learner<G, P::Estimate>,
+    player: &mut impl Player<G>,
     rng: &mut Rng,
 ) -> Outcome {
     loop {
-        if let Some(outcome) = episode.turn(game, policy, learner, rng) {
+        if let Some(outcome) = episode.turn(game, player, rng) {
             return outcome;
         }
     }
@@ -250,6 +349,19 @@ pub fn play_on<G: Game, P: Policy<G>>(
 pub fn play_interleaved<G: Game, P: Policy<G>>(
     game: &G,
     policies: &mut [P],
+    next: impl FnMut() -> Option<(u64, Rng)>,
+    finished: impl FnMut(u64, Outcome),
+) {
+    let start = |_, rng: &mut Rng| Episode::start(game, rng);
+    play_interleaved_from(game, policies, start, next, finished);
+}
+
+/// The same with a source of starts: `start` returns the episode of a game number.
+#[inline(always)]
+pub fn play_interleaved_from<G: Game, P: Policy<G>>(
+    game: &G,
+    policies: &mut [P],
+    mut start: impl FnMut(u64, &mut Rng) -> Episode<G>,
     mut next: impl FnMut() -> Option<(u64, Rng)>,
     mut finished: impl FnMut(u64, Outcome),
 ) {
@@ -260,7 +372,7 @@ pub fn play_interleaved<G: Game, P: Policy<G>>(
     };
     let mut begin = |policy: &mut P| {
         next().map(|(number, mut rng)| {
-            let episode = Episode::start(game, &mut rng);
+            let episode = start(number, &mut rng);
             look(policy, &episode);
             (number, rng, episode)
         })
@@ -271,7 +383,7 @@ pub fn play_interleaved<G: Game, P: Policy<G>>(
         .collect();
     while !running.is_empty() {
         running.retain_mut(|(policy, (number, rng, episode))| {
-            match episode.turn(game, *policy, &mut NoLearner, rng) {
+            match episode.turn(game, &mut (&mut **policy, NoLearner), rng) {
                 None => look(policy, episode),
                 Some(outcome) => {
                     finished(*number, outcome);
@@ -289,16 +401,29 @@ pub fn play_interleaved<G: Game, P: Policy<G>>(
 /// Plays up to `most` games side by side, one move in each, until `next` yields no further (number,
 /// RNG, learner). `choose` gets all decisions at once. These are the same games as one after
 /// another, if its answers do not depend on each other.
-pub fn play_batched<G: Game, L: Learner<G, ()>>(
+pub fn play_batched<G: Game, L: Learner<G>>(
     game: &G,
     most: usize,
+    choose: impl FnMut(&[Decision<G>]) -> Vec<Slide<G::Board>>,
+    next: impl FnMut() -> Option<(u64, Rng, L)>,
+    finished: impl FnMut(u64, Outcome),
+) {
+    let start = |_, rng: &mut Rng| Episode::start(game, rng);
+    play_batched_from(game, most, start, choose, next, finished);
+}
+
+/// The same with a source of starts: `start` returns the episode of a game number.
+pub fn play_batched_from<G: Game, L: Learner<G>>(
+    game: &G,
+    most: usize,
+    mut start: impl FnMut(u64, &mut Rng) -> Episode<G>,
     mut choose: impl FnMut(&[Decision<G>]) -> Vec<Slide<G::Board>>,
     mut next: impl FnMut() -> Option<(u64, Rng, L)>,
     mut finished: impl FnMut(u64, Outcome),
 ) {
     let mut begin = || {
         next().map(|(number, mut rng, learner)| {
-            let episode = Episode::start(game, &mut rng);
+            let episode = start(number, &mut rng);
             (number, rng, learner, episode)
         })
     };
@@ -308,13 +433,17 @@ pub fn play_batched<G: Game, L: Learner<G, ()>>(
             .iter()
             .filter_map(|(.., episode)| episode.decision)
             .collect();
-        let chosen = choose(&decisions);
+        // Given starts may all be over.
+        let chosen = match decisions.is_empty() {
+            true => Vec::new(),
+            false => choose(&decisions),
+        };
         assert_eq!(chosen.len(), decisions.len(), "a slide for each decision");
         let mut chosen = chosen.into_iter();
         running.retain_mut(|game_in_progress| {
             let (number, rng, learner, episode) = game_in_progress;
-            let mut fixed = FixedMove(episode.decision.and_then(|_| chosen.next()));
-            if let Some(outcome) = episode.turn(game, &mut fixed, learner, rng) {
+            let fixed = FixedMove(episode.decision.and_then(|_| chosen.next()));
+            if let Some(outcome) = episode.turn(game, &mut (fixed, learner), rng) {
                 finished(*number, outcome);
                 match begin() {
                     Some(begun) => *game_in_progress = begun,
@@ -330,9 +459,7 @@ pub fn play_batched<G: Game, L: Learner<G, ()>>(
 struct FixedMove<B>(Option<Slide<B>>);
 
 impl<G: Game> Policy<G> for FixedMove<G::Board> {
-    type Estimate = ();
-
-    fn choose(&mut self, _: &G, _: &Decision<G>, _: &mut Rng) -> (Slide<G::Board>, Self::Estimate) {
-        (self.0.expect("a slide was chosen for this decision"), ())
+    fn choose(&mut self, _: &G, _: &Decision<G>, _: &mut Rng) -> Slide<G::Board> {
+        self.0.expect("a slide was chosen for this decision")
     }
 }

@@ -149,6 +149,9 @@ pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// keys.
     type Key: Copy + Eq + Ord + Hash + fmt::Debug + Send + Sync;
 
+    /// Rows and columns.
+    fn shape(self) -> Shape;
+
     /// The tile index in cell `i`, in row-major order.
     fn cell(self, i: usize) -> u8;
 
@@ -472,12 +475,12 @@ pub trait Game: Copy + Send + Sync + 'static {
         after: After<Self::Board>,
         mut visit: impl FnMut(State<Self::Board>, u32, f64),
     ) {
-        let entries = self.spawn_cells(after);
-        let cells = f64::from(entries.count_ones());
-        for cell in each_cell(entries) {
+        let spawn_cells = self.spawn_cells(after);
+        let count = f64::from(spawn_cells.count_ones());
+        for cell in each_cell(spawn_cells) {
             self.for_each_new_tile(after, |spawn, chance| {
                 let spawn_reward = self.spawn_reward(spawn.tile);
-                visit(self.place(after, cell, spawn), spawn_reward, chance / cells);
+                visit(self.place(after, cell, spawn), spawn_reward, chance / count);
             });
         }
     }

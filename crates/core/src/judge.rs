@@ -300,15 +300,15 @@ impl<G: Game> Replay<G> {
             return Err(Reason::TileDue);
         };
         let game = self.game;
-        let (entries, at) = (game.spawn_cells(after), usize::from(cell));
+        let (spawn_cells, at) = (game.spawn_cells(after), usize::from(cell));
         if at >= game.shape().cells() {
             return Err(Reason::NoCell(cell));
         }
         if after.cell(at) != 0 {
             return Err(Reason::Taken(cell));
         }
-        if entries >> cell & 1 == 0 {
-            let expected = each_cell(entries).collect();
+        if spawn_cells >> cell & 1 == 0 {
+            let expected = each_cell(spawn_cells).collect();
             return Err(Reason::Edge {
                 found: cell,
                 expected,
@@ -322,8 +322,8 @@ impl<G: Game> Replay<G> {
             return Err(Reason::Reward { found, expected });
         }
         self.outcome.score += expected;
-        let chance = 1.0 / f64::from(entries.count_ones());
-        let chances = each_cell(entries).map(|cell| (cell, chance));
+        let chance = 1.0 / f64::from(spawn_cells.count_ones());
+        let chances = each_cell(spawn_cells).map(|cell| (cell, chance));
         self.drawn.cells.see(at, chances);
         Ok(game.place(after, at, spawn))
     }

@@ -9,7 +9,7 @@ mod forward;
 pub mod schedule;
 
 pub use backward::Backward;
-pub use forward::{Forward, ReadAgain, Trusted};
+pub use forward::{Forward, OnPolicyForward};
 
 use crate::Value;
 

@@ -20,7 +20,7 @@
 //! let network = AfterstateNetwork::new(&tuples, &NetworkOptions::default())?;
 //!
 //! let mut policy = Greedy::new(&game, &network, Ties::Order);
-//! let mut learner = Backward::<_, _, Td>::new(&network, TdParams::default());
+//! let mut learner = Backward::<_, _, Td>::new(&game, &network, TdParams::default());
 //! let mut score = |number| play(&game, &mut policy, &mut learner, &mut game_rng(1, number)).score;
 //! let first: u64 = (0..100).map(&mut score).sum();
 //! let later: u64 = (100..1000).map(&mut score).sum();

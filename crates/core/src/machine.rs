@@ -16,6 +16,8 @@ mod memory;
 use std::fmt;
 use std::sync::LazyLock;
 
+use thiserror::Error;
+
 pub use allocator::keep_freed_memory;
 pub use atomic_f32::AtomicF32;
 pub use f32x2::AtomicF32x2;
@@ -35,6 +37,19 @@ enum Instructions {
     Avx2,
 }
 
+/// `AFTERSTATE_CPU` asks for an instruction set that this processor does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "AFTERSTATE_CPU is `{found}`; expected {} on this processor",
+    .expected.iter().map(Cpu::to_string).collect::<Vec<_>>().join(" or ")
+)]
+pub struct CpuError {
+    /// The content of the variable.
+    pub found: String,
+    /// The instruction sets of this processor.
+    pub expected: Vec<Cpu>,
+}
+
 impl Cpu {
     /// Instructions that every processor has.
     pub const PLAIN: Self = Self(Instructions::Plain);
@@ -50,27 +65,17 @@ impl Cpu {
     /// The instruction set that `AFTERSTATE_CPU` asks for, if it is set.
     ///
     /// # Errors
-    /// A sentence, when this processor does not support it.
-    pub fn asked() -> Result<Option<Self>, String> {
+    /// When this processor does not support it.
+    pub fn asked() -> Result<Option<Self>, CpuError> {
         let Some(name) = std::env::var_os("AFTERSTATE_CPU") else {
             return Ok(None);
         };
-        let all = Self::all();
-        let found = all.iter().find(|cpu| name == cpu.to_string().as_str());
-        let names = || {
-            all.iter()
-                .map(Self::to_string)
-                .collect::<Vec<_>>()
-                .join(" or ")
-        };
-        let unknown = || {
-            let name = name.to_string_lossy();
-            format!(
-                "AFTERSTATE_CPU is `{name}`; expected {} on this processor",
-                names()
-            )
-        };
-        found.map(|&cpu| Some(cpu)).ok_or_else(unknown)
+        let expected = Self::all();
+        let found = expected.iter().find(|cpu| name == cpu.to_string().as_str());
+        found.copied().map(Some).ok_or_else(|| CpuError {
+            found: name.to_string_lossy().into_owned(),
+            expected: expected.clone(),
+        })
     }
 
     #[cfg(target_arch = "x86_64")]

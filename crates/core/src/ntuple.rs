@@ -22,7 +22,7 @@ mod trainable;
 use std::io;
 
 pub use afterstate::AfterstateNetwork;
-pub(crate) use layout::Tiling;
+pub(crate) use layout::Chunking;
 pub use pattern::{NAMED_SETS, Pattern, TupleSet, TupleSetError};
 pub(crate) use plan::LookupPlan;
 pub use rule::{Tc, Td, UpdateRule, WeightCell};

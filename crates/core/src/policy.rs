@@ -9,38 +9,36 @@ use crate::value::{ActionValue, Decision, Pending, ValueFunction};
 
 /// Chooses moves.
 pub trait Policy<G: Game> {
-    /// What a learner may reuse of the choice: see [`ValueFunction::Estimate`].
-    type Estimate: Copy;
-
     /// Announces a decision before it has to be made, so that memory can be prefetched.
     #[inline(always)]
     fn look(&mut self, _game: &G, _decision: &Decision<G>) {}
 
     /// Chooses a slide.
-    fn choose(
-        &mut self,
-        game: &G,
-        decision: &Decision<G>,
-        rng: &mut Rng,
-    ) -> (Slide<G::Board>, Self::Estimate);
+    fn choose(&mut self, game: &G, decision: &Decision<G>, rng: &mut Rng) -> Slide<G::Board>;
 }
 
-impl<G: Game, P: Policy<G> + ?Sized> Policy<G> for Box<P> {
-    type Estimate = P::Estimate;
+macro_rules! forward_policy {
+    ($($pointer:ty),*) => {$(
+        impl<G: Game, P: Policy<G> + ?Sized> Policy<G> for $pointer {
+            #[inline(always)]
+            fn look(&mut self, game: &G, decision: &Decision<G>) {
+                (**self).look(game, decision);
+            }
 
-    fn look(&mut self, game: &G, decision: &Decision<G>) {
-        (**self).look(game, decision);
-    }
-
-    fn choose(
-        &mut self,
-        game: &G,
-        decision: &Decision<G>,
-        rng: &mut Rng,
-    ) -> (Slide<G::Board>, Self::Estimate) {
-        (**self).choose(game, decision, rng)
-    }
+            #[inline(always)]
+            fn choose(
+                &mut self,
+                game: &G,
+                decision: &Decision<G>,
+                rng: &mut Rng,
+            ) -> Slide<G::Board> {
+                (**self).choose(game, decision, rng)
+            }
+        }
+    )*};
 }
+
+forward_policy!(Box<P>, &mut P);
 
 /// How to break ties between equally good moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -66,12 +64,9 @@ impl<'v, G: Game, V: ValueFunction<G>> Greedy<'v, G, V> {
     /// The greedy policy of a value function.
     ///
     /// # Panics
-    /// When the value function belongs to another board.
+    /// When the value function does not fit the game.
     pub fn new(game: &G, values: &'v V, ties: Ties) -> Self {
-        assert!(
-            values.fits(game),
-            "the value function is made for another board or other spawns"
-        );
+        values.assert_fits(game);
         Self {
             values,
             ties,
@@ -95,24 +90,15 @@ impl<'v, G: Game, V: ValueFunction<G>> Greedy<'v, G, V> {
         };
         equal.map(|(direction, _)| direction).take(most).collect()
     }
-}
 
-impl<G: Game, V: ValueFunction<G>> Policy<G> for Greedy<'_, G, V> {
-    type Estimate = V::Estimate;
-
+    /// Chooses a slide, with the value that chose it.
     #[inline(always)]
-    fn look(&mut self, game: &G, decision: &Decision<G>) {
-        self.values.locate(game, decision, &mut self.lookup);
-        self.looked = Some(decision.state());
-    }
-
-    #[inline(always)]
-    fn choose(
+    pub(crate) fn choose_with_value(
         &mut self,
         game: &G,
         decision: &Decision<G>,
         rng: &mut Rng,
-    ) -> (Slide<G::Board>, V::Estimate) {
+    ) -> (Slide<G::Board>, ActionValue) {
         // Slides are a function of the state, so the lookup of an equal state is valid for this
         // one.
         let pending = match self.looked.take() {
@@ -141,8 +127,20 @@ impl<G: Game, V: ValueFunction<G>> Policy<G> for Greedy<'_, G, V> {
                 best_total = value.total;
             }
         });
-        let (slide, value) = best.expect("a decision has a legal slide");
-        (slide, V::estimate(value))
+        best.expect("a decision has a legal slide")
+    }
+}
+
+impl<G: Game, V: ValueFunction<G>> Policy<G> for Greedy<'_, G, V> {
+    #[inline(always)]
+    fn look(&mut self, game: &G, decision: &Decision<G>) {
+        self.values.locate(game, decision, &mut self.lookup);
+        self.looked = Some(decision.state());
+    }
+
+    #[inline(always)]
+    fn choose(&mut self, game: &G, decision: &Decision<G>, rng: &mut Rng) -> Slide<G::Board> {
+        self.choose_with_value(game, decision, rng).0
     }
 }
 
@@ -151,19 +149,12 @@ impl<G: Game, V: ValueFunction<G>> Policy<G> for Greedy<'_, G, V> {
 pub struct Random;
 
 impl<G: Game> Policy<G> for Random {
-    type Estimate = ();
-
-    fn choose(
-        &mut self,
-        _: &G,
-        decision: &Decision<G>,
-        rng: &mut Rng,
-    ) -> (Slide<G::Board>, Self::Estimate) {
+    fn choose(&mut self, _: &G, decision: &Decision<G>, rng: &mut Rng) -> Slide<G::Board> {
         let slides = decision.slides();
         let count = slides.legal().count() as u32;
         let pick = rng.below(count) as usize;
         let slide = slides.legal().nth(pick);
-        (slide.expect("a decision has a legal slide"), ())
+        slide.expect("a decision has a legal slide")
     }
 }
 
@@ -172,19 +163,12 @@ impl<G: Game> Policy<G> for Random {
 pub struct GreedyReward;
 
 impl<G: Game> Policy<G> for GreedyReward {
-    type Estimate = ();
-
-    fn choose(
-        &mut self,
-        _: &G,
-        decision: &Decision<G>,
-        rng: &mut Rng,
-    ) -> (Slide<G::Board>, Self::Estimate) {
+    fn choose(&mut self, _: &G, decision: &Decision<G>, rng: &mut Rng) -> Slide<G::Board> {
         let slides = decision.slides();
         let most = slides.legal().map(|slide| slide.reward()).max();
         let best = slides.legal().filter(|slide| Some(slide.reward()) == most);
         let pick = rng.below(best.clone().count() as u32) as usize;
         let slide = best.clone().nth(pick);
-        (slide.expect("a decision has a legal slide"), ())
+        slide.expect("a decision has a legal slide")
     }
 }

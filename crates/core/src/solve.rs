@@ -16,7 +16,7 @@
 mod code;
 mod recursive;
 
-pub use code::{Code, Packed};
+pub use code::{AfterCode, Code, Packed, StateCode};
 pub use recursive::Recursive;
 
 use crate::game::{After, Direction, Game, State};
@@ -143,7 +143,7 @@ pub struct Layer {
     /// The sum.
     pub sum: u64,
     /// One code for each class of symmetric states.
-    pub states: Vec<u64>,
+    pub states: Vec<StateCode>,
 }
 
 /// The steps of a solution for one layer or a part of it, so that threads can work on parts.
@@ -182,45 +182,45 @@ impl<G: Game<Board: Packed>> Solver<G> {
     }
 
     /// The initial states, with their scores and probabilities.
-    pub fn starts(&self) -> Vec<(u64, u64, f64)> {
+    pub fn starts(&self) -> Vec<(StateCode, u64, f64)> {
         let mut starts = Vec::new();
         self.game.for_each_start(|state, chance| {
             let score = self.game.initial_score(state);
-            starts.push((self.code.of(state.0), score, chance));
+            starts.push((self.code.of_state(state), score, chance));
         });
         starts
     }
 
     /// The number of different states with this code.
-    pub fn count_symmetric(&self, state: u64) -> usize {
-        let State(board) = self.code.state::<G::Board>(state);
-        self.code.count_symmetric(board)
+    pub fn count_symmetric(&self, state: StateCode) -> usize {
+        self.code
+            .count_symmetric::<G::Board>(self.code.state(state))
     }
 
     /// The legal slides of a state: the codes of their afterstates, and their rewards.
     #[inline]
-    pub fn slides(&self, state: State<G::Board>) -> impl Iterator<Item = (u64, u32)> {
+    pub fn slides(&self, state: State<G::Board>) -> impl Iterator<Item = (AfterCode, u32)> {
         let over = self.ending.is_over(&self.game, state);
         let slides = (!over).then(|| self.game.slides(state));
         let found = slides.into_iter().flat_map(|slides| {
             let after = Direction::ALL.map(|direction| slides.get(direction));
             after.into_iter().flatten()
         });
-        found.map(|slide| (self.code.of(slide.after().0), slide.reward()))
+        found.map(|slide| (self.code.of_afterstate(slide.after()), slide.reward()))
     }
 
     /// Visits the successors of an afterstate, with spawn rewards and probabilities.
     #[inline]
-    pub fn for_each_spawn(&self, after: u64, mut visit: impl FnMut(u64, u32, f64)) {
+    pub fn for_each_spawn(&self, after: AfterCode, mut visit: impl FnMut(StateCode, u32, f64)) {
         let after: After<G::Board> = self.code.afterstate(after);
         self.game
             .for_each_spawn(after, |state, spawn_reward, chance| {
-                visit(self.code.of(state.0), spawn_reward, chance);
+                visit(self.code.of_state(state), spawn_reward, chance);
             });
     }
 
     /// The distinct afterstates of some states, sorted.
-    pub fn afters(&self, states: &[u64]) -> Vec<u64> {
+    pub fn afters(&self, states: &[StateCode]) -> Vec<AfterCode> {
         let mut afters = Vec::with_capacity(3 * states.len());
         for &state in states {
             let slides = self.slides(self.code.state(state));
@@ -230,7 +230,7 @@ impl<G: Game<Board: Packed>> Solver<G> {
     }
 
     /// The successors of some afterstates of one sum: a layer for each spawned tile.
-    pub fn above(&self, afters: &[u64]) -> Vec<Layer> {
+    pub fn above(&self, afters: &[AfterCode]) -> Vec<Layer> {
         let mut above: Vec<Layer> = Vec::new();
         for &after in afters {
             self.for_each_spawn(after, |code, _, _| {
@@ -252,7 +252,7 @@ impl<G: Game<Board: Packed>> Solver<G> {
 
     /// The value of an afterstate, given those of its successors.
     #[inline]
-    pub fn after_value(&self, aim: Aim, after: u64, value: impl Fn(u64) -> f64) -> f64 {
+    pub fn after_value(&self, aim: Aim, after: AfterCode, value: impl Fn(StateCode) -> f64) -> f64 {
         let Aim { goal, chance } = aim;
         let mut all = chance.nothing();
         self.for_each_spawn(after, |state, spawn_reward, p| {
@@ -263,7 +263,12 @@ impl<G: Game<Board: Packed>> Solver<G> {
 
     /// The value of a state, given those of its afterstates.
     #[inline]
-    pub fn state_value(&self, goal: Goal, state: u64, after: impl Fn(u64) -> f64) -> f64 {
+    pub fn state_value(
+        &self,
+        goal: Goal,
+        state: StateCode,
+        after: impl Fn(AfterCode) -> f64,
+    ) -> f64 {
         let state: State<G::Board> = self.code.state(state);
         goal.settled(&self.game, state).unwrap_or_else(|| {
             let slides = self.slides(state);
@@ -274,7 +279,7 @@ impl<G: Game<Board: Packed>> Solver<G> {
 }
 
 /// The distinct codes, sorted.
-fn sorted(mut codes: Vec<u64>) -> Vec<u64> {
+fn sorted<C: Copy + Ord>(mut codes: Vec<C>) -> Vec<C> {
     codes.sort_unstable();
     codes.dedup();
     codes

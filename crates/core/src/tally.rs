@@ -54,7 +54,7 @@ pub struct Tally {
     pub score: u64,
     /// The highest score.
     pub max: u64,
-    /// The moves of all games.
+    /// The moves of all games, including [`Tally::given_moves`].
     pub moves: u64,
     /// Their wall-clock time in seconds.
     pub seconds: f64,
@@ -64,6 +64,9 @@ pub struct Tally {
     /// not those of whole games.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub given_starts: u64,
+    /// The moves of these games.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub given_moves: u64,
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -76,6 +79,7 @@ impl Tally {
         self.moves += outcome.moves;
         if outcome.start == Start::Given {
             self.given_starts += 1;
+            self.given_moves += outcome.moves;
             return;
         }
         self.games += 1;
@@ -92,6 +96,7 @@ impl Tally {
         self.moves += other.moves;
         self.seconds += other.seconds;
         self.given_starts += other.given_starts;
+        self.given_moves += other.given_moves;
         for (&tile, &count) in &other.ended {
             *self.ended.entry(tile).or_default() += count;
         }
@@ -100,6 +105,12 @@ impl Tally {
     /// The mean score; 0 without games.
     pub fn mean(&self) -> f64 {
         ratio(self.score as f64, self.games as f64)
+    }
+
+    /// The mean number of moves of the games that started with the initial tiles; 0 without games.
+    pub fn moves_per_game(&self) -> f64 {
+        let moves = self.moves.saturating_sub(self.given_moves);
+        ratio(moves as f64, self.games as f64)
     }
 
     /// Moves a second; 0 if no time is recorded.
@@ -214,6 +225,10 @@ mod tests {
         });
         assert_eq!((t.games, t.given_starts, t.moves), (1, 1, 150));
         assert_eq!((t.mean(), t.max, t.reach(4096)), (3000.0, 3000, 0.0));
+        assert_eq!((t.given_moves, t.moves_per_game()), (50, 100.0));
+        let mut two = tally(&[(256, 3000)]);
+        two.merge(&t);
+        assert_eq!((two.given_moves, two.moves_per_game()), (50, 100.0));
     }
 
     #[test]

@@ -124,10 +124,6 @@ pub trait ValueFunction<G: Game>: Send + Sync + Sized {
     /// Where the values of one decision are: indices, buffers. Reused for every decision.
     type Lookup: Default + Send;
 
-    /// What a learner may reuse of the value that chose a move: [`AfterstateValue`], or `()` for
-    /// nothing.
-    type Estimate: Copy;
-
     /// Locates what [`ValueFunction::evaluate`] will read, and prefetches it. [`Pending::begin`]
     /// calls it.
     fn locate(&self, game: &G, decision: &Decision<G>, lookup: &mut Self::Lookup);
@@ -140,19 +136,31 @@ pub trait ValueFunction<G: Game>: Send + Sync + Sized {
         visit: impl FnMut(Slide<G::Board>, ActionValue),
     );
 
-    /// The estimate that corresponds to the value of the chosen slide.
-    fn estimate(value: ActionValue) -> Self::Estimate;
-
-    /// Whether it belongs to the board of this game.
+    /// Whether it belongs to the board and the spawns of this game.
     fn fits(&self, game: &G) -> bool;
 
+    /// Refuses a game with another board or other spawns.
+    ///
+    /// # Panics
+    /// When the value function does not fit the game.
+    fn assert_fits(&self, game: &G) {
+        assert!(
+            self.fits(game),
+            "the value function is made for another board or other spawns"
+        );
+    }
+
     /// The values of one decision.
+    ///
+    /// # Panics
+    /// When the value function does not fit the game.
     fn action_values(
         &self,
         game: &G,
         decision: &Decision<G>,
         lookup: &mut Self::Lookup,
     ) -> ActionValues {
+        self.assert_fits(game);
         let pending = Pending::begin(self, game, decision, lookup);
         let mut values = ActionValues::default();
         self.evaluate(game, &pending, |slide, value| {
@@ -163,7 +171,11 @@ pub trait ValueFunction<G: Game>: Send + Sync + Sized {
 
     /// Replaces `values` by the values of many decisions, in order. The next decision is looked up
     /// before the values of the current one are read.
+    ///
+    /// # Panics
+    /// When the value function does not fit the game.
     fn batch(&self, game: &G, decisions: &[Decision<G>], values: &mut Vec<ActionValues>) {
+        self.assert_fits(game);
         values.clear();
         let mut lookups = <[Self::Lookup; 2]>::default();
         let (mut here, mut next) = lookups.split_at_mut(1);
@@ -184,8 +196,3 @@ pub trait ValueFunction<G: Game>: Send + Sync + Sized {
         }
     }
 }
-
-/// The discounted value of the chosen afterstate as the policy read it; a learner that updates the
-/// same network can reuse it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AfterstateValue(pub Value);

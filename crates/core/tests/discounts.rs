@@ -57,7 +57,7 @@ fn totals_are_discounted<V: ValueFunction<Fast2048>>(
                 assert!((found.value - discounted).abs() <= 1e-4 * discounted.abs());
                 assert_eq!(found.total, slide.reward() as Value + found.value);
             }
-            let (slide, ()) = Random.choose(&game, decision, &mut rng);
+            let slide = Random.choose(&game, decision, &mut rng);
             episode.advance(&game, slide, &mut rng);
         }
     }
@@ -89,8 +89,8 @@ struct Visits {
     afterstates: HashMap<After<GridBoard>, u32>,
 }
 
-impl<E> Learner<Grid, E> for Visits {
-    fn step(&mut self, step: &Step<Grid>, _: E) {
+impl Learner<Grid> for Visits {
+    fn step(&mut self, step: &Step<Grid>) {
         *self.states.entry(step.state).or_default() += 1;
         *self.afterstates.entry(step.after).or_default() += 1;
     }
@@ -100,11 +100,7 @@ impl<E> Learner<Grid, E> for Visits {
 
 /// Trains a network on 2x2, finally with a small learning rate, so that its values converge; then
 /// counts the positions in games of its greedy policy.
-fn train<N: Trainable<Grid>>(
-    game: &Grid,
-    network: &N,
-    learner: &mut impl Learner<Grid, N::Estimate>,
-) -> Visits {
+fn train<N: Trainable<Grid>>(game: &Grid, network: &N, learner: &mut impl Learner<Grid>) -> Visits {
     let mut policy = Greedy::new(game, network, Ties::Random);
     for n in 0..50_000 {
         if n == 30_000 {
@@ -212,14 +208,14 @@ fn values_of_afterstates_converge_to_the_discounted_solution() {
     let visits = train(
         &game,
         &network,
-        &mut Backward::<_, _, Tc>::new(&network, PARAMS),
+        &mut Backward::<_, _, Tc>::new(&game, &network, PARAMS),
     );
     compare(&network, visits);
     let network = new();
     let visits = train(
         &game,
         &network,
-        &mut Forward::<_, _, Tc>::new(&network, 1.0),
+        &mut Forward::<_, _, Tc>::new(&game, &network, 1.0),
     );
     compare(&network, visits);
 }
@@ -233,7 +229,7 @@ fn values_of_states_converge_to_the_discounted_solution() {
     let visits = train(
         &game,
         &network,
-        &mut Backward::<_, _, Tc>::new(&network, PARAMS),
+        &mut Backward::<_, _, Tc>::new(&game, &network, PARAMS),
     );
     let often = visits
         .states

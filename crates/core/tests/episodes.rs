@@ -6,18 +6,21 @@ use std::collections::BTreeMap;
 
 use afterstate::Value;
 use afterstate::episode::{
-    Episode, Learner, NoLearner, Step, play, play_batched, play_interleaved, play_on,
+    Episode, Learner, NoLearner, Step, play, play_batched, play_batched_from, play_interleaved,
+    play_interleaved_from, play_on,
 };
 use afterstate::game::{
     After, ChanceState, Direction, Fast2048, FastThrees, Game, Grid, POWERS_OF_TWO_SPAWNS,
     PackedGrid, PowersOfTwo, Shape, Slide, State, Threes,
 };
+use afterstate::learn::{Backward, Forward, TdParams};
 use afterstate::ntuple::{
-    AfterstateNetwork, NetworkOptions, StateNetwork, TupleSet, WeightCell, WeightPart, WeightTables,
+    AfterstateNetwork, NetworkOptions, StateNetwork, Td, TupleSet, WeightCell, WeightPart,
+    WeightTables,
 };
 use afterstate::policy::{Greedy, Policy, Random, Ties};
 use afterstate::random::{Rng, game_rng};
-use afterstate::tally::{Outcome, Start};
+use afterstate::tally::{Outcome, Start, Tally};
 use afterstate::value::{ActionValues, Decision, ValueFunction};
 
 const SEED: u64 = 11;
@@ -151,8 +154,8 @@ impl<'r, G: Game> Recorder<'r, G> {
     }
 }
 
-impl<G: Game, E> Learner<G, E> for Recorder<'_, G> {
-    fn step(&mut self, step: &Step<G>, _: E) {
+impl<G: Game> Learner<G> for Recorder<'_, G> {
+    fn step(&mut self, step: &Step<G>) {
         let made = (
             step.state,
             step.direction,
@@ -242,7 +245,7 @@ fn given_states_are_played_on<G: Game>(game: &G) {
             let Some(decision) = whole.decision() else {
                 break;
             };
-            let (slide, ()) = Random.choose(game, decision, &mut rng);
+            let slide = Random.choose(game, decision, &mut rng);
             whole.advance(game, slide, &mut rng);
         }
         let (state, so_far) = (whole.state(), whole.outcome());
@@ -271,6 +274,124 @@ fn a_game_may_start_in_a_given_state() {
     given_states_are_played_on(&Fast2048::new());
     given_states_are_played_on(&packed(2, 3));
     given_states_are_played_on(&FastThrees::new(Threes::Hint));
+}
+
+/// Games from given states, and one that is over there, are the same side by side as one after
+/// another. Every third game starts with the initial tiles.
+fn given_starts_are_the_same_side_by_side<G: Game, V: ValueFunction<G>>(game: &G, values: &V) {
+    let policy = || Greedy::new(game, values, Ties::Order);
+    let start = |number: u64, rng: &mut Rng| match number % 3 {
+        0 => Episode::start(game, rng),
+        _ => {
+            let mut before = Episode::start(game, &mut game_rng(SEED + 1, number));
+            let most = if number == 4 { 1 << 20 } else { 20 };
+            for _ in 0..most {
+                let Some(decision) = before.decision() else {
+                    break;
+                };
+                let slide = Random.choose(game, decision, rng);
+                before.advance(game, slide, rng);
+            }
+            Episode::start_from(game, before.state())
+        }
+    };
+    let mut expected = BTreeMap::new();
+    for number in 0..GAMES {
+        let mut rng = game_rng(SEED, number);
+        let episode = start(number, &mut rng);
+        let outcome = play_on(game, episode, &mut policy(), &mut NoLearner, &mut rng);
+        let given = number % 3 != 0;
+        assert_eq!(outcome.start == Start::Given, given);
+        assert_eq!(outcome.moves == 0, number == 4);
+        once(&mut expected, number, outcome);
+    }
+    let mut found = BTreeMap::new();
+    let mut policies = [policy(), policy()];
+    play_interleaved_from(
+        game,
+        &mut policies,
+        start,
+        rngs(GAMES),
+        |number, outcome| {
+            once(&mut found, number, outcome);
+        },
+    );
+    assert_eq!(found, expected);
+
+    for most in [1, 5] {
+        let (mut found, mut buffer, mut numbers) = (BTreeMap::new(), Vec::new(), rngs(GAMES));
+        play_batched_from(
+            game,
+            most,
+            start,
+            |decisions| {
+                assert!(!decisions.is_empty());
+                best_slides(game, values, decisions, &mut buffer)
+            },
+            || numbers().map(|(number, rng)| (number, rng, NoLearner)),
+            |number, outcome| once(&mut found, number, outcome),
+        );
+        assert_eq!(found, expected, "{most} at once");
+    }
+
+    let mut tally = Tally::default();
+    expected.values().for_each(|outcome| tally.add(outcome));
+    let moves = |start| {
+        let games = expected.values().filter(|outcome| outcome.start == start);
+        games.map(|outcome| outcome.moves).sum::<u64>()
+    };
+    assert_eq!(
+        (tally.games, tally.given_starts),
+        (GAMES / 3, GAMES - GAMES / 3)
+    );
+    assert_eq!(tally.given_moves, moves(Start::Given));
+    let mean = moves(Start::Initial) as f64 / tally.games as f64;
+    assert_eq!(tally.moves_per_game(), mean);
+}
+
+#[test]
+fn games_from_given_states_are_the_same_side_by_side() {
+    let game = Fast2048::new();
+    given_starts_are_the_same_side_by_side(&game, &afterstates(game.shape(), 1000));
+    let game = packed(3, 3);
+    given_starts_are_the_same_side_by_side(&game, &states(game.shape(), 1000));
+}
+
+/// A learner sees the same steps of an interrupted game as of one that is played through, including
+/// the reward of the spawn before the interruption.
+#[test]
+fn an_interrupted_game_continues_with_the_reward_of_its_last_spawn() {
+    let game = FastThrees::new(Threes::Course);
+    let mut rng = game_rng(SEED, 1);
+    let mut episode = Episode::start(&game, &mut rng);
+    assert_eq!(episode.spawn_reward(), 0);
+    while episode.spawn_reward() == 0 {
+        let slide = Random.choose(&game, episode.decision().unwrap(), &mut rng);
+        episode.advance(&game, slide, &mut rng);
+    }
+    let (state, earned) = (episode.state(), episode.spawn_reward());
+    let resumed = Episode::in_progress(&game, state, earned, episode.outcome());
+    let records = RefCell::new(BTreeMap::new());
+    let outcomes = [(0, episode), (1, resumed)].map(|(number, episode)| {
+        let mut learner = Recorder::new(&records, number);
+        play_on(&game, episode, &mut Random, &mut learner, &mut rng.clone())
+    });
+    assert_eq!(outcomes[0], outcomes[1]);
+    let records = records.borrow();
+    assert_eq!(records[&0], records[&1]);
+    assert_eq!(records[&1].steps[0].4, earned);
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "another decision")]
+fn a_slide_of_another_decision_is_refused() {
+    let game = packed(2, 2);
+    let state = |tiles: &[u8]| game.state(tiles, ChanceState::NONE).unwrap();
+    let other = game.slides(state(&[1, 1, 0, 2]));
+    let slide = other.get(Direction::Left).unwrap();
+    let mut episode = Episode::start_from(&game, state(&[1, 1, 0, 0]));
+    episode.advance(&game, slide, &mut game_rng(SEED, 0));
 }
 
 #[test]
@@ -305,7 +426,7 @@ fn decisions<G: Game>(game: &G) -> Vec<Decision<G>> {
         let mut episode = Episode::start(game, &mut rng);
         while let Some(&decision) = episode.decision() {
             decisions.push(decision);
-            let (slide, ()) = Random.choose(game, &decision, &mut rng);
+            let slide = Random.choose(game, &decision, &mut rng);
             episode.advance(game, slide, &mut rng);
         }
     }
@@ -369,4 +490,41 @@ fn a_policy_by_states_of_another_board_is_refused() {
 fn a_policy_by_states_of_a_game_with_other_spawns_is_refused() {
     let network = states(Shape::FOUR, 2);
     Greedy::new(&FastThrees::new(Threes::Course), &network, Ties::Order);
+}
+
+#[test]
+#[should_panic(expected = "another board")]
+fn a_backward_learner_of_another_board_is_refused() {
+    let network = afterstates(Shape::new(3, 4).unwrap(), 2);
+    Backward::<_, _, Td>::new(&packed(4, 3), &network, TdParams::default());
+}
+
+#[test]
+#[should_panic(expected = "another board")]
+fn a_forward_learner_of_another_board_is_refused() {
+    let network = states(Shape::new(3, 4).unwrap(), 2);
+    Forward::<_, _, Td>::new(&packed(4, 3), &network, 0.1);
+}
+
+#[test]
+#[should_panic(expected = "another board")]
+fn a_batch_of_another_board_is_refused() {
+    let network = afterstates(Shape::new(3, 4).unwrap(), 2);
+    network.batch(&packed(4, 3), &[], &mut Vec::new());
+}
+
+#[test]
+#[should_panic(expected = "another board")]
+fn values_of_slides_of_another_board_are_refused() {
+    let (game, network) = (packed(4, 3), states(Shape::new(3, 4).unwrap(), 2));
+    let decision = Decision::new(&game, game.start(&mut game_rng(SEED, 0))).unwrap();
+    let _ = network.action_values(&game, &decision, &mut Default::default());
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "another board: 3x4")]
+fn a_position_of_another_board_is_refused() {
+    let (game, network) = (packed(4, 3), states(Shape::new(3, 4).unwrap(), 2));
+    network.value(game.start(&mut game_rng(SEED, 0)));
 }

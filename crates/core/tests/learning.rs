@@ -2,12 +2,12 @@
 //! frozen results.
 
 use afterstate::Value;
-use afterstate::episode::{Learner, NoLearner, Step, play};
+use afterstate::episode::{Learner, NoLearner, Player, Step, play, play_as};
 use afterstate::game::{
     After, Board, Direction, Fast2048, FastFibonacci, FastThrees, Fibonacci, Game, Grid,
     POWERS_OF_TWO_SPAWNS, PowersOfTwo, Rules, Shape, State, Threes,
 };
-use afterstate::learn::{Backward, Forward, TdParams};
+use afterstate::learn::{Backward, Forward, OnPolicyForward, TdParams};
 use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{
     AfterstateNetwork, NetworkOptions, StateNetwork, Tc, Td, TupleSet, WeightCell, WeightPart,
@@ -15,7 +15,7 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::game_rng;
-use afterstate::value::AfterstateValue;
+use afterstate::value::Decision;
 
 /// One tuple of one cell and no symmetry: V is the weight of cell 0's tile. V(1) = 10, V(2) = 20.
 fn one_cell() -> TupleSet {
@@ -51,12 +51,8 @@ fn state_network(discount: Value) -> StateNetwork {
 
 /// Two moves: the first earns 4 and has tile 1 in cell 0, the second earns 8 and has tile 2 there,
 /// both before and after the slide.
-fn two_moves(learner: &mut impl Learner<Fast2048, AfterstateValue>) {
-    two_moves_with(learner, AfterstateValue);
-}
-
-fn two_moves_with<E>(learner: &mut impl Learner<Fast2048, E>, estimate: impl Fn(Value) -> E) {
-    for (tile, reward, value) in [(1, 4, 10.0), (2, 8, 20.0)] {
+fn two_moves(learner: &mut impl Learner<Fast2048>) {
+    for (tile, reward) in [(1, 4), (2, 8)] {
         let board = Board::from_packed(tile);
         let step = Step {
             state: State(board),
@@ -65,7 +61,7 @@ fn two_moves_with<E>(learner: &mut impl Learner<Fast2048, E>, estimate: impl Fn(
             reward,
             spawn_reward: 0,
         };
-        learner.step(&step, estimate(value));
+        learner.step(&step);
     }
     learner.finish(State(Board::EMPTY), 0);
 }
@@ -79,13 +75,21 @@ fn values<C: WeightCell>(tables: &WeightTables<C>) -> (Value, Value) {
 
 fn afterstates(discount: Value, params: TdParams) -> (Value, Value) {
     let network = afterstate_network(discount);
-    two_moves(&mut Backward::<Fast2048, _, Td>::new(&network, params));
+    two_moves(&mut Backward::<_, _, Td>::new(
+        &Fast2048::new(),
+        &network,
+        params,
+    ));
     values(network.tables())
 }
 
 fn states(discount: Value, params: TdParams) -> (Value, Value) {
     let network = state_network(discount);
-    two_moves(&mut Backward::<Fast2048, _, Td>::new(&network, params));
+    two_moves(&mut Backward::<_, _, Td>::new(
+        &Fast2048::new(),
+        &network,
+        params,
+    ));
     values(network.tables())
 }
 
@@ -121,28 +125,37 @@ fn td_lambda_backward_on_afterstates() {
 fn td0_forward_on_afterstates() {
     // At the second move: 8 + 20 = 28: 10 -> 19. At the end: 20 -> 10.
     let network = afterstate_network(1.0);
-    two_moves(&mut Forward::<Fast2048, _, Td>::new(&network, 0.5));
+    two_moves(&mut Forward::<_, _, Td>::new(
+        &Fast2048::new(),
+        &network,
+        0.5,
+    ));
     assert_eq!(values(network.tables()), (19.0, 10.0));
     // With a discount of 0.5: 8 + 0.5 * 20 = 18: 10 -> 14.
     let network = afterstate_network(0.5);
-    two_moves(&mut Forward::<Fast2048, _, Td>::new(&network, 0.5));
+    two_moves(&mut Forward::<_, _, Td>::new(
+        &Fast2048::new(),
+        &network,
+        0.5,
+    ));
     assert_eq!(values(network.tables()), (14.0, 10.0));
 }
 
-/// A learner created with its policy reuses the policy's values; any other reads them again.
+/// Two boards that differ in cell 0, tiles 1 and 2. On both only the last two tiles merge, for 128.
 #[test]
-fn only_a_learner_of_the_same_network_trusts_the_policy() {
-    let lie = |_| AfterstateValue(100.0);
+fn an_on_policy_learner_takes_the_value_that_chose_the_move() {
     let network = afterstate_network(1.0);
     let game = Fast2048::new();
-    let (_, mut trusting) = Forward::<_, _, Td, _>::with_policy(&game, &network, Ties::Order, 0.5);
-    // At the second move: 8 + 100 = 108: 10 -> 59.
-    two_moves_with(&mut trusting, lie);
-    assert_eq!(values(network.tables()), (59.0, 10.0));
-
-    let network = afterstate_network(1.0);
-    two_moves_with(&mut Forward::<Fast2048, _, Td>::new(&network, 0.5), lie);
-    assert_eq!(values(network.tables()), (19.0, 10.0));
+    let mut player = OnPolicyForward::<_, _, Td>::new(&game, &network, Ties::Order, 0.5);
+    for board in [0x6635_4543_5354_3431, 0x6635_4543_5354_3432] {
+        let decision = Decision::new(&game, State(Board::from_packed(board))).unwrap();
+        assert_eq!(decision.slides().legal().count(), 2);
+        let slide = player.act(&game, &decision, 0, &mut game_rng(1, 1));
+        assert_eq!(slide.reward(), 128);
+    }
+    // At the second move: 128 + 20 = 148: 10 -> 79. At the end: 20 -> 10.
+    player.finish(State(Board::EMPTY), 0);
+    assert_eq!(values(network.tables()), (79.0, 10.0));
 }
 
 #[test]
@@ -173,7 +186,11 @@ fn reward_twice_adds_the_reward_a_second_time() {
 fn td0_forward_on_states() {
     // At the second move: 4 + V(2) = 24: 10 -> 17. At the end: 8: 20 -> 14.
     let network = state_network(1.0);
-    two_moves(&mut Forward::<Fast2048, _, Td>::new(&network, 0.5));
+    two_moves(&mut Forward::<_, _, Td>::new(
+        &Fast2048::new(),
+        &network,
+        0.5,
+    ));
     assert_eq!(values(network.tables()), (17.0, 14.0));
 }
 
@@ -184,7 +201,7 @@ fn tc_stores_its_sums() {
         learning_rate: 1.0,
         ..HALF
     };
-    let mut learner = Backward::<Fast2048, _, Tc>::new(&network, params);
+    let mut learner = Backward::<_, _, Tc>::new(&Fast2048::new(), &network, params);
     // First update of both weights: full steps. 20 -> 0, then 8 + 0: 10 -> 8.
     two_moves(&mut learner);
     assert_eq!(values(network.tables()), (8.0, 0.0));
@@ -228,7 +245,7 @@ fn trained_mean<N: Trainable<Grid>>(game: &Grid, network: &N) -> f64 {
         learning_rate: 1.0,
         ..TdParams::default()
     };
-    let mut learner = Backward::<Grid, N, Tc>::new(network, params);
+    let mut learner = Backward::<Grid, N, Tc>::new(game, network, params);
     let mut policy = Greedy::new(game, network, Ties::Random);
     for n in 0..50_000 {
         play(game, &mut policy, &mut learner, &mut game_rng(1, n));
@@ -268,11 +285,7 @@ fn hash<C: WeightCell>(tables: &WeightTables<C>, parts: &[WeightPart]) -> u64 {
 
 const SUMS: [WeightPart; 2] = [WeightPart::ErrorSum, WeightPart::AbsoluteSum];
 
-fn hundred_games<G: Game, P: Policy<G>>(
-    game: &G,
-    policy: &mut P,
-    learner: &mut impl Learner<G, P::Estimate>,
-) {
+fn hundred_games<G: Game, P: Policy<G>>(game: &G, policy: &mut P, learner: &mut impl Learner<G>) {
     for n in 0..100 {
         play(game, policy, learner, &mut game_rng(1, n));
     }
@@ -283,7 +296,7 @@ fn backward<G: Game, N: Trainable<G>, R: afterstate::ntuple::UpdateRule>(
     network: &N,
     params: TdParams,
 ) {
-    let mut learner = Backward::<G, N, R>::new(network, params);
+    let mut learner = Backward::<G, N, R>::new(game, network, params);
     hundred_games(
         game,
         &mut Greedy::new(game, network, Ties::Order),
@@ -342,7 +355,7 @@ fn results_are_frozen() {
     );
 
     let network = states();
-    let mut learner = Forward::<_, _, Td>::new(&network, 0.1);
+    let mut learner = Forward::<_, _, Td>::new(&game, &network, 0.1);
     hundred_games(
         &game,
         &mut Greedy::new(&game, &network, Ties::Order),
@@ -355,9 +368,10 @@ fn results_are_frozen() {
     );
 
     let network = afterstates();
-    let (mut policy, mut learner) =
-        Forward::<_, _, Td, _>::with_policy(&game, &network, Ties::Order, 0.1);
-    hundred_games(&game, &mut policy, &mut learner);
+    let mut player = OnPolicyForward::<_, _, Td>::new(&game, &network, Ties::Order, 0.1);
+    for n in 0..100 {
+        play_as(&game, &mut player, &mut game_rng(1, n));
+    }
     let found = hash(network.tables(), &[WeightPart::Weight]);
     assert_eq!(
         found, FROZEN_FORWARD,
@@ -399,12 +413,12 @@ fn threads_learn_as_well_as_one() {
             for thread in 0..threads {
                 let network = &network;
                 scope.spawn(move || {
-                    let mut learner = Backward::<_, _, Tc>::new(network, params);
+                    let mut learner = Backward::<_, _, Tc>::new(&game, network, params);
                     let mut policy = Greedy::new(&game, network, Ties::Order);
                     for n in (thread..6000).step_by(threads as usize) {
                         play(&game, &mut policy, &mut learner, &mut game_rng(1, n));
                     }
-                    assert!(Learner::<_, AfterstateValue>::td_errors(&learner).is_finite());
+                    assert!(learner.td_errors().is_finite());
                 });
             }
         });

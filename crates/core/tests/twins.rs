@@ -1,12 +1,12 @@
 //! The fast paths against the slow ones over whole games: the packed 4x4 board and the grid that
 //! slides cell by cell agree to the last bit of every weight.
 
-use afterstate::episode::{Learner, NoLearner, play};
+use afterstate::episode::{Learner, NoLearner, play, play_as};
 use afterstate::game::{
     ChanceState, Fast2048, FastFibonacci, FastThrees, Fibonacci, Game, Grid, POWERS_OF_TWO_SPAWNS,
     Position, PowersOfTwo, Rules, Shape, Slides, Threes,
 };
-use afterstate::learn::{Backward, Forward, TdParams};
+use afterstate::learn::{Backward, Forward, OnPolicyForward, TdParams};
 use afterstate::machine::Cpu;
 use afterstate::ntuple::{
     AfterstateNetwork, NetworkOptions, StateNetwork, Tc, Td, TupleSet, WeightCell, WeightPart,
@@ -49,7 +49,7 @@ fn bits<C: WeightCell>(tables: &WeightTables<C>, parts: &[WeightPart]) -> Vec<u3
 fn games<G: Game, V: ValueFunction<G>>(
     game: &G,
     network: &V,
-    learner: &mut impl Learner<G, V::Estimate>,
+    learner: &mut impl Learner<G>,
     ties: Ties,
 ) -> Vec<Outcome> {
     let mut policy = Greedy::new(game, network, ties);
@@ -63,11 +63,11 @@ fn games<G: Game, V: ValueFunction<G>>(
 macro_rules! same_training {
     ($learner:ident, $rule:ty, $params:expr, $ties:expr, $network:expr, $parts:expr) => {{
         let slow = $network(Cpu::PLAIN);
-        let mut learner = $learner::<Grid, _, $rule>::new(&slow, $params);
+        let mut learner = $learner::<Grid, _, $rule>::new(&grid(), &slow, $params);
         let slowly = games(&grid(), &slow, &mut learner, $ties);
         for cpu in Cpu::all() {
             let fast = $network(cpu);
-            let mut learner = $learner::<Fast2048, _, $rule>::new(&fast, $params);
+            let mut learner = $learner::<Fast2048, _, $rule>::new(&Fast2048::new(), &fast, $params);
             let played = games(&Fast2048::new(), &fast, &mut learner, $ties);
             assert_eq!(played, slowly, "{cpu}");
             assert_eq!(
@@ -102,16 +102,15 @@ fn training_with_reused_values_is_the_same() {
     let game = Fast2048::new();
     for ties in [Ties::Order, Ties::Random] {
         let again = afterstate_network(Cpu::best(), &tuples(), true, 100.0);
-        let mut learner = Forward::<_, _, Tc>::new(&again, 1.0);
+        let mut learner = Forward::<_, _, Tc>::new(&game, &again, 1.0);
         let slowly = games(&game, &again, &mut learner, ties);
-        let trusted = afterstate_network(Cpu::best(), &tuples(), true, 100.0);
-        let (mut policy, mut learner) =
-            Forward::<_, _, Tc, _>::with_policy(&game, &trusted, ties, 1.0);
-        let game_of = |n| play(&game, &mut policy, &mut learner, &mut game_rng(5, n));
+        let reused = afterstate_network(Cpu::best(), &tuples(), true, 100.0);
+        let mut player = OnPolicyForward::<_, _, Tc>::new(&game, &reused, ties, 1.0);
+        let game_of = |n| play_as(&game, &mut player, &mut game_rng(5, n));
         let played: Vec<Outcome> = (0..60).map(game_of).collect();
         assert_eq!(played, slowly);
-        let [trusted, again] = [trusted, again].map(|network| bits(network.tables(), WITH_SUMS));
-        assert_eq!(trusted, again);
+        let [reused, again] = [reused, again].map(|network| bits(network.tables(), WITH_SUMS));
+        assert_eq!(reused, again);
     }
 }
 
@@ -167,7 +166,7 @@ fn a_policy_chooses_each_of_its_choices() {
                 let mut left = choices.clone();
                 let mut last = None;
                 for _ in 0..100 * choices.len() {
-                    let (chosen, _) = policy.choose(&game, &decision, &mut rng);
+                    let chosen = policy.choose(&game, &decision, &mut rng);
                     assert!(choices.contains(&chosen.direction()));
                     left.retain(|&direction| direction != chosen.direction());
                     last = Some(chosen);
@@ -256,14 +255,14 @@ fn training_by_hint_is_the_same_on_both_boards() {
         learning_rate: 1.0,
         ..TdParams::default()
     };
-    let mut learner = Backward::<Grid, _, Tc>::new(&slow, params);
     let grid = Grid::new(Shape::FOUR, &Threes::Hint);
+    let mut learner = Backward::<_, _, Tc>::new(&grid, &slow, params);
     let slowly = games(&grid, &slow, &mut learner, Ties::Order);
     let slow = bits(slow.tables(), WITH_SUMS);
     for cpu in Cpu::all() {
         let fast = network(cpu);
-        let mut learner = Backward::<FastThrees, _, Tc>::new(&fast, params);
         let game = FastThrees::new(Threes::Hint);
+        let mut learner = Backward::<_, _, Tc>::new(&game, &fast, params);
         let played = games(&game, &fast, &mut learner, Ties::Order);
         assert_eq!(played, slowly, "{cpu}");
         assert_eq!(bits(fast.tables(), WITH_SUMS), slow, "{cpu}");
@@ -282,10 +281,10 @@ fn training_with_five_bits_is_the_same_on_both_boards() {
     let network = || afterstate_network(Cpu::best(), &tuples, false, 0.0);
     let (slow, fast) = (network(), network());
     let grid = Grid::new(Shape::FOUR, &Fibonacci::OneTwo);
-    let mut learner = Forward::<Grid, _, Td>::new(&slow, 0.1);
+    let mut learner = Forward::<_, _, Td>::new(&grid, &slow, 0.1);
     let slowly = games(&grid, &slow, &mut learner, Ties::Order);
     let four = FastFibonacci::new(Fibonacci::OneTwo);
-    let mut learner = Forward::<FastFibonacci, _, Td>::new(&fast, 0.1);
+    let mut learner = Forward::<_, _, Td>::new(&four, &fast, 0.1);
     let played = games(&four, &fast, &mut learner, Ties::Order);
     assert_eq!(played, slowly);
     assert_eq!(bits(fast.tables(), WEIGHTS), bits(slow.tables(), WEIGHTS));

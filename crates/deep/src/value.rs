@@ -185,7 +185,6 @@ impl DeepValueFunction {
 impl<G: Game> ValueFunction<G> for DeepValueFunction {
     /// A network has nothing to prefetch: the lookup holds the values themselves.
     type Lookup = ActionValues;
-    type Estimate = ();
 
     fn locate(&self, game: &G, decision: &Decision<G>, values: &mut ActionValues) {
         *values = self.values(game, std::slice::from_ref(decision))[0];
@@ -203,8 +202,6 @@ impl<G: Game> ValueFunction<G> for DeepValueFunction {
             }
         }
     }
-
-    fn estimate(_: ActionValue) {}
 
     fn fits(&self, game: &G) -> bool {
         let shape = game.shape();

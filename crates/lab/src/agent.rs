@@ -13,7 +13,7 @@ mod replay;
 
 use std::ops::Range;
 
-use afterstate::episode::{Learner, play, play_interleaved};
+use afterstate::episode::{Player, play, play_as, play_interleaved};
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::{ChanceState, Direction, Game};
 use afterstate::policy::Policy;
@@ -182,7 +182,7 @@ pub(crate) fn play_games<G: Game, P: Policy<G>>(
     share(round.threads, round.numbers.clone(), round.stop, || {
         // Compiled once for each game, and not for each network: writing takes longer than
         // choosing.
-        let mut policy: Box<dyn Policy<G, Estimate = P::Estimate> + '_> = Box::new(policy());
+        let mut policy: Box<dyn Policy<G> + '_> = Box::new(policy());
         move |number| {
             let mut recorder = recorder(game, sink, round.seed, number);
             let outcome = play(game, &mut policy, &mut recorder, &mut rng(number));
@@ -197,24 +197,24 @@ fn recorder<'s, G: Game>(game: &G, sink: Sink<'s>, seed: u64, number: u64) -> Re
     Recorder::new(*game, sink, game_rng(seed ^ ORDER, number))
 }
 
-/// Plays the games of a training round on threads; each has its own policy and learner.
-pub(crate) fn learn_games<G: Game, P: Policy<G>, L: Learner<G, P::Estimate>>(
+/// Plays the games of a training round on threads; each has its own player.
+pub(crate) fn learn_games<G: Game, P: Player<G>>(
     game: &G,
     round: &RoundSpec<'_>,
     learning_rate: impl Fn(u64) -> f32 + Sync,
-    make: impl Fn() -> (P, L) + Sync,
+    make: impl Fn() -> P + Sync,
 ) -> RoundResult {
     use std::sync::atomic::{AtomicBool, Ordering};
     let diverged = AtomicBool::new(false);
     let stop = || diverged.load(Ordering::Relaxed) || (round.stop)();
     let outcomes = share(round.threads, round.numbers.clone(), stop, || {
-        let (mut policy, mut learner) = make();
+        let mut player = make();
         let (diverged, learning_rate) = (&diverged, &learning_rate);
         move |number| {
-            learner.set_learning_rate(learning_rate(number));
+            player.set_learning_rate(learning_rate(number));
             let mut rng = game_rng(round.seed, number);
-            let outcome = play(game, &mut policy, &mut learner, &mut rng);
-            if !learner.td_errors().is_finite() {
+            let outcome = play_as(game, &mut player, &mut rng);
+            if !player.td_errors().is_finite() {
                 diverged.store(true, Ordering::Relaxed);
             }
             (round.on_game)(&outcome);

@@ -93,7 +93,7 @@ impl Block {
             moves: self.moves,
             seconds: self.seconds,
             ended: self.ended.clone(),
-            given_starts: 0,
+            ..Tally::default()
         }
     }
 

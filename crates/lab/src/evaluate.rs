@@ -188,11 +188,7 @@ pub(crate) fn summary(
         mean_ci95,
         median: median(&sorted),
         max: tally.max,
-        moves: if tally.games > 0 {
-            tally.moves as f64 / tally.games as f64
-        } else {
-            0.0
-        },
+        moves: tally.moves_per_game(),
         moves_per_second: tally.speed(),
         tiles: tally.ended.keys().map(row).collect(),
     }

@@ -144,8 +144,8 @@ fn shown<G: Game>(game: &G, state: State<G::Board>, next: Option<u8>) -> u8 {
     }
 }
 
-impl<G: Game, E> Learner<G, E> for Recorder<'_, G> {
-    fn step(&mut self, step: &Step<G>, _: E) {
+impl<G: Game> Learner<G> for Recorder<'_, G> {
+    fn step(&mut self, step: &Step<G>) {
         let thought = self.last.elapsed().as_millis() as u64;
         let first = self.after.is_none();
         self.come_to(step.state);

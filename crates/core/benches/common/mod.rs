@@ -80,22 +80,23 @@ fn tuples(set: &str) -> TupleSet {
 fn train<N: Trainable<Fast2048>, R: UpdateRule>(network: &N, learning_rate: Value) {
     let game = Fast2048::new();
     let mut policy = Greedy::new(&game, network, Ties::Order);
-    let mut learner = learner::<N, R>(network, learning_rate);
+    let mut learner = learner::<N, R>(&game, network, learning_rate);
     for number in 0..TRAINING {
         let mut rng = game_rng(TRAINING_SEED, number);
         play(&game, &mut policy, &mut learner, &mut rng);
     }
 }
 
-fn learner<N: Trainable<Fast2048>, R: UpdateRule>(
-    network: &N,
+fn learner<'n, N: Trainable<Fast2048>, R: UpdateRule>(
+    game: &Fast2048,
+    network: &'n N,
     learning_rate: Value,
-) -> Backward<'_, Fast2048, N, R> {
+) -> Backward<'n, Fast2048, N, R> {
     let params = TdParams {
         learning_rate,
         ..TdParams::default()
     };
-    Backward::new(network, params)
+    Backward::new(game, network, params)
 }
 
 /// Steps from games of a network, some moves apart.
@@ -117,8 +118,8 @@ pub fn steps<V: ValueFunction<Fast2048>>(values: &V) -> Vec<Step<Fast2048>> {
 #[derive(Default)]
 struct Recorder(Vec<Step<Fast2048>>);
 
-impl<E> Learner<Fast2048, E> for Recorder {
-    fn step(&mut self, step: &Step<Fast2048>, _: E) {
+impl Learner<Fast2048> for Recorder {
+    fn step(&mut self, step: &Step<Fast2048>) {
         self.0.push(*step);
     }
 
@@ -245,7 +246,7 @@ pub fn playing<G: Game, V: ValueFunction<G>>(game: &G, values: &V) -> Outcome {
 #[inline(always)]
 pub fn learning<N: Trainable<Fast2048>>(game: &Fast2048, network: &N) -> Outcome {
     let mut policy = Greedy::new(game, network, Ties::Order);
-    let mut learner = learner::<N, Td>(network, black_box(0.0));
+    let mut learner = learner::<N, Td>(game, network, black_box(0.0));
     few_games(game, &mut policy, &mut learner)
 }
 
@@ -253,7 +254,7 @@ pub fn learning<N: Trainable<Fast2048>>(game: &Fast2048, network: &N) -> Outcome
 fn few_games<G: Game, P: Policy<G>>(
     game: &G,
     policy: &mut P,
-    learner: &mut impl Learner<G, P::Estimate>,
+    learner: &mut impl Learner<G>,
 ) -> Outcome {
     let mut all = Outcome::default();
     for number in 0..GAMES {
@@ -281,7 +282,7 @@ pub fn choose<V: ValueFunction<Fast2048>>(
     let mut rng = game_rng(SEED, 0);
     let of = |&state: &State| {
         let decision = Decision::new(game, state)?;
-        let (slide, _) = policy.choose(game, &decision, &mut rng);
+        let slide = policy.choose(game, &decision, &mut rng);
         Some(slide.direction())
     };
     states.iter().map(of).collect()
@@ -334,7 +335,6 @@ impl<const TOGETHER: usize> EveryNewTile<TOGETHER> {
 
 impl<const TOGETHER: usize> ValueFunction<Fast2048> for EveryNewTile<TOGETHER> {
     type Lookup = Indices;
-    type Estimate = ();
 
     /// The result is not read, but every choice by tables has this lookup, and so have all counts
     /// so far.
@@ -357,15 +357,13 @@ impl<const TOGETHER: usize> ValueFunction<Fast2048> for EveryNewTile<TOGETHER> {
         }
     }
 
-    fn estimate(_: ActionValue) {}
-
     fn fits(&self, game: &Fast2048) -> bool {
         self.0.fits(game)
     }
 }
 
 impl<const TOGETHER: usize> Trainable<Fast2048> for EveryNewTile<TOGETHER> {
-    type Position = State;
+    type Input = State;
     type Located = Indices;
 
     fn discount(&self) -> Value {
@@ -385,7 +383,7 @@ impl<const TOGETHER: usize> Trainable<Fast2048> for EveryNewTile<TOGETHER> {
         reward as Value
     }
 
-    fn known_value((): ()) -> Option<Value> {
+    fn known_value(_: ActionValue) -> Option<Value> {
         None
     }
 

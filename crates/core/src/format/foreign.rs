@@ -127,6 +127,7 @@ pub type TablePatterns = Vec<(String, u32)>;
 
 /// Why a file's tables cannot be used to play. Tables are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum TablePatternError {
     /// A file without patterns.
     #[error("it does not say which cells its {tables} tables look at")]

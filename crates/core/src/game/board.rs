@@ -138,6 +138,11 @@ impl Position for Board {
     type Key = u128;
 
     #[inline(always)]
+    fn shape(self) -> Shape {
+        Shape::FOUR
+    }
+
+    #[inline(always)]
     fn cell(self, i: usize) -> u8 {
         (self.cells >> (4 * i) & 15) as u8 + (self.beyond >> (2 * i) & 3) as u8
     }

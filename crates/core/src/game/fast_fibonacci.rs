@@ -19,6 +19,11 @@ impl Position for FibonacciBoard {
     type Key = u128;
 
     #[inline(always)]
+    fn shape(self) -> Shape {
+        Shape::FOUR
+    }
+
+    #[inline(always)]
     fn cell(self, i: usize) -> u8 {
         self.0[i]
     }

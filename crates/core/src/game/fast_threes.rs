@@ -37,6 +37,11 @@ impl Position for ThreesBoard {
     type Key = u128;
 
     #[inline(always)]
+    fn shape(self) -> Shape {
+        Shape::FOUR
+    }
+
+    #[inline(always)]
     fn cell(self, i: usize) -> u8 {
         (self.cells >> (4 * i) & 15) as u8
     }
@@ -267,6 +272,7 @@ impl Game for FastThrees {
         cell: usize,
         spawn: Spawn,
     ) -> State<Self::Board> {
+        debug_assert_eq!(board.cell(cell), 0, "cell {cell} is occupied");
         State(ThreesBoard {
             cells: board.cells | u64::from(spawn.tile) << (4 * cell),
             chance_state: spawn.chance_state,

@@ -117,6 +117,10 @@ pub type GridKey = ([u8; Shape::MAX_CELLS], u16, u32);
 impl Position for GridBoard {
     type Key = GridKey;
 
+    fn shape(self) -> Shape {
+        self.shape
+    }
+
     fn cell(self, i: usize) -> u8 {
         self.cells[i]
     }

@@ -46,6 +46,11 @@ impl Position for PackedBoard {
     type Key = u128;
 
     #[inline(always)]
+    fn shape(self) -> Shape {
+        self.shape
+    }
+
+    #[inline(always)]
     fn cell(self, i: usize) -> u8 {
         (self.cells >> (BITS * i as u32) & 15) as u8
     }

@@ -115,7 +115,7 @@ pub(super) fn edge(shape: Shape, direction: Direction, lines: u32) -> u32 {
 fn slide_all_the_way(
     line: &mut [u8],
     merge: impl Fn(u8, u8) -> Option<u8>,
-    face: impl Fn(u8) -> u64,
+    tile_value: impl Fn(u8) -> u64,
 ) -> u32 {
     let mut just_made = [false; 5];
     let mut reward = 0;
@@ -130,7 +130,7 @@ fn slide_all_the_way(
                 line[ahead] = made;
                 line[at] = 0;
                 just_made[ahead] = true;
-                reward += face(made) as u32;
+                reward += tile_value(made) as u32;
             } else {
                 break;
             }

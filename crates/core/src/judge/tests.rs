@@ -32,7 +32,7 @@ fn record<G: Game>(
         let Some(decision) = Decision::new(game, state) else {
             return episode;
         };
-        let (slide, ()) = Random.choose(game, &decision, &mut rng);
+        let slide = Random.choose(game, &decision, &mut rng);
         let action = Action::Slide(slide.direction());
         push(&mut episode, action, slide.reward().into());
         after = slide.after();

@@ -24,7 +24,7 @@ use crate::ntuple::{Trainable, TrajectoryStep};
 pub struct Backward<'n, G: Game, N: Trainable<G>, R> {
     network: &'n N,
     params: TdParams,
-    trajectory: Vec<TrajectoryStep<N::Position>>,
+    trajectory: Vec<TrajectoryStep<N::Input>>,
     /// The indices of the four positions being updated, and of the four before them.
     at: [N::Located; 2],
     td_errors: TdErrorStats,
@@ -33,7 +33,11 @@ pub struct Backward<'n, G: Game, N: Trainable<G>, R> {
 
 impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Backward<'n, G, N, R> {
     /// A learner that updates this network.
-    pub fn new(network: &'n N, params: TdParams) -> Self {
+    ///
+    /// # Panics
+    /// When the network does not fit the game.
+    pub fn new(game: &G, network: &'n N, params: TdParams) -> Self {
+        network.assert_fits(game);
         Self {
             network,
             params,
@@ -46,7 +50,7 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Backward<'n, G, N, R> {
 
     /// Computes the indices of up to four positions and prefetches their weights.
     #[inline(always)]
-    fn look_up(network: &N, stretch: &[TrajectoryStep<N::Position>], at: &mut N::Located) {
+    fn look_up(network: &N, stretch: &[TrajectoryStep<N::Input>], at: &mut N::Located) {
         let last = stretch.len() - 1;
         network.locate_positions(
             std::array::from_fn(|lane| stretch[lane.min(last)].position),
@@ -58,9 +62,9 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Backward<'n, G, N, R> {
     }
 }
 
-impl<G: Game, N: Trainable<G>, R: UpdateRule, E> Learner<G, E> for Backward<'_, G, N, R> {
+impl<G: Game, N: Trainable<G>, R: UpdateRule> Learner<G> for Backward<'_, G, N, R> {
     #[inline(always)]
-    fn step(&mut self, step: &Step<G>, _: E) {
+    fn step(&mut self, step: &Step<G>) {
         self.trajectory.push(self.network.trajectory_step(step));
     }
 

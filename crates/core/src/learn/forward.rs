@@ -2,69 +2,46 @@
 //!
 //! V(x_t) moves towards g_t + gamma V(x_{t+1}); the last position towards g_T alone.
 //!
-//! For afterstates gamma V(x_{t+1}) is the value that chose the move, read before x_t is updated. A
-//! learner may reuse the policy's value only if both read the same network:
-//! [`Forward::with_policy`] creates such a pair, and the types guarantee it.
+//! For afterstates gamma V(x_{t+1}) is the value that chose the move, read before x_t is updated.
+//! Only a learner of the network that chose the move may reuse it. So [`OnPolicyForward`] owns both
+//! the greedy policy of a network and the learner of the same network, and the value never leaves
+//! it. A [`Forward`] beside any other policy reads every value itself.
 
 use std::marker::PhantomData;
 
 use crate::Value;
-use crate::episode::{Learner, Step, TdErrorStats};
-use crate::game::{Game, State};
+use crate::episode::{Learner, Player, Step, TdErrorStats};
+use crate::game::{Game, Slide, State};
 use crate::ntuple::UpdateRule;
 use crate::ntuple::{Trainable, TrajectoryStep};
 use crate::policy::{Greedy, Ties};
-
-/// The learner reads every value itself: it works with any policy.
-#[derive(Clone, Copy, Debug)]
-pub enum ReadAgain {}
-
-/// The learner reuses the values of the greedy policy of its own network.
-#[derive(Clone, Copy, Debug)]
-pub enum Trusted {}
+use crate::random::Rng;
+use crate::value::Decision;
 
 /// Holds one position and updates it when its successor is known.
-pub struct Forward<'n, G: Game, N: Trainable<G>, R, T = ReadAgain> {
+pub struct Forward<'n, G: Game, N: Trainable<G>, R> {
     network: &'n N,
     learning_rate: Value,
-    last: Option<TrajectoryStep<N::Position>>,
+    last: Option<TrajectoryStep<N::Input>>,
     at: N::Located,
     td_errors: TdErrorStats,
-    kind: PhantomData<(R, T)>,
+    rule: PhantomData<R>,
 }
 
 impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Forward<'n, G, N, R> {
     /// A learner that updates this network, with any policy.
-    pub fn new(network: &'n N, learning_rate: Value) -> Self {
-        Self::make(network, learning_rate)
-    }
-}
-
-impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> Forward<'n, G, N, R, Trusted> {
-    /// The greedy policy of a network, and a learner that updates the same network and reuses the
-    /// values that the policy has read.
-    pub fn with_policy(
-        game: &G,
-        network: &'n N,
-        ties: Ties,
-        learning_rate: Value,
-    ) -> (Greedy<'n, G, N>, Self) {
-        (
-            Greedy::new(game, network, ties),
-            Self::make(network, learning_rate),
-        )
-    }
-}
-
-impl<'n, G: Game, N: Trainable<G>, R: UpdateRule, T> Forward<'n, G, N, R, T> {
-    fn make(network: &'n N, learning_rate: Value) -> Self {
+    ///
+    /// # Panics
+    /// When the network does not fit the game.
+    pub fn new(game: &G, network: &'n N, learning_rate: Value) -> Self {
+        network.assert_fits(game);
         Self {
             network,
             learning_rate,
             last: None,
             at: N::Located::default(),
             td_errors: TdErrorStats::default(),
-            kind: PhantomData,
+            rule: PhantomData,
         }
     }
 
@@ -87,7 +64,7 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule, T> Forward<'n, G, N, R, T> {
     }
 
     #[inline(always)]
-    fn learn(&mut self, visited: &TrajectoryStep<N::Position>, target: Value) {
+    fn learn(&mut self, visited: &TrajectoryStep<N::Input>, target: Value) {
         let position = visited.position;
         self.network.locate_positions([position; 4], &mut self.at);
         let rate = self.learning_rate;
@@ -107,30 +84,69 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule, T> Forward<'n, G, N, R, T> {
     }
 }
 
-macro_rules! learner {
-    ($trust:ty, $estimate:ty, $($generic:ident)?, |$seen:ident| $known:expr) => {
-        impl<G: Game, N: Trainable<G>, R: UpdateRule $(, $generic)?> Learner<G, $estimate>
-            for Forward<'_, G, N, R, $trust>
-        {
-            #[inline(always)]
-            fn step(&mut self, step: &Step<G>, $seen: $estimate) {
-                self.observe(step, $known);
-            }
+impl<G: Game, N: Trainable<G>, R: UpdateRule> Learner<G> for Forward<'_, G, N, R> {
+    #[inline(always)]
+    fn step(&mut self, step: &Step<G>) {
+        self.observe(step, None);
+    }
 
-            fn finish(&mut self, _: State<G::Board>, spawn_reward: u32) {
-                self.end(spawn_reward);
-            }
+    fn finish(&mut self, _: State<G::Board>, spawn_reward: u32) {
+        self.end(spawn_reward);
+    }
 
-            fn set_learning_rate(&mut self, learning_rate: Value) {
-                self.learning_rate = learning_rate;
-            }
+    fn set_learning_rate(&mut self, learning_rate: Value) {
+        self.learning_rate = learning_rate;
+    }
 
-            fn td_errors(&self) -> TdErrorStats {
-                self.td_errors
-            }
-        }
-    };
+    fn td_errors(&self) -> TdErrorStats {
+        self.td_errors
+    }
 }
 
-learner!(ReadAgain, E, E, |_estimate| None);
-learner!(Trusted, N::Estimate, , |estimate| N::known_value(estimate));
+/// The greedy policy of a network, and a [`Forward`] learner of the same network that reuses the
+/// values that the policy has read.
+pub struct OnPolicyForward<'n, G: Game, N: Trainable<G>, R> {
+    policy: Greedy<'n, G, N>,
+    learner: Forward<'n, G, N, R>,
+}
+
+impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> OnPolicyForward<'n, G, N, R> {
+    /// A player that chooses by a network and updates it.
+    ///
+    /// # Panics
+    /// When the network does not fit the game.
+    pub fn new(game: &G, network: &'n N, ties: Ties, learning_rate: Value) -> Self {
+        Self {
+            policy: Greedy::new(game, network, ties),
+            learner: Forward::new(game, network, learning_rate),
+        }
+    }
+}
+
+impl<G: Game, N: Trainable<G>, R: UpdateRule> Player<G> for OnPolicyForward<'_, G, N, R> {
+    #[inline(always)]
+    fn act(
+        &mut self,
+        game: &G,
+        decision: &Decision<G>,
+        spawn_reward: u32,
+        rng: &mut Rng,
+    ) -> Slide<G::Board> {
+        let (slide, value) = self.policy.choose_with_value(game, decision, rng);
+        let step = Step::new(decision, slide, spawn_reward);
+        self.learner.observe(&step, N::known_value(value));
+        slide
+    }
+
+    fn finish(&mut self, _: State<G::Board>, spawn_reward: u32) {
+        self.learner.end(spawn_reward);
+    }
+
+    fn set_learning_rate(&mut self, learning_rate: Value) {
+        self.learner.learning_rate = learning_rate;
+    }
+
+    fn td_errors(&self) -> TdErrorStats {
+        self.learner.td_errors
+    }
+}

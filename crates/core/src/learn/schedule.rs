@@ -57,6 +57,7 @@ pub struct Schedule {
 
 /// Why a list of steps is not a schedule. Steps are counted from 1, in file order.
 #[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
 pub enum ScheduleError {
     /// There is no step at all.
     #[error("the list of steps is empty: expected at least one, from game 0")]

@@ -28,6 +28,15 @@ pub unsafe trait Zeroed: Sized {
 
     /// Replaces one of its floats.
     fn set_number(&self, n: usize, number: Value);
+
+    /// Replaces one of its floats, unless it already has these bits: zeros written to new memory
+    /// do not commit its pages.
+    #[inline(always)]
+    fn write_number(&self, n: usize, number: Value) {
+        if self.number(n).to_bits() != number.to_bits() {
+            self.set_number(n, number);
+        }
+    }
 }
 
 // SAFETY: one `AtomicU32`, of which every bit pattern is valid.
@@ -129,13 +138,11 @@ impl<T: Zeroed> WeightMemory<T> {
         }
     }
 
-    /// Copies floats in, starting at number `from`. Zeros are skipped: new memory already holds
-    /// them, and writing them would commit pages.
+    /// Copies floats in, starting at number `from`. Numbers that the memory already holds are not
+    /// written: zeros do not commit the pages of new memory.
     pub(crate) fn write(&self, from: usize, numbers: &[Value]) {
         for (n, &number) in (from..).zip(numbers) {
-            if number != 0.0 {
-                self[n / T::NUMBERS].set_number(n % T::NUMBERS, number);
-            }
+            self[n / T::NUMBERS].write_number(n % T::NUMBERS, number);
         }
     }
 }

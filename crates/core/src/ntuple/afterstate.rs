@@ -7,7 +7,7 @@ use crate::episode::Step;
 use crate::game::{After, Game, Position, Slide};
 use crate::machine::{AtomicF32, Indices};
 use crate::ntuple::{Trainable, TrajectoryStep, Updated};
-use crate::value::{ActionValue, AfterstateValue, Decision, Pending, ValueFunction};
+use crate::value::{ActionValue, Decision, Pending, ValueFunction};
 
 /// An n-tuple network of afterstates.
 pub struct AfterstateNetwork {
@@ -35,7 +35,7 @@ impl AfterstateNetwork {
     /// The value of an afterstate.
     ///
     /// # Panics
-    /// When the board has fewer cells than the tuples look at.
+    /// In debug builds, when the board has another shape than the tuples.
     pub fn value<B: Position>(&self, After(board): After<B>) -> Value {
         self.tables.value(board)
     }
@@ -43,7 +43,6 @@ impl AfterstateNetwork {
 
 impl<G: Game> ValueFunction<G> for AfterstateNetwork {
     type Lookup = Indices;
-    type Estimate = AfterstateValue;
 
     #[inline(always)]
     fn locate(&self, _: &G, decision: &Decision<G>, at: &mut Indices) {
@@ -71,18 +70,13 @@ impl<G: Game> ValueFunction<G> for AfterstateNetwork {
         }
     }
 
-    #[inline(always)]
-    fn estimate(value: ActionValue) -> AfterstateValue {
-        AfterstateValue(value.value)
-    }
-
     fn fits(&self, game: &G) -> bool {
         self.tables.tuples().shape() == game.shape()
     }
 }
 
 impl<G: Game> Trainable<G> for AfterstateNetwork {
-    type Position = After<G::Board>;
+    type Input = After<G::Board>;
     type Located = Indices;
 
     #[inline(always)]
@@ -114,8 +108,8 @@ impl<G: Game> Trainable<G> for AfterstateNetwork {
     }
 
     #[inline(always)]
-    fn known_value(AfterstateValue(value): AfterstateValue) -> Option<Value> {
-        Some(value)
+    fn known_value(chosen: ActionValue) -> Option<Value> {
+        Some(chosen.value)
     }
 
     #[inline(always)]

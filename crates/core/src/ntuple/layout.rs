@@ -68,30 +68,30 @@ pub(super) struct TableLayout {
     turned: bool,
     /// For each cell of the pattern as written, the position of its digit in an index.
     shifts: Vec<u32>,
-    tiling: Tiling,
+    chunking: Chunking,
 }
 
-/// How a table is divided into tiles: blocks whose weights are close to each other both in memory
-/// and in files. A tile consists of runs, and a run is contiguous in a file.
+/// How a table is divided into chunks, whose weights are close to each other both in memory
+/// and in files. A chunk consists of runs, and a run is contiguous in a file.
 ///
 /// A digit that is low in a file may be high in memory. To read a table in file order would then
 /// touch a cache line, and often a page, for every weight.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tiling {
+pub(crate) struct Chunking {
     /// Weights in a run.
     run: usize,
-    /// Where the runs of a tile start in a file, relative to the tile's first weight.
+    /// Where the runs of a chunk start in a file, relative to the chunk's first weight.
     runs: Vec<usize>,
-    /// The places of their first weights, relative to that of the tile.
+    /// The places of their first weights, relative to that of the chunk.
     near: Vec<usize>,
-    /// Where the tiles start in a file.
-    tiles: Vec<usize>,
+    /// Where the chunks start in a file.
+    chunks: Vec<usize>,
 }
 
-impl Tiling {
+impl Chunking {
     /// Digits that vary within a run: 16 KiB of a file.
     const RUN: usize = 3;
-    /// Further digits that vary within a tile, the lowest ones in memory: half a page, or a whole
+    /// Further digits that vary within a chunk, the lowest ones in memory: half a page, or a whole
     /// page for a pair.
     const NEAR: usize = 2;
 
@@ -110,18 +110,18 @@ impl Tiling {
                 .map(|&file| table.at(file) - table.start())
                 .collect(),
             runs,
-            tiles: all_of(far, digit),
+            chunks: all_of(far, digit),
         }
     }
 
-    /// The number of tiles.
-    pub(crate) fn tiles(&self) -> usize {
-        self.tiles.len()
+    /// The number of chunks.
+    pub(crate) fn chunks(&self) -> usize {
+        self.chunks.len()
     }
 
-    /// Where each run of a tile starts in a file, in order.
-    pub(crate) fn runs(&self, tile: usize) -> impl ExactSizeIterator<Item = usize> {
-        self.runs.iter().map(move |run| self.tiles[tile] + run)
+    /// Where each run of a chunk starts in a file, in order.
+    pub(crate) fn runs(&self, chunk: usize) -> impl ExactSizeIterator<Item = usize> {
+        self.runs.iter().map(move |run| self.chunks[chunk] + run)
     }
 
     /// Weights in a run.
@@ -163,9 +163,9 @@ impl TableLayout {
             shifts: pattern.cells().iter().map(shift).collect(),
             cells,
             turned,
-            tiling: Tiling::default(),
+            chunking: Chunking::default(),
         };
-        table.tiling = Tiling::new(&table);
+        table.chunking = Chunking::new(&table);
         table
     }
 
@@ -181,19 +181,19 @@ impl TableLayout {
         }
     }
 
-    /// Its division into tiles.
-    pub(super) fn tiling(&self) -> &Tiling {
-        &self.tiling
+    /// Its division into chunks.
+    pub(super) fn chunking(&self) -> &Chunking {
+        &self.chunking
     }
 
-    /// Visits the places of the weights of a tile, each with its run and its number within the run.
+    /// Visits the places of the weights of a chunk, each with its run and its number within the run.
     #[inline(always)]
-    pub(super) fn each_in_tile(&self, tile: usize, mut visit: impl FnMut(usize, usize, usize)) {
-        let Tiling {
-            run, near, tiles, ..
-        } = &self.tiling;
+    pub(super) fn each_in_chunk(&self, chunk: usize, mut visit: impl FnMut(usize, usize, usize)) {
+        let Chunking {
+            run, near, chunks, ..
+        } = &self.chunking;
         for k in 0..*run {
-            let first = self.at(tiles[tile] + k);
+            let first = self.at(chunks[chunk] + k);
             for (number, near) in near.iter().enumerate() {
                 visit(number, k, first + near);
             }
@@ -460,13 +460,13 @@ mod tests {
                 table.each_at(3, pattern.weights() - 3, |k, place| {
                     assert_eq!(place, places[k + 3])
                 });
-                let tiling = table.tiling();
-                let mut tiled = vec![0; places.len()];
-                for tile in 0..tiling.tiles() {
-                    let runs: Vec<usize> = tiling.runs(tile).collect();
-                    table.each_in_tile(tile, |run, k, place| tiled[runs[run] + k] = place);
+                let chunking = table.chunking();
+                let mut by_chunks = vec![0; places.len()];
+                for chunk in 0..chunking.chunks() {
+                    let runs: Vec<usize> = chunking.runs(chunk).collect();
+                    table.each_in_chunk(chunk, |run, k, place| by_chunks[runs[run] + k] = place);
                 }
-                assert_eq!(tiled, places, "{set}");
+                assert_eq!(by_chunks, places, "{set}");
             }
             assert!(seen.iter().all(|&seen| seen), "{set}");
         }

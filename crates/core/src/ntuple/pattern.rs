@@ -28,6 +28,7 @@ const LINES: &str = "lines";
 
 /// Why a tuple set is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum TupleSetError {
     /// No tuple at all.
     #[error(

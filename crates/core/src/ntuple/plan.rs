@@ -2,7 +2,7 @@
 //!
 //! All tables are in one block of memory, so a lookup yields one index: the start of the table plus
 //! the tiles as hexadecimal digits, in the order of `layout.rs`. There are two ways to compute it,
-//! with equal results: a [`Lookup`] reads a tuple's cells one by one, on any board; a `Gather`
+//! with equal results: a [`TupleLookup`] reads a tuple's cells one by one, on any board; a `Gather`
 //! extracts them from a packed 4x4 board.
 
 use super::layout::{Numbering, TableLayout, for_every_bank, lay_out, source};
@@ -12,7 +12,7 @@ use crate::machine::{Cpu, Gather, Gathers, Indices, Member, Shift};
 
 /// One lookup of the general path: a tuple under one symmetry.
 #[derive(Clone, Debug)]
-struct Lookup {
+struct TupleLookup {
     start: usize,
     /// Cells, and the position of each one's digit in the index.
     cells: [(u8, u8); Pattern::MAX_CELLS],
@@ -21,7 +21,7 @@ struct Lookup {
     largest: u8,
 }
 
-impl Lookup {
+impl TupleLookup {
     /// The index for the tiles that `tile` returns.
     fn index(&self, tile: impl Fn(usize) -> u8) -> usize {
         let cells = self.cells[..usize::from(self.len)].iter();
@@ -88,12 +88,13 @@ pub(super) struct CellLookup {
 #[derive(Clone, Debug)]
 pub struct LookupPlan {
     cpu: Cpu,
+    shape: Shape,
     /// The tables of all tuples in the first bank, in the second, ...
     tables: Vec<TableLayout>,
     /// `None` for a single bank.
     banks: Option<Banks>,
     groups: Vec<Vec<usize>>,
-    lookups: Vec<Lookup>,
+    lookups: Vec<TupleLookup>,
     /// For 4x4 boards.
     gathers: Option<Gathers>,
     at_cell: Vec<Vec<CellLookup>>,
@@ -127,7 +128,7 @@ impl LookupPlan {
                     len += 1;
                 }
                 numberings.push(table.numbering());
-                lookups.push(Lookup {
+                lookups.push(TupleLookup {
                     start: table.start(),
                     cells,
                     len: len as u8,
@@ -143,6 +144,7 @@ impl LookupPlan {
         let weights = tuples.weights() as usize / count;
         Self {
             cpu,
+            shape,
             tables: for_every_bank(&tables, tuples),
             banks: (count > 1).then_some(Banks { count, weights }),
             groups,
@@ -166,9 +168,14 @@ impl LookupPlan {
     /// apart.
     ///
     /// # Panics
-    /// When the tuples belong to a board of another shape.
+    /// In debug builds, when a board has another shape than the tuples.
     #[inline(always)]
     pub(crate) fn find<B: Position>(&self, four: [B; 4], found: &mut Indices) {
+        debug_assert!(
+            four.iter().all(|board| board.shape() == self.shape),
+            "the tuples are made for another board: {}",
+            self.shape
+        );
         match &self.gathers {
             Some(gathers) if B::PACKED => {
                 found.fill_packed(self.cpu, gathers, four.map(B::packed));

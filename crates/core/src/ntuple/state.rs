@@ -80,7 +80,7 @@ impl StateNetwork {
     /// The value of a state.
     ///
     /// # Panics
-    /// When the board has fewer cells than the tuples look at.
+    /// In debug builds, when the board has another shape than the tuples.
     pub fn value<B: Position>(&self, State(board): State<B>) -> Value {
         self.tables.value(board)
     }
@@ -220,8 +220,6 @@ fn count(marks: usize) -> Value {
 
 impl<G: Game> ValueFunction<G> for StateNetwork {
     type Lookup = Indices;
-    /// A choice reads expectations, not the value of a state.
-    type Estimate = ();
 
     #[inline(always)]
     fn locate(&self, _: &G, decision: &Decision<G>, at: &mut Indices) {
@@ -250,9 +248,6 @@ impl<G: Game> ValueFunction<G> for StateNetwork {
         }
     }
 
-    #[inline(always)]
-    fn estimate(_: ActionValue) {}
-
     fn fits(&self, game: &G) -> bool {
         let same_spawns = game.rules().uniform_spawns() == Some(self.spawns);
         self.tables.tuples().shape() == game.shape() && same_spawns
@@ -260,7 +255,7 @@ impl<G: Game> ValueFunction<G> for StateNetwork {
 }
 
 impl<G: Game> Trainable<G> for StateNetwork {
-    type Position = State<G::Board>;
+    type Input = State<G::Board>;
     type Located = Indices;
 
     #[inline(always)]
@@ -281,8 +276,9 @@ impl<G: Game> Trainable<G> for StateNetwork {
         reward as Value
     }
 
+    /// A choice reads expectations, not the value of a state.
     #[inline(always)]
-    fn known_value((): ()) -> Option<Value> {
+    fn known_value(_: ActionValue) -> Option<Value> {
         None
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Add;
 
 use super::rule::{Sums, UpdateRule, WeightCell};
-use super::{LookupPlan, NetworkError, NetworkOptions, Tiling, TupleSet};
+use super::{Chunking, LookupPlan, NetworkError, NetworkOptions, TupleSet};
 use crate::Value;
 use crate::game::Position;
 use crate::machine::{AtomicF32, AtomicF32x2, Indices, WeightMemory, WeightView, Zeroed};
@@ -106,17 +106,15 @@ impl<C: WeightCell> WeightTables<C> {
         table.each_at(from, out.len(), |k, at| out[k] = self.number(at, part));
     }
 
-    /// The inverse of [`WeightTables::export`]. Zeros are skipped: new tables already hold them,
-    /// and writing them would commit memory.
+    /// The inverse of [`WeightTables::export`]. Numbers that the table already holds are not
+    /// written: zeros do not commit the memory of new tables.
     ///
     /// # Panics
     /// When the table ends before the last of `values`, or has no such numbers.
     pub fn import(&self, tuple: usize, part: WeightPart, from: usize, values: &[Value]) {
         let table = &self.plan.tables()[tuple];
         table.each_at(from, values.len(), |k, at| {
-            if values[k] != 0.0 {
-                self.set_number(at, part, values[k]);
-            }
+            self.write_number(at, part, values[k]);
         });
     }
 
@@ -129,12 +127,12 @@ impl<C: WeightCell> WeightTables<C> {
         }
     }
 
-    fn set_number(&self, at: usize, part: WeightPart, number: Value) {
+    fn write_number(&self, at: usize, part: WeightPart, number: Value) {
         match part {
-            WeightPart::Weight => self.cells[at].set_number(0, number),
-            WeightPart::ExpectedChange => self.cells[at].set_number(1, number),
-            WeightPart::ErrorSum => self.coherence()[at].set_number(0, number),
-            WeightPart::AbsoluteSum => self.coherence()[at].set_number(1, number),
+            WeightPart::Weight => self.cells[at].write_number(0, number),
+            WeightPart::ExpectedChange => self.cells[at].write_number(1, number),
+            WeightPart::ErrorSum => self.coherence()[at].write_number(0, number),
+            WeightPart::AbsoluteSum => self.coherence()[at].write_number(1, number),
         }
     }
 
@@ -143,38 +141,35 @@ impl<C: WeightCell> WeightTables<C> {
         coherence.expect("the tables were made with the sums of TC")
     }
 
-    /// How the table of a tuple is divided into tiles.
-    pub(crate) fn tiling(&self, tuple: usize) -> &Tiling {
-        self.plan.tables()[tuple].tiling()
+    /// How the table of a tuple is divided into chunks.
+    pub(crate) fn chunking(&self, tuple: usize) -> &Chunking {
+        self.plan.tables()[tuple].chunking()
     }
 
-    /// Copies the weights of a tile out of the table of a tuple; run n starts at `n * stride` in
+    /// Copies the weights of a chunk out of the table of a tuple; run n starts at `n * stride` in
     /// `out`.
-    pub(crate) fn export_tile(
+    pub(crate) fn export_chunk(
         &self,
-        (tuple, tile): (usize, usize),
+        (tuple, chunk): (usize, usize),
         out: &mut [Value],
         stride: usize,
     ) {
         let cells = &self.cells[..];
-        self.plan.tables()[tuple].each_in_tile(tile, |run, k, place| {
+        self.plan.tables()[tuple].each_in_chunk(chunk, |run, k, place| {
             out[run * stride + k] = cells[place].weight().get();
         });
     }
 
-    /// The inverse, which skips zeros as [`WeightTables::import`] does.
-    pub(crate) fn import_tile(
+    /// The inverse. As [`WeightTables::import`], it does not write numbers that are already there.
+    pub(crate) fn import_chunk(
         &self,
-        (tuple, tile): (usize, usize),
+        (tuple, chunk): (usize, usize),
         values: &[Value],
         stride: usize,
     ) {
         let cells = &self.cells[..];
-        self.plan.tables()[tuple].each_in_tile(tile, |run, k, place| {
-            let value = values[run * stride + k];
-            if value != 0.0 {
-                cells[place].weight().set(value);
-            }
+        self.plan.tables()[tuple].each_in_chunk(chunk, |run, k, place| {
+            cells[place].write_number(0, values[run * stride + k]);
         });
     }
 
@@ -198,7 +193,7 @@ impl<C: WeightCell> WeightTables<C> {
         }
     }
 
-    /// The inverse, which skips zeros as [`WeightTables::import`] does.
+    /// The inverse. As [`WeightTables::import`], it does not write numbers that are already there.
     pub(crate) fn import_block(&self, block: MemoryBlock, from: usize, values: &[Value]) {
         match block {
             MemoryBlock::Cells => self.cells.write(from, values),

@@ -4,7 +4,7 @@ use super::UpdateRule;
 use crate::Value;
 use crate::episode::Step;
 use crate::game::Game;
-use crate::value::ValueFunction;
+use crate::value::{ActionValue, ValueFunction};
 
 /// A position on the trajectory of a game, with the reward of its move before or after it. Between
 /// two positions, a game earns the `reward_out` of the first and the `reward_in` of the second.
@@ -35,7 +35,7 @@ pub struct Updated {
 /// to 3, selects a position.
 pub trait Trainable<G: Game>: ValueFunction<G> {
     /// The positions that have values: states or afterstates.
-    type Position: Copy;
+    type Input: Copy;
     /// The indices of the weights of four positions, reused for every update.
     type Located: Default + Send;
 
@@ -43,16 +43,16 @@ pub trait Trainable<G: Game>: ValueFunction<G> {
     fn discount(&self) -> Value;
 
     /// The position that a step visits.
-    fn trajectory_step(&self, step: &Step<G>) -> TrajectoryStep<Self::Position>;
+    fn trajectory_step(&self, step: &Step<G>) -> TrajectoryStep<Self::Input>;
 
     /// The reward of a spawn, as counted in the value of the position before it.
     fn spawn_reward(&self, reward: u32) -> Value;
 
-    /// The discounted value of the position that a step visits, if the policy's choice provides it.
-    fn known_value(estimate: Self::Estimate) -> Option<Value>;
+    /// The discounted value of the position that a step visits, if it is that of the chosen slide.
+    fn known_value(chosen: ActionValue) -> Option<Value>;
 
     /// Computes the indices of four positions.
-    fn locate_positions(&self, four: [Self::Position; 4], at: &mut Self::Located);
+    fn locate_positions(&self, four: [Self::Input; 4], at: &mut Self::Located);
 
     /// Prefetches everything that an update in this lane will change.
     fn prefetch_update<R: UpdateRule>(&self, at: &Self::Located, lane: usize);
@@ -64,7 +64,7 @@ pub trait Trainable<G: Game>: ValueFunction<G> {
     /// by its share of the learning rate.
     fn update<R: UpdateRule>(
         &self,
-        position: Self::Position,
+        position: Self::Input,
         at: &mut Self::Located,
         lane: usize,
         target: Value,

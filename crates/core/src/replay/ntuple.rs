@@ -40,7 +40,7 @@ impl<G: Game> ReplayAgent<G> for NTupleReplayAgent<'_, G> {
     ) {
         chosen.clear();
         let choices = decisions.iter();
-        chosen.extend(choices.map(|decision| self.policy.choose(game, decision, rng).0));
+        chosen.extend(choices.map(|decision| self.policy.choose(game, decision, rng)));
     }
 
     fn learn(&mut self, _: &G, batch: &[Transition<G::Board>]) -> BatchStats {

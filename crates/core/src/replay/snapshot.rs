@@ -313,7 +313,8 @@ impl<G: Game> ReplayTrainer<G> {
             return Err(SnapshotError::Count(largest));
         }
         let state = snapshot.env_states.get(&self.game, n)?;
-        let episode = Episode::in_progress(&self.game, state, outcome);
+        // A transition contains the reward of the spawn at its end, so no later one needs it.
+        let episode = Episode::in_progress(&self.game, state, 0, outcome);
         let transitions = (first..first + pending).map(|n| self.transition(&snapshot.pending, n));
         let transitions: Vec<_> = transitions.collect::<Result<_, _>>()?;
         let fits = pending < self.config.n_step as usize;

@@ -80,7 +80,7 @@ impl<G: Game> ReplayAgent<G> for Witness<G> {
     ) {
         chosen.clear();
         let choices = decisions.iter();
-        chosen.extend(choices.map(|decision| Random.choose(game, decision, rng).0));
+        chosen.extend(choices.map(|decision| Random.choose(game, decision, rng)));
     }
 
     fn learn(&mut self, _: &G, batch: &[Transition<G::Board>]) -> BatchStats {

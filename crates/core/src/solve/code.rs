@@ -79,6 +79,44 @@ impl Packed for PackedBoard {
     }
 }
 
+macro_rules! codes {
+    ($($(#[$doc:meta])* $code:ident),*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(transparent)]
+        pub struct $code(u64);
+
+        impl $code {
+            /// The code with this number, as read from a file.
+            #[inline(always)]
+            pub fn from_number(number: u64) -> Self {
+                Self(number)
+            }
+
+            /// Its number.
+            #[inline(always)]
+            pub fn number(self) -> u64 {
+                self.0
+            }
+        }
+
+        impl From<$code> for u64 {
+            #[inline(always)]
+            fn from(code: $code) -> Self {
+                code.0
+            }
+        }
+    )*};
+}
+
+codes! {
+    /// A state as a number.
+    StateCode,
+    /// An afterstate as a number. The same board has the same number as a state, so the two are
+    /// different types.
+    AfterCode
+}
+
 /// Converts positions of one shape to codes and back.
 #[derive(Clone, Debug)]
 pub struct Code {
@@ -137,37 +175,46 @@ impl Code {
         if self.transpose.is_some() { 8 } else { 4 }
     }
 
-    /// The code of a position: the same for all symmetric positions, and for no other position of
-    /// its kind.
+    /// The code of a state: the same for all symmetric states, and for no other state.
     #[inline]
-    pub fn of<P: Packed>(&self, position: P) -> u64 {
+    pub fn of_state<B: Packed>(&self, State(board): State<B>) -> StateCode {
+        StateCode(self.smallest(board))
+    }
+
+    /// The code of an afterstate: the same for all symmetric afterstates, and for no other one.
+    #[inline]
+    pub fn of_afterstate<B: Packed>(&self, After(board): After<B>) -> AfterCode {
+        AfterCode(self.smallest(board))
+    }
+
+    #[inline]
+    fn smallest<P: Packed>(&self, position: P) -> u64 {
         let codes = self.symmetric_codes(position);
         let codes = &codes[..self.symmetries()];
         codes.iter().fold(u64::MAX, |least, &code| least.min(code))
     }
 
-    /// A number that is unique to the position, even among symmetric ones. [`Code::state`] and
-    /// [`Code::afterstate`] convert it back.
+    /// A code that is unique to the state, even among symmetric ones.
     #[inline]
-    pub fn exact<P: Packed>(&self, position: P) -> u64 {
-        let cells = position.cells(self.shape);
-        match &self.sources {
-            Some(sources) => cells | self.chance_bits(position, &sources[0]),
+    pub fn exact_state<B: Packed>(&self, State(board): State<B>) -> StateCode {
+        let cells = board.cells(self.shape);
+        StateCode(match &self.sources {
+            Some(sources) => cells | self.chance_bits(board, &sources[0]),
             None => cells,
-        }
+        })
     }
 
     /// A state with this code.
     #[inline]
-    pub fn state<B: Packed>(&self, code: u64) -> State<B> {
-        let (cells, chance_state, _) = self.parts(code);
+    pub fn state<B: Packed>(&self, code: StateCode) -> State<B> {
+        let (cells, chance_state, _) = self.parts(code.0);
         State(B::unpacked(self.shape, cells, chance_state, 0))
     }
 
     /// An afterstate with this code.
     #[inline]
-    pub fn afterstate<B: Packed>(&self, code: u64) -> After<B> {
-        let (cells, chance_state, spawn_mask) = self.parts(code);
+    pub fn afterstate<B: Packed>(&self, code: AfterCode) -> After<B> {
+        let (cells, chance_state, spawn_mask) = self.parts(code.0);
         After(B::unpacked(self.shape, cells, chance_state, spawn_mask))
     }
 
@@ -195,9 +242,9 @@ impl Code {
             << self.cells()
     }
 
-    /// The tile indices in row-major order.
+    /// The tile indices of a state in row-major order.
     #[inline]
-    pub fn tiles(&self, code: u64) -> [u8; 16] {
+    pub fn tiles(&self, StateCode(code): StateCode) -> [u8; 16] {
         let cells = self.shape.cells();
         std::array::from_fn(|i| {
             if i < cells {
@@ -208,9 +255,9 @@ impl Code {
         })
     }
 
-    /// The sum of the tile values.
+    /// The sum of the tile values of a state.
     #[inline]
-    pub fn sum(&self, code: u64) -> u64 {
+    pub fn sum(&self, StateCode(code): StateCode) -> u64 {
         let mut sum = 0;
         for pair in 0..self.shape.cells().div_ceil(2) as u32 {
             sum += self.pairs[usize::from((self.cells_of(code) >> (2 * BITS * pair)) as u8)];
@@ -218,9 +265,9 @@ impl Code {
         sum
     }
 
-    /// The number of different positions with the code of this one.
-    pub fn count_symmetric<P: Packed>(&self, position: P) -> usize {
-        let codes = self.symmetric_codes(position);
+    /// The number of different states with the code of this one.
+    pub fn count_symmetric<B: Packed>(&self, State(board): State<B>) -> usize {
+        let codes = self.symmetric_codes(board);
         let codes = &codes[..self.symmetries()];
         let is_new = |&(n, code): &(usize, &u64)| !codes[..n].contains(code);
         codes.iter().enumerate().filter(is_new).count()
@@ -310,9 +357,9 @@ mod tests {
             assert_eq!(symmetries.len(), code.symmetries());
             let transformed = code.transformed(board).into_iter();
             for (symmetric, symmetry) in transformed.zip(symmetries) {
-                let tiles = code.tiles(symmetric);
+                let tiles = code.tiles(StateCode(symmetric));
                 for (i, &source) in symmetry.iter().enumerate() {
-                    assert_eq!(tiles[i], code.tiles(board)[source], "{shape}");
+                    assert_eq!(tiles[i], code.tiles(StateCode(board))[source], "{shape}");
                 }
             }
         }

@@ -24,9 +24,9 @@ fn by_layers(
     shape: Shape,
     ending: Ending,
     aim: Aim,
-) -> (Solver<PackedGrid>, HashMap<u64, f64>) {
+) -> (Solver<PackedGrid>, HashMap<StateCode, f64>) {
     let solver = Solver::new(PackedGrid::new(shape, rules).unwrap(), ending).unwrap();
-    let mut waiting: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut waiting: BTreeMap<u64, Vec<StateCode>> = BTreeMap::new();
     for (state, ..) in solver.starts() {
         waiting
             .entry(solver.code().sum(state))
@@ -46,7 +46,7 @@ fn by_layers(
     for layer in layers.iter().rev() {
         let value = |after| solver.after_value(aim, after, |state| values[&state]);
         let afters = solver.afters(&layer.states).into_iter();
-        let afters: HashMap<u64, f64> = afters.map(|after| (after, value(after))).collect();
+        let afters: HashMap<AfterCode, f64> = afters.map(|after| (after, value(after))).collect();
         for &state in &layer.states {
             let value = solver.state_value(aim.goal, state, |after| afters[&after]);
             values.insert(state, value);
@@ -58,7 +58,7 @@ fn by_layers(
 fn start(
     solver: &Solver<PackedGrid>,
     Aim { goal, chance }: Aim,
-    values: &HashMap<u64, f64>,
+    values: &HashMap<StateCode, f64>,
 ) -> f64 {
     let starts = solver.starts();
     starts
@@ -108,9 +108,9 @@ fn layers_and_the_definition_agree<R: Rules + Copy + PartialEq>(
             let value = slow.start();
             let found = start(&solver, aim, &values);
             assert!((found - value).abs() <= 1e-12 * value.max(1.0));
-            let mut counts: HashMap<u64, usize> = HashMap::new();
+            let mut counts: HashMap<StateCode, usize> = HashMap::new();
             for (&state, &value) in slow.values() {
-                let code = solver.code().of(state.0);
+                let code = solver.code().of_state(state);
                 let fast = values[&code];
                 assert!((fast - value).abs() <= 1e-12 * value.max(1.0), "{state:?}");
                 *counts.entry(code).or_default() += 1;
@@ -158,7 +158,7 @@ fn symmetric_positions_of_threes_have_one_code() {
     };
     let code = |tiles: &[u8], hint| {
         let state = game.state(tiles, chance_state(hint)).unwrap();
-        solver.code().of(state.0)
+        solver.code().of_state(state)
     };
     let one = code(&[1, 0, 0, 0, 0, 0], 2);
     assert_eq!(one, code(&[0, 0, 0, 0, 0, 1], 2));
@@ -183,7 +183,7 @@ fn late_positions_of_3x3_agree_with_the_definition() {
     for aim in [mean(SCORE), mean(Goal::Reach(5))] {
         let (solver, values) = by_layers(&PowersOfTwo, game.shape(), ending, aim);
         let mut slow = Recursive::new(game, ending, aim);
-        let mut codes: Vec<u64> = values.keys().copied().collect();
+        let mut codes: Vec<StateCode> = values.keys().copied().collect();
         codes.sort_unstable_by_key(|&code| (solver.code().sum(code), code));
         let mut rng = game_rng(1, 1);
         for _ in 0..300 {
@@ -214,9 +214,10 @@ fn codes_are_those_of_canonical_forms(rules: &'static dyn Rules, shape: Shape) {
         if !met.insert(state) {
             continue;
         }
-        states.check(&code, state.0);
+        states.check(code.of_state(state).number(), state.0);
         for slide in game.slides(state).legal() {
-            if afterstates.check(&code, slide.after().0) {
+            let after = slide.after();
+            if afterstates.check(code.of_afterstate(after).number(), after.0) {
                 game.for_each_spawn(slide.after(), |next, _, _| waiting.push(next));
             }
         }
@@ -235,8 +236,8 @@ struct Codes {
 
 impl Codes {
     /// Returns whether the position is new.
-    fn check(&mut self, code: &Code, board: PackedBoard) -> bool {
-        let (found, canonical) = (code.of(board), board.canonical().key());
+    fn check(&mut self, found: u64, board: PackedBoard) -> bool {
+        let canonical = board.canonical().key();
         assert_eq!(
             *self.of_canonical.entry(canonical).or_insert(found),
             found,

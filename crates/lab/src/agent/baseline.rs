@@ -85,7 +85,7 @@ impl<G: Game> BaselineAgent<G> {
             values.set(slide.direction(), ActionValue { value: 0.0, total });
         }
         let mut rng = game_rng(0, 0);
-        let (chosen, ()) = match self.baseline {
+        let chosen = match self.baseline {
             Baseline::Random => Random.choose(&self.game, decision, &mut rng),
             Baseline::Greedy => GreedyReward.choose(&self.game, decision, &mut rng),
         };

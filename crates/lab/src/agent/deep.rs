@@ -246,7 +246,7 @@ impl<G: Game> DeepAgent<G> {
     }
 
     /// Plays the games of an evaluation, each with an observer.
-    fn play_with<L: Learner<G, ()>>(
+    fn play_with<L: Learner<G>>(
         &self,
         round: &RoundSpec<'_>,
         observe: impl Fn(u64) -> L + Sync,

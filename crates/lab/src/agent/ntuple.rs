@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
-use afterstate::episode::Learner;
+use afterstate::episode::Player;
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::{ChanceState, Game};
-use afterstate::learn::{Backward, Forward, TdParams};
+use afterstate::learn::{Backward, OnPolicyForward, TdParams};
 use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{
     AfterstateNetwork, AtomicF32, NetworkError, NetworkOptions, StateNetwork, Tc, Td, UpdateRule,
@@ -81,23 +81,23 @@ pub(super) struct NTupleAgent<G, N, D> {
 
 /// How the loops of training and evaluation are compiled.
 pub(super) trait Dispatch: Send + Sync + 'static {
-    fn learn<'a, G: Game, P: Policy<G> + 'a, L: Learner<G, P::Estimate> + 'a>(
+    fn learn<'a, G: Game, P: Player<G> + 'a>(
         game: &G,
         round: &RoundSpec<'_>,
         learning_rate: impl Fn(u64) -> f32 + Sync,
-        make: impl Fn() -> (P, L) + Sync,
+        make: impl Fn() -> P + Sync,
     ) -> RoundResult;
 }
 
-/// With policy and learner inlined: for the games that are meant to be fast.
+/// With the player inlined: for the games that are meant to be fast.
 pub(super) enum Inlined {}
 
 impl Dispatch for Inlined {
-    fn learn<'a, G: Game, P: Policy<G> + 'a, L: Learner<G, P::Estimate> + 'a>(
+    fn learn<'a, G: Game, P: Player<G> + 'a>(
         game: &G,
         round: &RoundSpec<'_>,
         learning_rate: impl Fn(u64) -> f32 + Sync,
-        make: impl Fn() -> (P, L) + Sync,
+        make: impl Fn() -> P + Sync,
     ) -> RoundResult {
         learn_games(game, round, learning_rate, make)
     }
@@ -107,25 +107,17 @@ impl Dispatch for Inlined {
 pub(super) enum Virtual {}
 
 impl Dispatch for Virtual {
-    fn learn<'a, G: Game, P: Policy<G> + 'a, L: Learner<G, P::Estimate> + 'a>(
+    fn learn<'a, G: Game, P: Player<G> + 'a>(
         game: &G,
         round: &RoundSpec<'_>,
         learning_rate: impl Fn(u64) -> f32 + Sync,
-        make: impl Fn() -> (P, L) + Sync,
+        make: impl Fn() -> P + Sync,
     ) -> RoundResult {
-        let make: &(dyn Fn() -> DynamicPair<'a, G, P::Estimate> + Sync) = &|| {
-            let (policy, learner) = make();
-            (Box::new(policy), Box::new(learner))
-        };
+        let make: &(dyn Fn() -> Box<dyn Player<G> + 'a> + Sync) = &|| Box::new(make());
         let learning_rate: &(dyn Fn(u64) -> f32 + Sync) = &learning_rate;
         learn_games(game, round, learning_rate, make)
     }
 }
-
-type DynamicPair<'a, G, E> = (
-    Box<dyn Policy<G, Estimate = E> + 'a>,
-    Box<dyn Learner<G, E> + 'a>,
-);
 
 /// Creates an agent in which every position has the value `initial_value`, with memory for what
 /// `rule` needs.
@@ -273,7 +265,7 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
         let rate = |number| learner.learning_rate.at(number);
         match learner.update {
             UpdateSpec::Forward => D::learn(&self.game, round, rate, || {
-                Forward::<G, N, R, _>::with_policy(&self.game, &self.network, self.ties, 0.0)
+                OnPolicyForward::<G, N, R>::new(&self.game, &self.network, self.ties, 0.0)
             }),
             UpdateSpec::Backward {
                 lambda,
@@ -284,7 +276,7 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
                     reward_twice,
                     ..TdParams::default()
                 };
-                let learner = Backward::<G, N, R>::new(&self.network, params);
+                let learner = Backward::<G, N, R>::new(&self.game, &self.network, params);
                 (self.policy(), learner)
             }),
         }
@@ -301,7 +293,6 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
         judge(&self.game, &self.network, boards, |decision| {
             policy
                 .choose(&self.game, decision, &mut game_rng(0, 0))
-                .0
                 .direction()
         })
     }

@@ -228,7 +228,7 @@ prop_compose! {
             moves,
             seconds,
             ended: ended.collect(),
-            given_starts: 0,
+            ..Tally::default()
         };
         let replay = replay.map(|(updates, loss, value, reward, running_average)| ReplayBlock {
             updates, loss, value, reward, running_average,

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use afterstate::game::{After, Game, State};
-use afterstate::solve::{Code, Packed, Solver};
+use afterstate::solve::{Code, Packed, Solver, StateCode};
 use serde::{Deserialize, Serialize};
 
 use super::estimate::ReachableStates;
@@ -188,10 +188,10 @@ impl Measure<'_> {
 impl SymmetryMode {
     /// The number of a state, or of its canonical state.
     #[inline(always)]
-    fn number<B: Packed>(self, code: &Code, state: B) -> u64 {
+    fn number<B: Packed>(self, code: &Code, state: State<B>) -> StateCode {
         match self {
-            Self::All => code.exact(state),
-            Self::One => code.of(state),
+            Self::All => code.exact_state(state),
+            Self::One => code.of_state(state),
         }
     }
 }
@@ -222,7 +222,7 @@ impl Totals {
 const ROUNDING: f64 = 1e-9;
 
 /// States with their probabilities, sorted by number.
-type Chances = Vec<(u64, f64)>;
+type Chances = Vec<(StateCode, f64)>;
 
 struct MeasureVisitor<'a>(&'a Measure<'a>);
 
@@ -289,12 +289,12 @@ const AT_ONCE: usize = 1 << 20;
 fn starts<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     symmetries: SymmetryMode,
-) -> (Waiting<(u64, f64)>, f64) {
+) -> (Waiting<(StateCode, f64)>, f64) {
     let mut starts: BTreeMap<u64, Chances> = BTreeMap::new();
     let mut score = 0.0;
     solver.game().for_each_start(|state, chance| {
         score += chance * solver.game().initial_score(state) as f64;
-        let code = symmetries.number(solver.code(), state.0);
+        let code = symmetries.number(solver.code(), state);
         let layer = starts.entry(solver.code().sum(code)).or_default();
         layer.push((code, chance));
     });
@@ -304,7 +304,7 @@ fn starts<G: Game<Board: Packed>>(
 /// Exact values of a layer and of those that a spawn leads to, in hash tables.
 struct Known<'a> {
     solution: &'a Solution,
-    near: Vec<(u64, ValueTable)>,
+    near: Vec<(u64, ValueTable<StateCode>)>,
 }
 
 impl<'a> Known<'a> {
@@ -325,7 +325,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    fn value(&self, code: u64) -> Option<f64> {
+    fn value(&self, code: StateCode) -> Option<f64> {
         let sum = self.solution.code().sum(code);
         let table = self.near.iter().find(|(near, _)| *near == sum);
         match table {
@@ -348,7 +348,7 @@ struct MeasureWorker<'a, G> {
 
 impl<G: Game<Board: Packed>> MeasureWorker<'_, G> {
     /// Adds the player's moves in a state.
-    fn step(&mut self, (code, chance): (u64, f64)) -> Result<(), SolveError> {
+    fn step(&mut self, (code, chance): (StateCode, f64)) -> Result<(), SolveError> {
         let (solver, game) = (self.solver, self.solver.game());
         let state: State<G::Board> = solver.code().state(code);
         self.totals.states += 1;
@@ -364,7 +364,7 @@ impl<G: Game<Board: Packed>> MeasureWorker<'_, G> {
         if choices.is_empty() {
             return Err(SolveError::Speechless);
         }
-        let best = self.known.value(solver.code().of(state.0));
+        let best = self.known.value(solver.code().of_state(state));
         let best = best.ok_or(SolveError::Incomplete)?;
         let share = chance / choices.len() as f64;
         for direction in choices {
@@ -400,11 +400,11 @@ impl<G: Game<Board: Packed>> MeasureWorker<'_, G> {
         self.solver
             .game()
             .for_each_spawn(after, |state, spawn_reward, p| {
-                let number = self.symmetries.number(code, state.0);
+                let number = self.symmetries.number(code, state);
                 let layer = self.above.entry(code.sum(number)).or_default();
                 layer.push((number, chance * p));
                 let (value, spawn_reward) =
-                    (known.value(code.of(state.0)), f64::from(spawn_reward));
+                    (known.value(code.of_state(state)), f64::from(spawn_reward));
                 totals.score += chance * p * spawn_reward;
                 mean = mean
                     .zip(value)

@@ -26,7 +26,6 @@ struct ExactValues<G> {
 
 impl<G: Game<Board: Packed>> ValueFunction<G> for ExactValues<G> {
     type Lookup = ();
-    type Estimate = ();
 
     fn locate(&self, _: &G, _: &Decision<G>, (): &mut ()) {}
 
@@ -37,7 +36,7 @@ impl<G: Game<Board: Packed>> ValueFunction<G> for ExactValues<G> {
         mut visit: impl FnMut(Slide<G::Board>, ActionValue),
     ) {
         for slide in pending.decision().slides().legal() {
-            let after = self.solver.code().of(slide.after().0);
+            let after = self.solver.code().of_afterstate(slide.after());
             let value = self.solution.after_value(&self.solver, after);
             // A solution has a value for every position that play can reach.
             let value = value.unwrap_or(f64::NAN);
@@ -46,8 +45,6 @@ impl<G: Game<Board: Packed>> ValueFunction<G> for ExactValues<G> {
             visit(slide, ActionValue { value, total });
         }
     }
-
-    fn estimate(_: ActionValue) {}
 
     fn fits(&self, game: &G) -> bool {
         game.shape() == self.solution.about().shape
@@ -78,7 +75,7 @@ impl<G: Game<Board: Packed>> Agent for ExactAgent<G> {
         let mut policy = self.policy();
         judge(&self.game, &self.values, boards, |decision| {
             let mut rng = game_rng(0, 0);
-            policy.choose(&self.game, decision, &mut rng).0.direction()
+            policy.choose(&self.game, decision, &mut rng).direction()
         })
     }
 

@@ -1,7 +1,7 @@
 //! Queries of a solution: the value of each move of a board.
 
 use afterstate::game::{Direction, Game, Slides, State};
-use afterstate::solve::{Aim, Chance, Code, Goal, Packed, Solver};
+use afterstate::solve::{AfterCode, Aim, Chance, Code, Goal, Packed, Solver};
 
 use super::{Solution, SolveError};
 use crate::LabError;
@@ -27,14 +27,18 @@ impl Solution {
     pub fn after_value<G: Game<Board: Packed>>(
         &self,
         solver: &Solver<G>,
-        after: u64,
+        after: AfterCode,
     ) -> Option<f64> {
         self.mean(self.scores(), self.about().goal(), solver, after)
     }
 
     /// The probability of reaching the target from an afterstate; `None` if there is no target, or
     /// the afterstate is not reachable.
-    pub fn after_win<G: Game<Board: Packed>>(&self, solver: &Solver<G>, after: u64) -> Option<f64> {
+    pub fn after_win<G: Game<Board: Packed>>(
+        &self,
+        solver: &Solver<G>,
+        after: AfterCode,
+    ) -> Option<f64> {
         let goal = Goal::Reach(self.about().target?.tile);
         let win = self.mean(self.wins()?, goal, solver, after)?;
         Some(goal.bounded(win))
@@ -45,7 +49,7 @@ impl Solution {
         values: &[f64],
         goal: Goal,
         solver: &Solver<G>,
-        after: u64,
+        after: AfterCode,
     ) -> Option<f64> {
         // A missing state makes the mean NaN.
         let value = |state| self.place(state).map_or(f64::NAN, |place| values[place]);
@@ -97,8 +101,8 @@ impl Question<'_> {
         let tile_values: Vec<u64> = (1..=largest).map(|tile| game.tile_value(tile)).collect();
         let (tiles, chance_state) = parse(self.board, shape, game.rules(), &tile_values)?;
         let state = game.state(&tiles, chance_state);
-        let code = |&State(board): &State<G::Board>| self.solution.code().of(board);
-        let known = state.filter(|state| self.solution.place(code(state)).is_some());
+        let code = |state| self.solution.code().of_state(state);
+        let known = state.filter(|&state| self.solution.place(code(state)).is_some());
         let unknown = || SolveError::Unknown {
             board: self.board.trim().to_owned(),
             has_chance_state: game.rules().has_chance_state(),
@@ -121,7 +125,7 @@ impl Question<'_> {
                 ..illegal
             });
         };
-        let after = solver.code().of(slide.after().0);
+        let after = solver.code().of_afterstate(slide.after());
         let value = solution.after_value(solver, after);
         let value = value.ok_or(SolveError::Incomplete)?;
         Ok(Move {

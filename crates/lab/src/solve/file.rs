@@ -9,7 +9,7 @@ use std::str::FromStr;
 use afterstate::format::native::{Header, Metadata, NativeError, peek_metadata};
 use afterstate::format::solution::{BYTES, Place, SolutionLayout, lay_out};
 use afterstate::game::Game;
-use afterstate::solve::{Code, Goal, Packed, Solver};
+use afterstate::solve::{Code, Goal, Packed, Solver, StateCode};
 
 use super::solution::{About, Solution, TargetTile};
 use super::{FileError, Layers, SolveError, tile_of};
@@ -59,7 +59,9 @@ impl Solution {
         carry_out(&output, layout.sums, &sums, |sum| sum.to_le_bytes())?;
         let starts = |start: usize| (start as u64).to_le_bytes();
         carry_out(&output, layout.starts, self.layers.starts(), starts)?;
-        carry_out(&output, layout.codes, self.layers.codes(), u64::to_le_bytes)?;
+        carry_out(&output, layout.codes, self.layers.codes(), |code| {
+            code.number().to_le_bytes()
+        })?;
         carry_out(&output, layout.score, &self.score, f64::to_le_bytes)?;
         if let (Some(place), Some(win)) = (layout.win, &self.win) {
             carry_out(&output, place, win, f64::to_le_bytes)?;
@@ -100,7 +102,7 @@ impl Solution {
         let layers = Layers::checked(
             numbers(layout.sums)?,
             &numbers(layout.starts)?,
-            numbers(layout.codes)?,
+            codes(numbers(layout.codes)?),
         );
         let damaged = |what| senseless(FileError::Numbers(what));
         let layers = layers.ok_or_else(|| damaged("layers that are not in order"))?;
@@ -166,7 +168,7 @@ impl Check<'_> {
         let fine = |layer: u64| {
             let (sum, places) = self.layers.layer(layer as usize);
             let states = &self.layers.codes()[places];
-            let is_code = |state| code.of(code.state::<G::Board>(state).0) == state;
+            let is_code = |state| code.of_state(code.state::<G::Board>(state)) == state;
             states.is_sorted_by(|a, b| a < b)
                 && states
                     .iter()
@@ -210,6 +212,10 @@ fn is_solution(path: &Path) -> bool {
 
 fn wrong(path: &Path) -> impl FnOnce(NativeError) -> LabError {
     |error| LabError::solution(path, error)
+}
+
+fn codes(numbers: Vec<u64>) -> Vec<StateCode> {
+    numbers.into_iter().map(StateCode::from_number).collect()
 }
 
 fn floats(bits: Vec<u64>) -> Vec<f64> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use afterstate::solve::Layer;
+use afterstate::solve::{Layer, StateCode};
 
 /// All states, one for each class of symmetric states.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10,7 +10,7 @@ pub struct Layers {
     sums: Vec<u64>,
     /// The start of each layer, and the end.
     starts: Vec<usize>,
-    codes: Vec<u64>,
+    codes: Vec<StateCode>,
 }
 
 impl Layers {
@@ -32,7 +32,7 @@ impl Layers {
     }
 
     /// The same from the numbers of a file, if they are valid.
-    pub(super) fn checked(sums: Vec<u64>, starts: &[u64], codes: Vec<u64>) -> Option<Self> {
+    pub(super) fn checked(sums: Vec<u64>, starts: &[u64], codes: Vec<StateCode>) -> Option<Self> {
         let starts: Vec<usize> = starts
             .iter()
             .map(|&start| usize::try_from(start).ok())
@@ -52,7 +52,7 @@ impl Layers {
     }
 
     /// All codes, layer after layer.
-    pub fn codes(&self) -> &[u64] {
+    pub fn codes(&self) -> &[StateCode] {
         &self.codes
     }
 
@@ -73,7 +73,7 @@ impl Layers {
     }
 
     /// The index of a state with this tile sum among all codes.
-    pub fn place(&self, sum: u64, code: u64) -> Option<usize> {
+    pub fn place(&self, sum: u64, code: StateCode) -> Option<usize> {
         let (_, states) = self.layer(self.sums.binary_search(&sum).ok()?);
         let found = self.codes[states.clone()].binary_search(&code).ok()?;
         Some(states.start + found)

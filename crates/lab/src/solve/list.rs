@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use afterstate::game::Game;
-use afterstate::solve::{Layer, Packed, Solver};
+use afterstate::solve::{AfterCode, Layer, Packed, Solver, StateCode};
 
 use super::estimate::{Boards, Memory};
 use super::work::{Stopped, Waiting, Work};
@@ -21,7 +21,7 @@ pub(super) fn list<G: Game<Board: Packed>>(
     boards: &Boards,
     seen: impl Fn(u64, u64),
 ) -> Result<(Layers, u64), SolveFailure> {
-    let mut starts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    let mut starts: BTreeMap<u64, Vec<StateCode>> = BTreeMap::new();
     for (state, ..) in solver.starts() {
         let layer = starts.entry(solver.code().sum(state)).or_default();
         layer.push(state);
@@ -33,7 +33,7 @@ pub(super) fn list<G: Game<Board: Packed>>(
         largest = largest.max(states.len() as u64);
         symmetric += count_symmetric(solver, work, &states)?;
         let afters = afters(solver, work, &states)?;
-        let check = |waiting: &Waiting<u64>| {
+        let check = |waiting: &Waiting<StateCode>| {
             memory.check(listed, largest, waiting.count() + afters.len() as u64)
         };
         check(&waiting)?;
@@ -54,17 +54,17 @@ pub(super) fn list<G: Game<Board: Packed>>(
 pub(super) fn afters<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     work: &Work<'_>,
-    states: &[u64],
-) -> Result<Vec<u64>, Stopped> {
+    states: &[StateCode],
+) -> Result<Vec<AfterCode>, Stopped> {
     work.merged(work.in_parts(states, |part| solver.afters(part))?)
 }
 
 fn count_symmetric<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     work: &Work<'_>,
-    states: &[u64],
+    states: &[StateCode],
 ) -> Result<u64, Stopped> {
-    let count = |part: &[u64]| {
+    let count = |part: &[StateCode]| {
         let symmetric = part
             .iter()
             .map(|&state| solver.count_symmetric(state) as u64);

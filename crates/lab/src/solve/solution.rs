@@ -1,7 +1,7 @@
 //! A solved game: every reachable state with its exact value.
 
 use afterstate::game::Shape;
-use afterstate::solve::{Code, Ending, Goal};
+use afterstate::solve::{Code, Ending, Goal, StateCode};
 
 use super::Layers;
 
@@ -96,12 +96,12 @@ impl Solution {
     }
 
     /// The index of a state.
-    pub fn place(&self, state: u64) -> Option<usize> {
+    pub fn place(&self, state: StateCode) -> Option<usize> {
         self.layers.place(self.code.sum(state), state)
     }
 
     /// The expected future score of a state; `None` if it is not reachable.
-    pub fn value(&self, state: u64) -> Option<f64> {
+    pub fn value(&self, state: StateCode) -> Option<f64> {
         self.place(state).map(|place| self.score[place])
     }
 }

@@ -4,6 +4,8 @@
 //! here a value is adjacent to its code, in the slot that a multiplicative hash selects or soon
 //! after it.
 
+use std::marker::PhantomData;
+
 /// Bytes for each value, at most.
 pub(super) const BYTES: u64 = 64;
 
@@ -11,19 +13,22 @@ pub(super) const BYTES: u64 = 64;
 const EMPTY: u64 = u64::MAX;
 
 /// A hash table with at least two slots for each value.
-pub(super) struct ValueTable {
+pub(super) struct ValueTable<C> {
     slots: Vec<(u64, f64)>,
     shift: u32,
+    codes: PhantomData<C>,
 }
 
-impl ValueTable {
-    pub(super) fn new(codes: &[u64], values: &[f64]) -> Self {
+impl<C: Copy + Into<u64>> ValueTable<C> {
+    pub(super) fn new(codes: &[C], values: &[f64]) -> Self {
         let bits = (2 * codes.len()).next_power_of_two().ilog2().max(1);
         let mut table = Self {
             slots: vec![(EMPTY, 0.0); 1 << bits],
             shift: u64::BITS - bits,
+            codes: PhantomData,
         };
         for (&code, &value) in codes.iter().zip(values) {
+            let code = code.into();
             let slot = table.slot(code);
             table.slots[slot] = (code, value);
         }
@@ -32,7 +37,8 @@ impl ValueTable {
 
     /// The value of a code, if the table has it.
     #[inline]
-    pub(super) fn get(&self, code: u64) -> Option<f64> {
+    pub(super) fn get(&self, code: C) -> Option<f64> {
+        let code = code.into();
         let (found, value) = self.slots[self.slot(code)];
         (found == code).then_some(value)
     }

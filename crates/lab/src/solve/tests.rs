@@ -60,7 +60,7 @@ fn every_value_agrees_with_the_definition() {
         assert!(!target.ends && target.tile == 5);
         assert_eq!(about.states, score.values().len() as u64);
         for (&state, &value) in score.values() {
-            let place = solution.place(solution.code().of(state.0)).unwrap();
+            let place = solution.place(solution.code().of_state(state)).unwrap();
             assert!((solution.scores()[place] - value).abs() < 1e-9);
             let chance = win.value(state);
             assert!((solution.wins().unwrap()[place] - chance).abs() < 1e-12);
@@ -369,7 +369,7 @@ fn damaged_numbers_are_refused() {
 
     // The same state transformed, or with chance bits set: sums and order are right, but it is not
     // a code.
-    let last = *solution.layers().codes().last().unwrap();
+    let last = solution.layers().codes().last().unwrap().number();
     let turned = [12, 8, 4, 0].map(|bits| last >> bits & 15);
     let turned = turned
         .into_iter()

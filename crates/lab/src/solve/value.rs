@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use afterstate::game::Game;
-use afterstate::solve::{Aim, Packed, Solver};
+use afterstate::solve::{Aim, Packed, Solver, StateCode};
 
 use super::Layers;
 use super::list::afters;
@@ -45,18 +45,18 @@ pub(super) fn values<G: Game<Board: Packed>>(
 
 /// The layers that were evaluated last: most spawns lead to one of them.
 #[derive(Default)]
-struct Recent(VecDeque<(u64, ValueTable)>);
+struct Recent(VecDeque<(u64, ValueTable<StateCode>)>);
 
 /// The number of layers in hash tables.
 pub(super) const RECENT: usize = 2;
 
 impl Recent {
-    fn get(&self, sum: u64, state: u64) -> Option<f64> {
+    fn get(&self, sum: u64, state: StateCode) -> Option<f64> {
         let (_, table) = self.0.iter().find(|(other, _)| *other == sum)?;
         table.get(state)
     }
 
-    fn add(&mut self, sum: u64, table: ValueTable) {
+    fn add(&mut self, sum: u64, table: ValueTable<StateCode>) {
         self.0.push_front((sum, table));
         self.0.truncate(RECENT);
     }

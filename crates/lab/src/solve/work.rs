@@ -4,6 +4,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use afterstate::solve::{AfterCode, StateCode};
+
 use crate::share::share;
 
 /// Items of sorted runs, ordered by code.
@@ -15,20 +17,26 @@ pub(super) trait Coded: Copy + Send + Sync {
     fn with(self, other: Self) -> Self;
 }
 
-impl Coded for u64 {
-    fn code(self) -> u64 {
-        self
-    }
+macro_rules! coded {
+    ($($code:ty),*) => {$(
+        impl Coded for $code {
+            fn code(self) -> u64 {
+                self.number()
+            }
 
-    fn with(self, _: Self) -> Self {
-        self
-    }
+            fn with(self, _: Self) -> Self {
+                self
+            }
+        }
+    )*};
 }
 
+coded!(StateCode, AfterCode);
+
 /// A code with a number that is summed.
-impl Coded for (u64, f64) {
+impl Coded for (StateCode, f64) {
     fn code(self) -> u64 {
-        self.0
+        self.0.number()
     }
 
     fn with(self, other: Self) -> Self {
@@ -64,10 +72,10 @@ impl Work<'_> {
     }
 
     /// A number for each code, in order.
-    pub(super) fn number_each(
+    pub(super) fn number_each<C: Coded>(
         &self,
-        codes: &[u64],
-        one: impl Fn(u64) -> f64 + Sync,
+        codes: &[C],
+        one: impl Fn(C) -> f64 + Sync,
     ) -> Result<Vec<f64>, Stopped> {
         let parts = self.in_parts(codes, |part| {
             part.iter().map(|&code| one(code)).collect::<Vec<_>>()
@@ -179,19 +187,24 @@ mod tests {
             threads: 2,
             stop: &|| false,
         };
-        let runs = vec![vec![1, 4, 9], vec![], vec![1, 2, 9, 10], vec![3], vec![4]];
-        assert_eq!(work.merged(runs).ok(), Some(vec![1, 2, 3, 4, 9, 10]));
-        assert_eq!(work.merged(Vec::<Vec<u64>>::new()).ok(), Some(vec![]));
+        let code = StateCode::from_number;
+        let codes = |numbers: &[u64]| numbers.iter().copied().map(code).collect::<Vec<_>>();
+        let runs: [&[u64]; 5] = [&[1, 4, 9], &[], &[1, 2, 9, 10], &[3], &[4]];
+        let runs = runs.map(codes).to_vec();
+        let merged = work.merged(runs).ok();
+        assert_eq!(merged, Some(codes(&[1, 2, 3, 4, 9, 10])));
+        assert_eq!(work.merged(Vec::<Vec<StateCode>>::new()).ok(), Some(vec![]));
         let counted = vec![
-            vec![(1, 0.5), (4, 1.0)],
-            vec![(4, 2.0)],
-            vec![(0, 3.0), (4, 4.0)],
+            vec![(code(1), 0.5), (code(4), 1.0)],
+            vec![(code(4), 2.0)],
+            vec![(code(0), 3.0), (code(4), 4.0)],
         ];
         assert_eq!(
             work.merged(counted).ok(),
-            Some(vec![(0, 3.0), (1, 0.5), (4, 7.0)])
+            Some(vec![(code(0), 3.0), (code(1), 0.5), (code(4), 7.0)])
         );
-        let loose = vec![(4, 1.0), (2, 1.0), (4, 2.0), (4, 4.0)];
-        assert_eq!(run_of(loose), [(2, 1.0), (4, 7.0)]);
+        let loose = [(4, 1.0), (2, 1.0), (4, 2.0), (4, 4.0)];
+        let loose = loose.map(|(number, chance)| (code(number), chance));
+        assert_eq!(run_of(loose.to_vec()), [(code(2), 1.0), (code(4), 7.0)]);
     }
 }

@@ -14,7 +14,7 @@ use std::ops::Range;
 use super::NativeError;
 use crate::Value;
 use crate::format::floats::Float;
-use crate::ntuple::{MemoryBlock, Tiling, WeightCell, WeightPart, WeightTables};
+use crate::ntuple::{Chunking, MemoryBlock, WeightCell, WeightPart, WeightTables};
 
 /// Numbers between the runs in a buffer. The length of a run is a multiple of the size of a cache
 /// way, so without a gap the same number of each run would map to the same cache set.
@@ -59,13 +59,15 @@ impl Tensor {
         let piece = |part| Piece { tensor: self, part };
         match self.source {
             Source::Table(tuple) => {
-                let tiling = network.tiling(tuple);
-                let part = |tile| Part::Tile {
+                let chunking = network.chunking(tuple);
+                let part = |chunk| Part::Chunk {
                     tuple,
-                    tiling,
-                    tile,
+                    chunking,
+                    chunk,
                 };
-                (0..tiling.tiles()).map(|tile| piece(part(tile))).collect()
+                (0..chunking.chunks())
+                    .map(|chunk| piece(part(chunk)))
+                    .collect()
             }
             Source::Block(block) => {
                 let starts = (0..self.numbers).step_by(SOME);
@@ -143,10 +145,10 @@ pub struct Piece<'a> {
 
 #[derive(Clone, Debug)]
 enum Part<'a> {
-    Tile {
+    Chunk {
         tuple: usize,
-        tiling: &'a Tiling,
-        tile: usize,
+        chunking: &'a Chunking,
+        chunk: usize,
     },
     Stretch(MemoryBlock, Range<usize>),
 }
@@ -172,8 +174,8 @@ impl Piece<'_> {
     ) -> Result<(), NativeError> {
         let Buffer { values, bytes } = buffer.of(self);
         match &self.part {
-            Part::Tile { tuple, tile, .. } => {
-                network.export_tile((*tuple, *tile), values, self.stride());
+            Part::Chunk { tuple, chunk, .. } => {
+                network.export_chunk((*tuple, *chunk), values, self.stride());
             }
             Part::Stretch(block, range) => {
                 network.export_block(*block, range.start, &mut values[..range.len()]);
@@ -188,8 +190,8 @@ impl Piece<'_> {
         Ok(())
     }
 
-    /// Copies the piece into a new network; `fill` reads the bytes of each run at the given offset.
-    /// Zeros are skipped: new memory already holds them, and writing them would commit pages.
+    /// Copies the piece into a network; `fill` reads the bytes of each run at the given offset.
+    /// Zeros do not commit the memory of a new network.
     ///
     /// # Errors
     /// When `fill` fails, or at a number that is not finite.
@@ -208,8 +210,8 @@ impl Piece<'_> {
             self.tensor.check(from, values)?;
         }
         match &self.part {
-            Part::Tile { tuple, tile, .. } => {
-                network.import_tile((*tuple, *tile), values, self.stride());
+            Part::Chunk { tuple, chunk, .. } => {
+                network.import_chunk((*tuple, *chunk), values, self.stride());
             }
             Part::Stretch(block, range) => {
                 network.import_block(*block, range.start, &values[..range.len()]);
@@ -221,7 +223,9 @@ impl Piece<'_> {
     /// Where its runs start in the tensor.
     fn runs(&self) -> Vec<usize> {
         match &self.part {
-            Part::Tile { tiling, tile, .. } => tiling.runs(*tile).collect(),
+            Part::Chunk {
+                chunking, chunk, ..
+            } => chunking.runs(*chunk).collect(),
             Part::Stretch(_, range) => vec![range.start],
         }
     }
@@ -229,7 +233,7 @@ impl Piece<'_> {
     /// Numbers in a run.
     fn run(&self) -> usize {
         match &self.part {
-            Part::Tile { tiling, .. } => tiling.run(),
+            Part::Chunk { chunking, .. } => chunking.run(),
             Part::Stretch(_, range) => range.len(),
         }
     }
@@ -251,7 +255,9 @@ impl Buffer {
     /// Resizes the buffer for a piece.
     fn of(&mut self, piece: &Piece<'_>) -> &mut Self {
         let runs = match &piece.part {
-            Part::Tile { tiling, tile, .. } => tiling.runs(*tile).len(),
+            Part::Chunk {
+                chunking, chunk, ..
+            } => chunking.runs(*chunk).len(),
             Part::Stretch(..) => 1,
         };
         self.values.resize(runs * piece.stride(), 0.0);

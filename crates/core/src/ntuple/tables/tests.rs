@@ -172,3 +172,36 @@ fn tables_without_sums_do_not_learn_by_tc() {
         .tables()
         .update::<crate::ntuple::Tc>(&at, 0, 1.0, 1.0);
 }
+
+/// Imports into tables that already have weights: zeros replace them, and -0.0 stays -0.0.
+#[test]
+fn import_is_the_inverse_of_export_on_tables_that_are_not_zero() {
+    let bits = |numbers: &[Value]| numbers.iter().map(|n| n.to_bits()).collect::<Vec<_>>();
+    let mut numbers: Vec<Value> = vec![0.0; 1 << 12];
+    numbers[7] = 5.0;
+    numbers[8] = -0.0;
+    let tables = network("012", true, 320.0);
+    let tables = tables.tables();
+    tables.import(0, WeightPart::Weight, 0, &numbers);
+    let mut found = vec![1.0; numbers.len()];
+    tables.export(0, WeightPart::Weight, 0, &mut found);
+    assert_eq!(bits(&found), bits(&numbers));
+
+    let other = network("012", true, 320.0);
+    let other = other.tables();
+    let mut block = vec![1.0; numbers.len()];
+    tables.export_block(MemoryBlock::Cells, 0, &mut block);
+    other.import_block(MemoryBlock::Cells, 0, &block);
+    other.export(0, WeightPart::Weight, 0, &mut found);
+    assert_eq!(bits(&found), bits(&numbers));
+
+    let other = random_network("012", true);
+    let (other, run) = (other.tables(), tables.chunking(0).run());
+    for chunk in 0..tables.chunking(0).chunks() {
+        let mut values = vec![1.0; run * tables.chunking(0).runs(chunk).len()];
+        tables.export_chunk((0, chunk), &mut values, run);
+        other.import_chunk((0, chunk), &values, run);
+    }
+    other.export(0, WeightPart::Weight, 0, &mut found);
+    assert_eq!(bits(&found), bits(&numbers));
+}

@@ -34,7 +34,7 @@ prop_compose! {
             true => ended.into_keys().zip([block_games / 2, block_games / 3]).collect(),
             false => ended,
         };
-        Point { games, tally: Tally { games: block_games, score, max, moves, seconds, ended, given_starts: 0 } }
+        Point { games, tally: Tally { games: block_games, score, max, moves, seconds, ended, ..Tally::default() } }
     }
 }
 
