@@ -195,12 +195,12 @@ pub enum Event {
     },
     /// A block of training games is full.
     Block(Block),
-    /// A checkpoint was saved.
+    /// A checkpoint is on disk. A run without a folder has none.
     Checkpoint {
-        /// Games so far.
+        /// The games of the run in it.
         games: u64,
-        /// The file; `None` if the run has no folder.
-        path: Option<String>,
+        /// The file.
+        path: String,
     },
     /// An evaluation is done.
     Evaluation(Box<Evaluation>),
@@ -466,7 +466,7 @@ mod tests {
     fn events_are_objects_with_their_name() {
         let event = Event::Checkpoint {
             games: 7,
-            path: None,
+            path: "run/checkpoint.safetensors".to_owned(),
         };
         let json = serde_json::to_value(&event).unwrap();
         assert_eq!(json["event"], "checkpoint");

@@ -39,6 +39,8 @@ pub struct Trainer {
     run: Option<Run>,
     tensorboard: Option<EventWriter>,
     progress: RunProgress,
+    /// The games of the checkpoint that is being written.
+    saving: Option<u64>,
     tile_values: Vec<u64>,
     /// The format of the run folder when it was opened.
     format: Format,
@@ -74,6 +76,7 @@ impl Trainer {
             run: None,
             tensorboard: None,
             progress: RunProgress::default(),
+            saving: None,
             format: Format::NOW,
             control: control.clone(),
         })
@@ -114,6 +117,7 @@ impl Trainer {
             agent,
             run: Some(run),
             progress,
+            saving: None,
             tile_values,
             format,
             control: control.clone(),
@@ -177,14 +181,14 @@ impl Trainer {
         }
     }
 
-    /// Trains to the end of the recipe, or until it is cancelled.
+    /// Trains to the end of the recipe, or until it is cancelled. A run that is done keeps its files
+    /// as they are.
     ///
     /// # Errors
     /// When a file cannot be written or a weight diverges; the last checkpoint is then unchanged.
     pub fn train(&mut self) -> Result<Status, LabError> {
-        let control = self.control.clone();
         let (unit, total, done) = self.length();
-        control.emit(Event::Started {
+        self.control.emit(Event::Started {
             task: Task::Train,
             subject: self.recipe.title(),
             done,
@@ -192,31 +196,20 @@ impl Trainer {
             unit,
             run: self.subject(),
         });
-        let meter = Meter::new(&control, Task::Train, unit, done, total);
-        let between = Duration::from_secs_f64(self.recipe.checkpoint_seconds);
-        let mut due = Instant::now() + between;
-        while !self.is_finished() && !control.is_cancelled() {
-            self.round(due, &meter)?;
-            if self.checkpoint(due)? {
-                due = Instant::now() + between;
+        if !self.is_done() {
+            let trained = self.train_and_save();
+            if trained.is_err() {
+                // The error is what matters; a checkpoint that was committed before is reported.
+                let _ = self.committed();
             }
-        }
-        self.save()?;
-        let finished = self.is_finished();
-        let metadata = self.metadata();
-        if let Some(run) = &mut self.run {
-            if finished {
-                run.save_model(self.agent.as_ref(), &metadata)?;
-            }
-            draw_plots(run.folder(), &run::title(&self.recipe))?;
-            run.saved()?;
+            trained?;
         }
         let (unit, _, done) = self.length();
-        let status = match finished {
+        let status = match self.is_finished() {
             true => Status::Finished,
             false => Status::Stopped,
         };
-        control.emit(Event::Finished {
+        self.control.emit(Event::Finished {
             task: Task::Train,
             status,
             done,
@@ -232,6 +225,31 @@ impl Trainer {
         Ok(status)
     }
 
+    fn train_and_save(&mut self) -> Result<(), LabError> {
+        let control = self.control.clone();
+        let (unit, total, done) = self.length();
+        let meter = Meter::new(&control, Task::Train, unit, done, total);
+        let between = Duration::from_secs_f64(self.recipe.checkpoint_seconds);
+        let mut due = Instant::now() + between;
+        while !self.is_finished() && !control.is_cancelled() {
+            self.round(due, &meter)?;
+            if self.checkpoint(due)? {
+                due = Instant::now() + between;
+            }
+        }
+        self.save()?;
+        self.committed()?;
+        let (finished, metadata) = (self.is_finished(), self.metadata());
+        if let Some(run) = &mut self.run {
+            if finished {
+                run.save_model(self.agent.as_ref(), &metadata)?;
+            }
+            draw_plots(run.folder(), &run::title(&self.recipe))?;
+            run.saved()?;
+        }
+        Ok(())
+    }
+
     /// The run, as events name it.
     fn subject(&self) -> RunSubject {
         RunSubject {
@@ -245,15 +263,15 @@ impl Trainer {
 
     /// Saves a checkpoint if it is due, or a draft of it before. Returns whether it was saved.
     fn checkpoint(&mut self, due: Instant) -> Result<bool, LabError> {
+        // On a slow disk checkpoints become rarer, because training does not wait for it.
+        if self.run.as_ref().is_none_or(Run::is_saving) {
+            return Ok(false);
+        }
+        self.committed()?;
         let metadata = self.metadata();
         let Some(run) = &mut self.run else {
             return Ok(false);
         };
-        // On a slow disk checkpoints become rarer, because training does not wait for it.
-        if run.is_saving() {
-            return Ok(false);
-        }
-        run.saved()?;
         let is_due = Instant::now() >= due;
         if run.has_draft() || !self.agent.drafts() && is_due {
             self.save()?;
@@ -338,7 +356,7 @@ impl Trainer {
                 run.append_block(&row, &self.tile_values)?;
             }
             if let Some(events) = &mut self.tensorboard {
-                let written = events.block(&row);
+                let written = events.block(&row, &self.tile_values);
                 written.map_err(LabError::file("write", events.path()))?;
             }
             self.control.emit(Event::Block(row));
@@ -350,18 +368,32 @@ impl Trainer {
         Ok(())
     }
 
+    /// Writes a checkpoint, which another thread commits: see [`Trainer::committed`].
     fn save(&mut self) -> Result<(), LabError> {
+        self.committed()?;
         let (metadata, progress) = (self.metadata(), self.progress.clone());
         let Some(run) = &mut self.run else {
             return Ok(());
         };
         let saved = run.save_checkpoint(self.agent.as_ref(), metadata, progress);
-        let path = run::checkpoint_of(run.folder()).display().to_string();
         saved.map_err(|error| self.or_diverged(error))?;
-        self.control.emit(Event::Checkpoint {
-            games: self.progress.games,
-            path: Some(path),
-        });
+        self.saving = Some(self.progress.games);
+        Ok(())
+    }
+
+    /// Waits until the last save is on disk, and reports its checkpoint.
+    fn committed(&mut self) -> Result<(), LabError> {
+        let saving = self.saving.take();
+        let Some(run) = &mut self.run else {
+            return Ok(());
+        };
+        run.saved()?;
+        if let Some(games) = saving {
+            self.control.emit(Event::Checkpoint {
+                games,
+                path: run::checkpoint_of(run.folder()).display().to_string(),
+            });
+        }
         Ok(())
     }
 
@@ -378,10 +410,8 @@ impl Trainer {
 
     fn diverged(&mut self) -> LabError {
         // Whether there is a checkpoint is known once the last one is committed, or has failed.
-        let kept = self.run.as_mut().is_some_and(|run| {
-            let _ = run.saved();
-            run::has_checkpoint(run.folder())
-        });
+        let _ = self.committed();
+        let kept = self.folder().is_some_and(run::has_checkpoint);
         let games = self.progress.games;
         LabError::Diverged {
             games,
@@ -401,12 +431,13 @@ fn event_writer(
     folder: &Path,
     games: u64,
 ) -> Result<Option<EventWriter>, LabError> {
+    if !recipe.tensorboard {
+        return Ok(None);
+    }
+    let blocks = run::blocks_of(folder)?;
     let folder = folder.join("tensorboard");
-    let writer = recipe
-        .tensorboard
-        .then(|| EventWriter::resume(&folder, games));
-    let writer = writer.transpose();
-    writer.map_err(LabError::file("write", &folder))
+    let writer = EventWriter::resume(&folder, games, &blocks);
+    writer.map(Some).map_err(LabError::file("write", &folder))
 }
 
 /// Creates an agent that learns by a recipe, in which every position has the value `initial_value`.

@@ -42,6 +42,11 @@ fn train(
     seconds: &str,
     after: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Status, LabError> {
+    Trainer::new(small(seconds), folder, &after_games(after))?.train()
+}
+
+/// A short run with a checkpoint after this time.
+fn small(seconds: &str) -> Recipe {
     let overrides = [
         "tuples=012",
         "board=3x3",
@@ -49,8 +54,7 @@ fn train(
         "threads=2",
         &format!("checkpoint_seconds={seconds}"),
     ];
-    let recipe = Recipe::load("quick", &overrides.map(str::to_owned))?;
-    Trainer::new(recipe, folder, &after_games(after))?.train()
+    Recipe::load("quick", &overrides.map(str::to_owned)).unwrap()
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -80,6 +84,60 @@ fn a_checkpoint_that_cannot_be_committed_is_an_error() {
         let names = names(&folder);
         assert!(!names.iter().any(|n| n.ends_with(".part")), "{names:?}");
         assert!(!names.contains(&"model.safetensors".to_owned()));
+    }
+}
+
+/// A checkpoint is reported once it exists; one that could not be committed is not.
+#[test]
+fn a_checkpoint_is_reported_when_it_is_on_disk() {
+    for (seconds, fails) in [("0.000001", false), ("60", false), ("60", true)] {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("run");
+        let recipe = small(seconds);
+        let reported = std::sync::Arc::new(AtomicU64::new(0));
+        let (checkpoint, count) = (run::checkpoint_of(&folder), reported.clone());
+        let control = Control::new().on_event(move |event| {
+            if let Event::Checkpoint { games, path } = event {
+                assert_eq!(Path::new(path), checkpoint);
+                let saved = run::saved(checkpoint.parent().unwrap()).checkpoint.unwrap();
+                assert_eq!(saved.games, *games);
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let mut trainer = Trainer::new(recipe, &folder, &control).unwrap();
+        if fails {
+            fs::create_dir(run::checkpoint_of(&folder)).unwrap();
+        }
+        assert_eq!(trainer.train().is_err(), fails);
+        let reported = reported.load(Ordering::Relaxed);
+        assert_eq!(reported > 0, !fails, "{reported}");
+    }
+}
+
+/// Training a run that is done reports its start and its end, and writes nothing.
+#[test]
+fn a_finished_run_keeps_its_files() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("run");
+    assert_eq!(train(&folder, "60", |_| ()).unwrap(), Status::Finished);
+    fs::remove_dir_all(folder.join("plots")).unwrap();
+    for name in ["model.safetensors", "checkpoint.safetensors"] {
+        let file = fs::File::options().write(true).open(folder.join(name));
+        file.unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let events = told.clone();
+    let control = Control::new().on_event(move |event| {
+        let json = serde_json::to_value(event).unwrap();
+        events.lock().unwrap().push(json["event"].clone());
+    });
+    let mut trainer = Trainer::resume(&folder, &[], &control).unwrap();
+    assert_eq!(trainer.train().unwrap(), Status::Finished);
+    assert_eq!(*told.lock().unwrap(), ["started", "finished"]);
+    assert!(!folder.join("plots").exists());
+    for name in ["model.safetensors", "checkpoint.safetensors"] {
+        let modified = fs::metadata(folder.join(name)).unwrap().modified();
+        assert_eq!(modified.unwrap(), std::time::UNIX_EPOCH, "{name}");
     }
 }
 
