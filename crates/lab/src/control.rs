@@ -229,7 +229,7 @@ type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
 /// Events out, cancellation in, and a memory budget. Clones control the same work.
 #[derive(Clone)]
 pub struct Control {
-    listener: Option<Listener>,
+    listeners: Vec<Listener>,
     cancel: CancelToken,
     memory: MemoryBudget,
     interval: Duration,
@@ -254,19 +254,18 @@ impl Control {
     /// A control that emits no events, is never cancelled, and shares the memory of the process.
     pub fn new() -> Self {
         Self {
-            listener: None,
+            listeners: Vec::new(),
             cancel: CancelToken::default(),
             memory: MemoryBudget::process(),
             interval: INTERVAL,
         }
     }
 
-    /// Adds a listener for its events, which several threads may call.
-    pub fn on_event(self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        Self {
-            listener: Some(Arc::new(listener)),
-            ..self
-        }
+    /// Adds a listener for its events, which several threads may call. Earlier listeners remain,
+    /// and are called first.
+    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listeners.push(Arc::new(listener));
+        self
     }
 
     /// Sets the token that cancels it.
@@ -302,16 +301,14 @@ impl Control {
 
     /// Emits an event.
     pub(crate) fn emit(&self, event: Event) {
-        if let Some(listener) = &self.listener {
-            listener(&event);
-        }
+        self.listeners.iter().for_each(|listener| listener(&event));
     }
 
     /// A control without events but with the same cancellation, for parts of the work that report
     /// as one.
     pub(crate) fn silent(&self) -> Self {
         Self {
-            listener: None,
+            listeners: Vec::new(),
             ..self.clone()
         }
     }
@@ -361,7 +358,7 @@ impl<'c> Meter<'c> {
 
     /// Counts a game.
     pub(crate) fn game(&self, outcome: &Outcome) {
-        if self.control.listener.is_none() {
+        if self.control.listeners.is_empty() {
             return;
         }
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -374,7 +371,7 @@ impl<'c> Meter<'c> {
 
     /// Sets the number of finished updates.
     pub(crate) fn updates(&self, updates: u64) {
-        if self.unit == Unit::Updates && self.control.listener.is_some() {
+        if self.unit == Unit::Updates && !self.control.listeners.is_empty() {
             let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
             recent.done = updates;
             self.report(&mut recent);
@@ -476,6 +473,23 @@ mod tests {
         assert_eq!(json["event"], "progress");
         assert_eq!((&json["task"], &json["done"]), (&"solve".into(), &9.into()));
         assert!(json.get("mean").is_none());
+    }
+
+    #[test]
+    fn every_listener_is_called() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let listener = |name| {
+            let told = Arc::clone(&told);
+            move |_: &Event| told.lock().unwrap().push(name)
+        };
+        let control = Control::new().on_event(listener("a"));
+        let both = control.clone().on_event(listener("b"));
+        let event = Event::Progress(Progress::stage(Task::Solve, "listing", 0.5, 9));
+        both.emit(event.clone());
+        assert_eq!(*told.lock().unwrap(), ["a", "b"]);
+        both.silent().emit(event.clone());
+        control.emit(event);
+        assert_eq!(*told.lock().unwrap(), ["a", "b", "a"]);
     }
 
     #[test]
