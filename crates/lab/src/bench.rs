@@ -163,7 +163,7 @@ pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, LabError> {
     let chosen = chosen(options.networks)?;
     // Untouched memory costs nothing, so each network can be created once as a check.
     for (subject, _) in &chosen {
-        Trained::new(subject)?;
+        Trained::new(subject, options.control.memory())?;
     }
     let halves: u32 = chosen.iter().map(|(_, rows)| 2 * rows.len() as u32).sum();
     let mut bench = Bench {
@@ -234,13 +234,13 @@ struct Trained {
 }
 
 impl Trained {
-    fn new(subject: &Subject) -> Result<Self, LabError> {
+    fn new(subject: &Subject, budget: &MemoryBudget) -> Result<Self, LabError> {
         let overrides = subject
             .tuples
             .map(|tuples| format!("network.tuples={tuples}"));
         let recipe = Recipe::load(subject.recipe, overrides.as_slice())?;
         let (spec, rule) = (NTupleSpec::of(&recipe)?, recipe.learner.rule());
-        let agent = ntuple_agent(&spec, rule, 0.0, &MemoryBudget::process())?;
+        let agent = ntuple_agent(&spec, rule, 0.0, budget)?;
         Ok(Self {
             recipe,
             agent,
@@ -297,7 +297,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Measures all rows of a network, and frees its memory.
     fn measure(&mut self, subject: &Subject, rows: &Rows) -> Result<(), LabError> {
-        let mut network = Trained::new(subject)?;
+        let mut network = Trained::new(subject, self.options.control.memory())?;
         self.warm_up(&mut network, rows)?;
         for &(name, mode) in rows {
             let (before, threads) = (network.games, self.kinds());

@@ -89,6 +89,20 @@ pub enum LabError {
         /// All rows of `bench`.
         known: Vec<&'static str>,
     },
+    /// A replay buffer that needs more memory than is free.
+    #[error(
+        "a replay buffer of {transitions} transitions needs {} of memory, and {} are free; use a smaller \
+         `learner.buffer_size`",
+        bytes(*needed), bytes(*available)
+    )]
+    BufferMemory {
+        /// Its transitions.
+        transitions: usize,
+        /// Bytes of them, and of their copies while a checkpoint is written.
+        needed: u64,
+        /// Bytes free.
+        available: u64,
+    },
     /// Tables that need more memory than is free.
     #[error(
         "these tuples need {needed} of memory, and {available} are free; use shorter tuples or fewer of them \

@@ -18,7 +18,7 @@ use afterstate::policy::Ties;
 use sha2::{Digest, Sha256};
 
 use crate::LabError;
-use crate::agent::{Agent, TrainableAgent, ntuple_agent};
+use crate::agent::{Agent, StoredAgent, ntuple_agent};
 use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
 use crate::games;
 use crate::memory::MemoryBudget;
@@ -51,6 +51,14 @@ impl Model {
     /// # Errors
     /// When there is none, or it is damaged, foreign or too large.
     pub fn open(path: &Path) -> Result<Self, LabError> {
+        Self::open_within(path, &MemoryBudget::process())
+    }
+
+    /// The same with memory of this budget.
+    ///
+    /// # Errors
+    /// When there is none, or it is damaged, foreign or too large.
+    pub fn open_within(path: &Path, budget: &MemoryBudget) -> Result<Self, LabError> {
         let path = if path.is_dir() {
             run::model_of(path)?
         } else {
@@ -58,7 +66,7 @@ impl Model {
         };
         let saved = match Weights::open(&path)? {
             Weights::Ours(saved) => saved,
-            Weights::Theirs(theirs) => return Self::of_theirs(path, theirs),
+            Weights::Theirs(theirs) => return Self::of_theirs(path, theirs, budget),
         };
         let metadata = of_today(saved.metadata());
         if metadata.contains_key(SOLUTION) {
@@ -82,11 +90,11 @@ impl Model {
         let recipe = metadata.get(RECIPE);
         let recipe = recipe.and_then(|text| Recipe::parse_stored(text, RECIPE, &[]).ok());
         let recipe = recipe.map(|stored| stored.content.title());
-        Self::read(path, player, (recipe, episodes), &saved)
+        Self::read(path, player, (recipe, episodes), &saved, budget)
     }
 
     /// Weights of another program, which have no number of training games.
-    fn of_theirs(path: PathBuf, theirs: Theirs) -> Result<Self, LabError> {
+    fn of_theirs(path: PathBuf, theirs: Theirs, budget: &MemoryBudget) -> Result<Self, LabError> {
         let Theirs { file, foreign } = theirs;
         let meaning = foreign.table_patterns(None).map_err(Unplayable::from);
         let tuples = meaning.and_then(|meaning| foreign::tuples(&meaning, true));
@@ -106,7 +114,13 @@ impl Model {
             (run.float.unwrap_or(Float::F32), run.at)
         });
         let saved = Saved::of_theirs(file, places.collect());
-        Self::read(path, AgentSpec::NTuple(player), (None, None), &saved)
+        Self::read(
+            path,
+            AgentSpec::NTuple(player),
+            (None, None),
+            &saved,
+            budget,
+        )
     }
 
     fn read(
@@ -114,8 +128,9 @@ impl Model {
         spec: AgentSpec,
         (recipe, episodes): (Option<String>, Option<u64>),
         saved: &Saved,
+        budget: &MemoryBudget,
     ) -> Result<Self, LabError> {
-        let agent = open_agent(&spec, saved, &path)?;
+        let agent = open_agent(&spec, saved, &path, budget)?;
         Ok(Self {
             spec,
             recipe,
@@ -169,12 +184,16 @@ fn sha256(path: &Path) -> io::Result<String> {
 }
 
 /// Creates an agent and fills it from a file.
-fn open_agent(spec: &AgentSpec, saved: &Saved, path: &Path) -> Result<Arc<dyn Agent>, LabError> {
-    let budget = MemoryBudget::process();
-    let agent: Box<dyn TrainableAgent> = match spec {
-        AgentSpec::NTuple(spec) => ntuple_agent(spec, Rule::Td, 0.0, &budget)?,
+fn open_agent(
+    spec: &AgentSpec,
+    saved: &Saved,
+    path: &Path,
+    budget: &MemoryBudget,
+) -> Result<Arc<dyn Agent>, LabError> {
+    let agent: Box<dyn StoredAgent> = match spec {
+        AgentSpec::NTuple(spec) => ntuple_agent(spec, Rule::Td, 0.0, budget)?,
         #[cfg(feature = "deep")]
-        AgentSpec::Deep(spec) => crate::agent::deep::to_be_filled(spec, saved, path)?,
+        AgentSpec::Deep(spec) => crate::agent::deep::to_be_filled(spec, saved, path, budget)?,
         #[cfg(not(feature = "deep"))]
         AgentSpec::Deep(_) => return Err(LabError::NoDeep),
     };

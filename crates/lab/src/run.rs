@@ -40,7 +40,7 @@ use afterstate::tally::{Outcome, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::agent::TrainableAgent;
+use crate::agent::StoredAgent;
 use crate::block::{Block, Columns, ReplayStats};
 use crate::disk::{AtomicFile, replace, sync_folder};
 use crate::metadata::{self, FORMAT, Fields};
@@ -168,7 +168,7 @@ impl Run {
     pub fn resume(
         folder: &Path,
         recipe: &Recipe,
-        agent: &dyn TrainableAgent,
+        agent: &dyn StoredAgent,
     ) -> Result<(Self, RunProgress), LabError> {
         let lock = lock(folder)?;
         let path = folder.join(CHECKPOINT);
@@ -272,7 +272,7 @@ impl Run {
     /// Also when the previous save failed.
     pub fn save_checkpoint(
         &mut self,
-        agent: &dyn TrainableAgent,
+        agent: &dyn StoredAgent,
         mut metadata: Metadata,
         mut progress: RunProgress,
     ) -> Result<(), LabError> {
@@ -297,7 +297,7 @@ impl Run {
     /// When the file cannot be created. Also when the previous save failed.
     pub fn draft_checkpoint(
         &mut self,
-        agent: Arc<dyn TrainableAgent>,
+        agent: Arc<dyn StoredAgent>,
         metadata: Metadata,
     ) -> Result<(), LabError> {
         self.saved()?;
@@ -324,7 +324,7 @@ impl Run {
     /// When it cannot be written, or a weight is not finite. Also when the previous save failed.
     pub fn save_model(
         &mut self,
-        agent: &dyn TrainableAgent,
+        agent: &dyn StoredAgent,
         metadata: &Metadata,
     ) -> Result<(), LabError> {
         self.saved()?;
@@ -343,7 +343,7 @@ impl Run {
         &mut self,
         output: AtomicFile,
         name: &str,
-        agent: &dyn TrainableAgent,
+        agent: &dyn StoredAgent,
         metadata: &Metadata,
         keep: Keep,
     ) -> Result<(), LabError> {

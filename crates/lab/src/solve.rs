@@ -21,6 +21,7 @@ mod tests;
 mod value;
 mod work;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use afterstate::game::{Game, Shape};
@@ -36,7 +37,6 @@ pub use solution::{About, Solution, TargetTile};
 use crate::LabError;
 use crate::control::{Control, Event, Progress, Task};
 use crate::games::{PackedVisitor, with_packed_game};
-use crate::memory::available_memory;
 use crate::share::threads;
 use estimate::{Boards, Memory};
 use work::{Stopped, Work};
@@ -56,9 +56,9 @@ pub struct SolveOptions<'a> {
     pub bounds: bool,
     /// The number of threads; 0 means one for each core.
     pub threads: usize,
-    /// The memory limit in bytes; by default, all free memory.
+    /// The memory limit in bytes; by default, all that is left of the budget.
     pub memory: Option<u64>,
-    /// Events and cancellation.
+    /// Events, cancellation and memory.
     pub control: &'a Control,
 }
 
@@ -246,10 +246,9 @@ impl PackedVisitor for Solve<'_> {
 
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let begun = Instant::now();
-        let memory = Memory {
-            limit: self.options.memory.unwrap_or_else(available_memory),
-            values: 1 + u64::from(self.target.is_some() || self.options.bounds),
-        };
+        let values = 1 + u64::from(self.target.is_some() || self.options.bounds);
+        let budget = self.options.control.memory();
+        let memory = Memory::new(budget, self.options.memory, values)?;
         let work = Work {
             threads: threads(self.options.threads),
             stop: &|| self.options.control.is_cancelled(),
@@ -295,6 +294,7 @@ impl PackedVisitor for Solve<'_> {
         let solution = Solution {
             about,
             code: solver.code().clone(),
+            _reserved: Arc::new(memory.into_reserved(layers.codes().len() as u64)),
             layers,
             score,
             win: win.map(|(_, win)| win),

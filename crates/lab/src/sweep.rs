@@ -254,7 +254,7 @@ impl SweepRun {
         if games == 0 {
             return Ok(Some(RunResult::Trained(None)));
         }
-        let model = Model::open(&self.folder)?;
+        let model = Model::open_within(&self.folder, control.memory())?;
         let evaluation = self.evaluate(&model, games, control);
         if evaluation.games < games {
             return Ok(None);

@@ -278,7 +278,7 @@ impl Trainer {
             return Ok(true);
         }
         if is_due {
-            run.draft_checkpoint(Arc::clone(&self.agent), metadata)?;
+            run.draft_checkpoint(self.agent.clone(), metadata)?;
         }
         Ok(false)
     }
@@ -457,7 +457,7 @@ fn new_agent(
             ntuple_agent(spec, recipe.learner.rule(), initial_value, budget)?
         }
         #[cfg(feature = "deep")]
-        AgentSpec::Deep(spec) => crate::agent::deep::new_agent(spec, recipe)?,
+        AgentSpec::Deep(spec) => crate::agent::deep::new_agent(spec, recipe, budget)?,
         #[cfg(not(feature = "deep"))]
         AgentSpec::Deep(_) => return Err(LabError::NoDeep),
     };

@@ -19,7 +19,7 @@ fn options(networks: &[String]) -> BenchOptions<'_> {
 fn every_network_can_be_created_and_names_are_unique() {
     let names = || SUBJECTS.iter().flat_map(|subject| subject.rows);
     for subject in &SUBJECTS {
-        Trained::new(subject).unwrap();
+        Trained::new(subject, &MemoryBudget::process()).unwrap();
     }
     for (name, _) in names() {
         assert_eq!(names().filter(|(other, _)| other == name).count(), 1);

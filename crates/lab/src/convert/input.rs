@@ -15,10 +15,11 @@ use afterstate::policy::Ties;
 
 use super::{ConvertError, ConvertOptions, ConvertReport, Kind, json, spans};
 use crate::LabError;
+use crate::agent::reserve;
 use crate::disk::SharedFile;
 use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
 use crate::games;
-use crate::memory::available_memory;
+use crate::memory::{MemoryBudget, Reservation};
 use crate::metadata::{FORMAT, Fields, from_word, of_today};
 use crate::model;
 use crate::recipe::{Rule, ValueOf};
@@ -90,7 +91,7 @@ impl Input {
                 Err(ConvertError::HasPatterns(path).into())
             }
             Weights::Ours(_) if options.game.is_some() => Err(ConvertError::HasGame(path).into()),
-            Weights::Ours(saved) => Self::of_ours(path, saved),
+            Weights::Ours(saved) => Self::of_ours(path, saved, options.control.memory()),
         }
     }
 
@@ -214,7 +215,7 @@ impl Input {
         })
     }
 
-    fn of_ours(path: PathBuf, saved: Saved) -> Result<Self, LabError> {
+    fn of_ours(path: PathBuf, saved: Saved, budget: &MemoryBudget) -> Result<Self, LabError> {
         let metadata = of_today(saved.metadata());
         let wrong = |error| LabError::model("read", &path)(error);
         let fields = Fields::new(&metadata, &path, |path, error| {
@@ -258,7 +259,7 @@ impl Input {
                 let player = model::player(&fields)?;
                 if fields.has("order") {
                     let rule = fields.get("rule", "td or tc", from_word::<Rule>)?;
-                    let (tuples, memory) = checkpoint(&player, rule, &saved, &path)?;
+                    let (tuples, memory) = checkpoint(&player, rule, &saved, &path, budget)?;
                     (player, Ok(tuples), memory)
                 } else {
                     let tuples = tables_of(&player, &saved).map_err(wrong)?;
@@ -366,10 +367,11 @@ fn checkpoint(
     rule: Rule,
     saved: &Saved,
     path: &Path,
+    budget: &MemoryBudget,
 ) -> Result<(Vec<Tuple>, Box<dyn ReadAt>), LabError> {
     let memory: Box<dyn ReadAt> = match player.value {
-        ValueOf::Afterstate => memory::<AtomicF32>(player, rule, saved, path)?,
-        ValueOf::State => memory::<[AtomicF32; 2]>(player, rule, saved, path)?,
+        ValueOf::Afterstate => memory::<AtomicF32>(player, rule, saved, path, budget)?,
+        ValueOf::State => memory::<[AtomicF32; 2]>(player, rule, saved, path, budget)?,
         ValueOf::Action => return Err(LabError::NoActions),
     };
     let mut end = 0;
@@ -400,16 +402,14 @@ fn memory<C: WeightCell>(
     rule: Rule,
     saved: &Saved,
     path: &Path,
+    budget: &MemoryBudget,
 ) -> Result<Box<dyn ReadAt>, LabError> {
     let options = NetworkOptions {
         coherence: rule == Rule::Tc,
         ..NetworkOptions::default()
     };
     let needed = WeightTables::<C>::bytes(&player.tuples, options.coherence);
-    let available = available_memory();
-    if needed > available {
-        return Err(LabError::Memory { needed, available });
-    }
+    let reserved = reserve(budget, needed)?;
     let tables = WeightTables::<C>::new(&player.tuples, &options);
     let tables = tables.map_err(|error| match error {
         NetworkError::Memory { source, .. } => LabError::Refused { needed, source },
@@ -417,11 +417,17 @@ fn memory<C: WeightCell>(
     })?;
     let read = saved.read(&tables, Keep::Everything);
     read.map_err(LabError::model("read", path))?;
-    Ok(Box::new(Memory(tables)))
+    Ok(Box::new(Memory {
+        tables,
+        _reserved: reserved,
+    }))
 }
 
 /// Tables as if they were a file: for each tuple the weights, E and A, as four-byte floats.
-struct Memory<C: WeightCell>(WeightTables<C>);
+struct Memory<C: WeightCell> {
+    tables: WeightTables<C>,
+    _reserved: Reservation,
+}
 
 /// The numbers of a tuple, in the order of such a file.
 const PARTS: [WeightPart; 3] = [
@@ -433,11 +439,11 @@ const PARTS: [WeightPart; 3] = [
 impl<C: WeightCell> ReadAt for Memory<C> {
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         let mut number = (at / 4) as usize;
-        for (tuple, (_, count)) in self.0.tuples().tables().enumerate() {
+        for (tuple, (_, count)) in self.tables.tuples().tables().enumerate() {
             if number < 3 * count {
                 let mut values: Vec<Value> = vec![0.0; bytes.len() / 4];
                 let (part, from) = (PARTS[number / count], number % count);
-                self.0.export(tuple, part, from, &mut values);
+                self.tables.export(tuple, part, from, &mut values);
                 for (bytes, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
                     *bytes = value.to_le_bytes();
                 }

@@ -106,7 +106,8 @@ impl LabError {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Diverged { .. } => ErrorClass::Diverged,
-            Self::DeepMemory { .. }
+            Self::BufferMemory { .. }
+            | Self::DeepMemory { .. }
             | Self::Memory { .. }
             | Self::Refused { .. }
             | Self::Solve(SolveError::Memory { .. } | SolveError::Crowd { .. })

@@ -29,7 +29,7 @@ use crate::agent::Chooser;
 use crate::control::{Control, Event, Progress, Task};
 use crate::error::game_on;
 use crate::games::{PackedVisitor, with_packed_game};
-use crate::memory::available_memory;
+use crate::memory::Reservation;
 use crate::model::Model;
 use crate::run::{Measurement, SymmetryMode};
 use crate::share::threads;
@@ -44,9 +44,9 @@ pub struct Measure<'a> {
     pub symmetries: SymmetryMode,
     /// The number of threads; 0 means one for each core. It does not change the results.
     pub threads: usize,
-    /// The limit of additional memory in bytes; by default, all free memory.
+    /// The limit of additional memory in bytes; by default, all that is left of the budget.
     pub memory: Option<u64>,
-    /// Events and cancellation.
+    /// Events, cancellation and memory.
     pub control: &'a Control,
 }
 
@@ -161,8 +161,11 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
 }
 
 impl Measure<'_> {
-    /// Refuses a measurement that may need too much memory.
-    fn fits<G: Game<Board: Packed>>(&self, solver: &Solver<G>) -> Result<(), SolveError> {
+    /// Reserves the most memory that a measurement may need.
+    fn reserve<G: Game<Board: Packed>>(
+        &self,
+        solver: &Solver<G>,
+    ) -> Result<Reservation, SolveError> {
         let reachable = ReachableStates {
             symmetries: match self.symmetries {
                 SymmetryMode::All => solver.code().symmetries() as u64,
@@ -172,16 +175,16 @@ impl Measure<'_> {
             spawns: solver.game().shape().cells() as u64,
         };
         let needed = reachable.bytes(self.solution.layers());
-        let available = self.memory.unwrap_or_else(available_memory);
-        let fast = self.symmetries == SymmetryMode::One;
-        if needed > available {
-            return Err(SolveError::Crowd {
-                needed,
-                available,
-                fast,
-            });
+        let crowd = |available| SolveError::Crowd {
+            needed,
+            available,
+            fast: self.symmetries == SymmetryMode::One,
+        };
+        if let Some(limit) = self.memory.filter(|&limit| needed > limit) {
+            return Err(crowd(limit));
         }
-        Ok(())
+        let reserved = self.control.memory().reserve(needed);
+        reserved.map_err(|over| crowd(over.available))
     }
 }
 
@@ -241,7 +244,7 @@ impl PackedVisitor for MeasureVisitor<'_> {
         let solver = Solver::with_code(game, solution.code().clone(), ending);
         let layers = solution.layers();
         let symmetries = self.0.symmetries;
-        self.0.fits(&solver)?;
+        let _reserved = self.0.reserve(&solver)?;
         let (mut waiting, score) = starts(&solver, symmetries);
         let mut totals = Totals {
             score,

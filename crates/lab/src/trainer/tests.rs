@@ -168,6 +168,10 @@ fn deep(of: &[&str]) -> Recipe {
 }
 
 fn replay(updates: u64) -> Recipe {
+    replay_of(&format!("learner.max_updates={updates}"))
+}
+
+fn replay_of(change: &str) -> Recipe {
     let overrides = [
         "network.tuples=012 345 036",
         "board=3x3",
@@ -179,7 +183,8 @@ fn replay(updates: u64) -> Recipe {
         "learner.overwrite=random",
         "learner.epsilon=0.2",
         "learner.epsilon_iterations=900",
-        &format!("learner.max_updates={updates}"),
+        "learner.max_updates=0",
+        change,
     ];
     Recipe::load("ntuple-replay", &overrides.map(str::to_owned)).unwrap()
 }
@@ -297,4 +302,33 @@ fn a_trainer_lends_its_agent() {
     });
     assert!(trainer.is_done() && trainer.games() == 3000);
     assert!(mean(&*agent) > 1.5 * before, "it learned");
+}
+
+/// Jobs that fit alone do not fit together: each reserves its memory first.
+#[test]
+fn replay_buffers_share_the_budget() {
+    let mut recipe = replay(0);
+    let control = |bytes| Control::new().with_memory(crate::memory::MemoryBudget::new(bytes));
+    let bytes = Trainer::in_memory(recipe.clone(), quiet())
+        .unwrap()
+        .agent()
+        .bytes();
+    let enough = control(bytes * 3 / 2);
+    let first = Trainer::in_memory(recipe.clone(), &enough).unwrap();
+    assert!(Trainer::in_memory(recipe.clone(), &enough).is_err());
+    drop(first);
+    assert!(Trainer::in_memory(recipe.clone(), &enough).is_ok());
+    recipe.learner = replay_of("learner.buffer_size=1000000").learner;
+    let error = Trainer::in_memory(recipe, &enough).err();
+    let expected = LabError::BufferMemory {
+        transitions: 1_000_000,
+        needed: 0,
+        available: 0,
+    };
+    let kind = std::mem::discriminant(&expected);
+    assert_eq!(
+        error.as_ref().map(std::mem::discriminant),
+        Some(kind),
+        "{error:?}"
+    );
 }
