@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use afterstate::tally::Outcome;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
 use crate::memory::MemoryBudget;
@@ -50,7 +50,7 @@ impl CancelToken {
 }
 
 /// A kind of long work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Task {
@@ -75,7 +75,7 @@ pub enum Task {
 }
 
 /// What progress counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Unit {
@@ -94,7 +94,7 @@ pub enum Unit {
 }
 
 /// The progress of long work.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// The kind of work.
     pub task: Task,
@@ -135,7 +135,7 @@ impl Progress {
 }
 
 /// How long work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// All of it is done.
@@ -144,8 +144,18 @@ pub enum Status {
     Stopped,
 }
 
+impl Status {
+    /// By whether all of the work is done.
+    pub(crate) fn of(done: bool) -> Self {
+        match done {
+            true => Self::Finished,
+            false => Self::Stopped,
+        }
+    }
+}
+
 /// The run that an event is about. In JSON its fields are those of the event.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSubject {
     /// The name of the recipe.
     pub recipe: String,
@@ -159,8 +169,20 @@ pub struct RunSubject {
     pub folder: Option<String>,
 }
 
+/// The result of a run. In JSON its fields are those of the event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrainResult {
+    /// Games played in all.
+    pub games: u64,
+    /// The model, where one was saved.
+    pub model: Option<String>,
+}
+
 /// An event of long work. As JSON it is an object with the field `event`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+///
+/// Every task emits [`Event::Started`] first, and last either [`Event::Finished`] or
+/// [`Event::Failed`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Event {
@@ -168,17 +190,18 @@ pub enum Event {
     Started {
         /// The kind of work.
         task: Task,
-        /// Its subject: a run, a model, a game.
+        /// Its subject: a recipe, a model, a game, a file.
         subject: String,
         /// Units finished before.
         done: u64,
-        /// The total number of units.
-        total: u64,
+        /// The total number of units, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        total: Option<u64>,
         /// The unit.
         unit: Unit,
-        /// The run.
+        /// The run, in training.
         #[serde(flatten)]
-        run: RunSubject,
+        run: Option<RunSubject>,
     },
     /// Progress.
     Progress(Progress),
@@ -214,14 +237,31 @@ pub enum Event {
         done: u64,
         /// The unit.
         unit: Unit,
-        /// Games played in all.
-        games: u64,
-        /// The model, where one was saved.
-        model: Option<String>,
-        /// The run.
+        /// The result of the run, in training.
         #[serde(flatten)]
-        run: RunSubject,
+        result: Option<TrainResult>,
+        /// The run, in training.
+        #[serde(flatten)]
+        run: Option<RunSubject>,
     },
+    /// Work ends with an error, which its caller gets as well.
+    Failed {
+        /// The kind of work.
+        task: Task,
+        /// The text of the error.
+        error: String,
+        /// The run, in training.
+        #[serde(flatten)]
+        run: Option<RunSubject>,
+    },
+}
+
+/// Work that reports its start and its end.
+pub(crate) struct Job {
+    pub(crate) task: Task,
+    pub(crate) subject: String,
+    pub(crate) total: Option<u64>,
+    pub(crate) unit: Unit,
 }
 
 type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
@@ -302,6 +342,50 @@ impl Control {
     /// Emits an event.
     pub(crate) fn emit(&self, event: Event) {
         self.listeners.iter().for_each(|listener| listener(&event));
+    }
+
+    /// Does work between the events of its start and its end. `ended` tells how it ended, and the
+    /// finished units; `None` if it failed.
+    pub(crate) fn run<T, E: fmt::Display>(
+        &self,
+        job: Job,
+        work: impl FnOnce() -> Result<T, E>,
+        ended: impl FnOnce(&Result<T, E>) -> Option<(Status, u64)>,
+    ) -> Result<T, E> {
+        let Job {
+            task,
+            subject,
+            total,
+            unit,
+        } = job;
+        self.emit(Event::Started {
+            task,
+            subject,
+            done: 0,
+            total,
+            unit,
+            run: None,
+        });
+        let result = work();
+        match (ended(&result), &result) {
+            (None, Err(error)) => self.emit(Event::Failed {
+                task,
+                error: error.to_string(),
+                run: None,
+            }),
+            (ended, _) => {
+                let (status, done) = ended.unwrap_or((Status::Stopped, 0));
+                self.emit(Event::Finished {
+                    task,
+                    status,
+                    done,
+                    unit,
+                    result: None,
+                    run: None,
+                });
+            }
+        }
+        result
     }
 
     /// A control without events but with the same cancellation, for parts of the work that report

@@ -7,8 +7,8 @@ mod remedy;
 mod solve;
 mod sweep;
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use afterstate::format::native::NativeError;
 use afterstate::format::scan::ScanError;
@@ -25,6 +25,31 @@ pub use foreign::Unplayable;
 pub use remedy::{ErrorClass, Remedy};
 pub use solve::{FileError, SolveError};
 pub use sweep::SweepError;
+
+/// A kind of our files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileKind {
+    /// A model.
+    Model,
+    /// An exact solution.
+    Solution,
+    /// Tables of weights.
+    Tables,
+    /// A deep network.
+    Deep,
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Model => "model",
+            Self::Solution => "solution",
+            Self::Tables => "table of weights",
+            Self::Deep => "deep network",
+        })
+    }
+}
 
 /// Any error of this crate.
 #[derive(Debug, Error)]
@@ -174,14 +199,14 @@ pub enum LabError {
         source: FileError,
     },
     /// One of our files, but of another kind.
-    #[error("{} is not a usable {wanted}: it is {found}; expected {expected}", path.display())]
+    #[error("{} is not a usable {wanted}: it is a {found}; expected {expected}", path.display())]
     Kind {
         /// The file.
         path: PathBuf,
         /// The kind that was expected.
-        wanted: &'static str,
+        wanted: FileKind,
         /// What it is.
-        found: &'static str,
+        found: FileKind,
         /// What is accepted.
         expected: &'static str,
     },

@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 
 use crate::LabError;
 use crate::agent::{Agent, StoredAgent, ntuple_agent};
+use crate::error::FileKind;
 use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
 use crate::games;
 use crate::memory::MemoryBudget;
@@ -72,8 +73,8 @@ impl Model {
         if metadata.contains_key(SOLUTION) {
             return Err(LabError::Kind {
                 path,
-                wanted: "model",
-                found: "a solution",
+                wanted: FileKind::Model,
+                found: FileKind::Solution,
                 expected: "a model file or a run folder",
             });
         }

@@ -35,7 +35,8 @@ pub use layers::Layers;
 pub use solution::{About, Solution, TargetTile};
 
 use crate::LabError;
-use crate::control::{Control, Event, Progress, Task};
+use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
+use crate::error::game_on;
 use crate::games::{PackedVisitor, with_packed_game};
 use crate::share::threads;
 use estimate::{Boards, Memory};
@@ -177,6 +178,25 @@ impl Solved {
 /// When the game is unknown, or too large for the memory: immediately if that is certain, else as
 /// soon as the states listed so far predict it.
 pub fn solve(options: &SolveOptions<'_>) -> Result<Option<Solved>, LabError> {
+    let job = Job {
+        task: Task::Solve,
+        subject: game_on(options.game, options.shape),
+        total: None,
+        unit: Unit::Positions,
+    };
+    options.control.run(
+        job,
+        || solve_silently(options),
+        |done| {
+            let solved = done.as_ref().ok()?.as_ref();
+            let states = solved.map_or(0, |it| it.solution.layers().codes().len() as u64);
+            Some((Status::of(solved.is_some()), states))
+        },
+    )
+}
+
+/// The same without the events of its start and its end.
+fn solve_silently(options: &SolveOptions<'_>) -> Result<Option<Solved>, LabError> {
     if !(0.0..=1.0).contains(&options.discount) {
         return Err(SolveError::Discount(options.discount).into());
     }

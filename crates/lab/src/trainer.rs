@@ -19,7 +19,8 @@ use afterstate::tally::Tally;
 use crate::LabError;
 use crate::agent::{Agent, RoundSpec, TrainableAgent, ntuple_agent, replay_agent};
 use crate::block::Block;
-use crate::control::{Control, Event, Meter, RunSubject, Status, Task, Unit};
+use crate::control::{Control, Event, Meter, RunSubject, Status, Task, TrainResult, Unit};
+use crate::evaluate::Contender;
 use crate::finish::draw_plots;
 use crate::games;
 use crate::migrate::{Format, Stored};
@@ -150,6 +151,11 @@ impl Trainer {
         self.agent.clone()
     }
 
+    /// The agent with its game, to be evaluated, compared, analysed and measured while it trains.
+    pub fn contender(&self) -> Contender {
+        Contender::of_agent(self.recipe.title(), &self.spec, self.agent())
+    }
+
     /// The specification of the agent.
     pub fn spec(&self) -> &AgentSpec {
         &self.spec
@@ -192,35 +198,39 @@ impl Trainer {
             task: Task::Train,
             subject: self.recipe.title(),
             done,
-            total,
+            total: Some(total),
             unit,
-            run: self.subject(),
+            run: Some(self.subject()),
         });
         if !self.is_done() {
             let trained = self.train_and_save();
-            if trained.is_err() {
+            if let Err(error) = &trained {
                 // The error is what matters; a checkpoint that was committed before is reported.
                 let _ = self.committed();
+                self.control.emit(Event::Failed {
+                    task: Task::Train,
+                    error: error.to_string(),
+                    run: Some(self.subject()),
+                });
             }
             trained?;
         }
         let (unit, _, done) = self.length();
-        let status = match self.is_finished() {
-            true => Status::Finished,
-            false => Status::Stopped,
-        };
+        let status = Status::of(self.is_finished());
         self.control.emit(Event::Finished {
             task: Task::Train,
             status,
             done,
             unit,
-            games: self.games(),
-            model: match (status, self.folder()) {
-                (Status::Finished, Some(folder)) => Some(run::model_path(folder)),
-                _ => None,
-            }
-            .map(|path| path.display().to_string()),
-            run: self.subject(),
+            result: Some(TrainResult {
+                games: self.games(),
+                model: match (status, self.folder()) {
+                    (Status::Finished, Some(folder)) => Some(run::model_path(folder)),
+                    _ => None,
+                }
+                .map(|path| path.display().to_string()),
+            }),
+            run: Some(self.subject()),
         });
         Ok(status)
     }

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use afterstate_lab::LabError;
 use afterstate_lab::curve::Curve;
-use afterstate_lab::plot::draw;
+use afterstate_lab::plot::{PlotReport, draw};
 use afterstate_lab::run::{Gaps, curve_of, recipe_of, title};
 use afterstate_lab::sweep::is_sweep;
-use serde::Serialize;
 
 use super::shown;
 use crate::args::PlotArgs;
@@ -41,9 +40,9 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
     let files = draw(&curves, &title, &folder).map_err(LabError::from)?;
     tell_unmeasured(&curves);
     if args.json {
-        return print_json(&Document {
+        return print_json(&PlotReport {
             title,
-            runs: &args.runs,
+            runs: args.runs.clone(),
             files,
         });
     }
@@ -53,14 +52,6 @@ pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
             .map(|file| shown(file) + "\n")
             .collect::<String>(),
     )
-}
-
-/// What was drawn; the JSON of `plot --json`.
-#[derive(Serialize)]
-struct Document<'a> {
-    title: String,
-    runs: &'a [PathBuf],
-    files: Vec<PathBuf>,
 }
 
 /// The game that all of them have learned: points and tiles of different games cannot be compared.

@@ -68,7 +68,7 @@ fn slices_of_both_kinds_and_their_median() {
     assert_eq!(kinds, [1, 2]);
     for row in &report.rows {
         assert_eq!(
-            (row.network, row.mode, row.rule),
+            (&*row.network, row.mode, row.rule),
             ("8x4 td", Mode::Train, Rule::Td)
         );
         assert_eq!(row.memory_mib, 2.0);

@@ -13,10 +13,11 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::Ties;
 
-use super::{ConvertError, ConvertOptions, ConvertReport, Kind, json, spans};
+use super::{ConvertError, ConvertOptions, ConvertReport, Kind, WeightFile, json, spans};
 use crate::LabError;
 use crate::agent::reserve;
 use crate::disk::SharedFile;
+use crate::error::FileKind;
 use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
 use crate::games;
 use crate::memory::{MemoryBudget, Reservation};
@@ -118,7 +119,7 @@ impl Input {
     }
 
     /// The report of its conversion to this kind.
-    pub(super) fn report(&self, to: Kind) -> ConvertReport {
+    pub(super) fn report(&self, to: Kind, options: &ConvertOptions<'_>) -> ConvertReport {
         let (tables, weights) = match (&self.original, &self.tuples) {
             (Some(original), _) => {
                 let entries = original.entries();
@@ -136,18 +137,22 @@ impl Input {
             told("recipe", "the recipe"),
             told("episodes", "the number of games it was trained for"),
         ];
+        let file = |path: &Path, format| WeightFile {
+            path: path.to_owned(),
+            format,
+        };
         ConvertReport {
-            from: self.kind,
-            to,
+            from: file(options.from, self.kind),
+            to: file(options.to, to),
             tables,
             weights,
             sums: self.has_sums(),
             bytes: 0,
-            left: match to {
+            left_out: match to {
                 Kind::Native => vec![],
-                Kind::Of(_) => left.into_iter().flatten().collect(),
+                Kind::Of(_) => left.into_iter().flatten().map(str::to_owned).collect(),
             },
-            unplayable: self.tuples.as_ref().err().cloned(),
+            unplayable: self.tuples.as_ref().err().map(ToString::to_string),
         }
     }
 
@@ -225,8 +230,8 @@ impl Input {
         if fields.has(CONVOLUTIONS) {
             return Err(LabError::Kind {
                 path,
-                wanted: "table of weights",
-                found: "a deep network",
+                wanted: FileKind::Tables,
+                found: FileKind::Deep,
                 expected: "the tables of tuples; other programs open this file as it is, see docs/formats/deep.md",
             });
         }

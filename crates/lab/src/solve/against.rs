@@ -26,18 +26,19 @@ use super::work::{Waiting, Work, run_of};
 use super::{Solution, SolveError, SolveFailure};
 use crate::LabError;
 use crate::agent::Chooser;
-use crate::control::{Control, Event, Progress, Task};
+use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
 use crate::error::game_on;
+use crate::evaluate::Contender;
 use crate::games::{PackedVisitor, with_packed_game};
 use crate::memory::Reservation;
-use crate::model::Model;
+use crate::report::ModelInfo;
 use crate::run::{Measurement, SymmetryMode};
 use crate::share::threads;
 
 /// The options of a measurement.
 pub struct Measure<'a> {
     /// The player.
-    pub model: &'a Model,
+    pub contender: &'a Contender,
     /// The solution of its game.
     pub solution: &'a Solution,
     /// The symmetric boards that are measured.
@@ -54,6 +55,9 @@ pub struct Measure<'a> {
 /// sampled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GapReport {
+    /// The file of the player; `None` for an agent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelInfo>,
     /// The game.
     pub game: String,
     /// The board.
@@ -116,15 +120,35 @@ impl GapReport {
 /// the player has no symmetries, when the solution is discounted, when there may be too little
 /// memory, or when the solution lacks a state that the player reaches.
 pub fn measure(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
+    let job = Job {
+        task: Task::Measure,
+        subject: measure.contender.label.clone(),
+        total: None,
+        unit: Unit::Positions,
+    };
+    measure.control.run(
+        job,
+        || gap(measure),
+        |done| {
+            let report = done.as_ref().ok()?.as_ref();
+            let states = report.map_or(0, |report| report.states);
+            Some((Status::of(report.is_some()), states))
+        },
+    )
+}
+
+fn gap(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
     let Measure {
-        model, solution, ..
+        contender,
+        solution,
+        ..
     } = measure;
     let about = solution.about();
-    let (found, expected) = (model.spec.game_on(), game_on(&about.game, about.shape));
+    let (found, expected) = (contender.game_on(), game_on(&about.game, about.shape));
     if found != expected {
         return Err(SolveError::OtherGame { found, expected }.into());
     }
-    if measure.symmetries == SymmetryMode::One && !model.spec.is_symmetric() {
+    if measure.symmetries == SymmetryMode::One && !contender.is_symmetric {
         return Err(SolveError::NotAlike.into());
     }
     if about.discount != 1.0 {
@@ -141,6 +165,7 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
     }
     let gap = about.expected_score - totals.score;
     Ok(Some(GapReport {
+        model: contender.model.clone(),
         game: about.game.clone(),
         board: about.shape.to_string(),
         ends_at_target: about.ends_at_target(),
@@ -262,7 +287,7 @@ impl PackedVisitor for MeasureVisitor<'_> {
                         symmetries,
                         known: &known,
                         target: solution.about().target.map(|target| target.tile),
-                        choose: self.0.model.agent.chooser(),
+                        choose: self.0.contender.agent.chooser(),
                         totals: Totals::default(),
                         above: BTreeMap::new(),
                     };

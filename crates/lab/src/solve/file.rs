@@ -16,6 +16,7 @@ use super::solution::{About, Solution, TargetTile};
 use super::{FileError, Layers, SolveError, tile_of};
 use crate::LabError;
 use crate::disk::{AtomicFile, SharedFile, can_be_written};
+use crate::error::FileKind;
 use crate::games::{self, PackedVisitor, with_packed_game};
 use crate::memory::MemoryBudget;
 use crate::metadata::{FORMAT, Fields, SOLUTION, TUPLES, of_today};
@@ -92,8 +93,8 @@ impl Solution {
         if fields.has(TUPLES) && !fields.has(SOLUTION) {
             return Err(LabError::Kind {
                 path: path.to_owned(),
-                wanted: "solution",
-                found: "a model",
+                wanted: FileKind::Solution,
+                found: FileKind::Model,
                 expected: "a solution",
             });
         }
