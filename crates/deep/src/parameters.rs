@@ -26,6 +26,7 @@ pub struct Architecture {
 
 /// Why an architecture cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ArchitectureError {
     /// A kernel larger than the feature map.
     #[error("convolution {number} has a kernel of {}x{}, and {}x{} are left of the board", kernel.0, kernel.1, left.0, left.1)]

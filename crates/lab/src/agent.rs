@@ -1,7 +1,7 @@
 //! Agents: a value function with its game and its policy, type-erased.
 //!
-//! An [`Agent`] plays, records and analyses; a [`TrainableAgent`] also learns, and is written to
-//! and read from files. The implementations are generic over game and network, so that no string
+//! An [`Agent`] plays, records and analyses; a [`StoredAgent`] is also written to and read from
+//! files, and a [`TrainableAgent`] learns. The implementations are generic over game and network, so that no string
 //! and no dynamic call remains inside values, updates or slides. Threads share agents: evaluation
 //! and analysis may run while an agent trains.
 
@@ -23,7 +23,7 @@ use afterstate::tally::Outcome;
 use afterstate::value::ActionValues;
 
 pub use baseline::Baseline;
-pub(crate) use ntuple::{judge, ntuple_agent};
+pub(crate) use ntuple::{judge, ntuple_agent, reserve};
 pub(crate) use replay::replay_agent;
 
 use crate::disk::AtomicFile;
@@ -120,13 +120,16 @@ pub trait Agent: Send + Sync {
 }
 
 /// An agent that learns.
-pub trait TrainableAgent: Agent {
+pub trait TrainableAgent: StoredAgent {
     /// Plays and learns.
     fn learn(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult;
 
     /// Repairs what concurrent updates may have lost; called between rounds.
     fn refresh(&self, _threads: usize) {}
+}
 
+/// An agent that is written to files and read from them.
+pub trait StoredAgent: Agent {
     /// Whether a checkpoint is drafted during a round: see [`crate::run`].
     fn drafts(&self) -> bool {
         true

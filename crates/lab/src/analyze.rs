@@ -1,19 +1,19 @@
 //! Analysis of a board: the value of each move.
 
 use afterstate::game::{ChanceState, Direction, Rules, Shape};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::LabError;
 use crate::agent::BoardState;
+use crate::evaluate::Contender;
 use crate::games;
-use crate::model::Model;
 use crate::report::ModelInfo;
 
 /// The analysis of a board with values of type `V`; the JSON of `analyze --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Analysis<V> {
-    /// The model; `None` for a solution.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The file of the model or the solution; `None` for an agent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelInfo>,
     /// The game.
     pub game: String,
@@ -23,52 +23,105 @@ pub struct Analysis<V> {
     #[serde(flatten)]
     pub exact: Option<Exact>,
     /// The best direction for the score; `None` if the game is over.
-    pub best: Option<&'static str>,
+    #[serde(with = "direction_names::option")]
+    pub best: Option<Direction>,
     /// Up, right, down and left.
     pub moves: Vec<Move<V>>,
 }
 
 /// The part of an analysis that only a solution has.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Exact {
     /// The discount per move.
     pub discount: f64,
     /// The target tile, if the solution has one.
     pub target: Option<u64>,
     /// The best direction for the target; `None` if the game is over, or the target is unreachable.
-    pub best_for_target: Option<&'static str>,
+    #[serde(with = "direction_names::option")]
+    pub best_for_target: Option<Direction>,
 }
 
 impl<V> Analysis<V> {
     /// The best direction for the target, if there is one.
-    pub fn best_for_target(&self) -> Option<&'static str> {
+    pub fn best_for_target(&self) -> Option<Direction> {
         self.exact.as_ref()?.best_for_target
     }
 }
 
 /// The analysis of one direction.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Move<V> {
-    /// Its name.
-    pub direction: &'static str,
+    /// The direction; its name in JSON.
+    #[serde(with = "direction_names")]
+    pub direction: Direction,
     /// Whether it changes the board.
     pub legal: bool,
     /// Its immediate reward.
     pub reward: Option<u32>,
     /// The value of the rest of the game after it; `None` where the agent has no estimate.
     pub value: Option<V>,
-    /// Reward plus value: what the agent maximises.
+    /// What the agent maximises: reward plus value.
     pub total: Option<V>,
     /// The probability of reaching the target, where there is one and the move is legal.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
     pub win_probability: Option<Option<f64>>,
+}
+
+/// A field that is there, even if it is null.
+fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Option<f64>>, D::Error> {
+    Option::deserialize(from).map(Some)
+}
+
+/// Directions by their names.
+mod direction_names {
+    use afterstate::game::Direction;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(direction: &Direction, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(direction.name())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Direction, D::Error> {
+        let name = String::deserialize(from)?;
+        named(&name).ok_or_else(|| serde::de::Error::custom(format!("no direction `{name}`")))
+    }
+
+    fn named(name: &str) -> Option<Direction> {
+        Direction::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    pub mod option {
+        use afterstate::game::Direction;
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+        pub fn serialize<S: Serializer>(
+            direction: &Option<Direction>,
+            to: S,
+        ) -> Result<S::Ok, S::Error> {
+            direction.map(Direction::name).serialize(to)
+        }
+
+        pub fn deserialize<'de, D: Deserializer<'de>>(
+            from: D,
+        ) -> Result<Option<Direction>, D::Error> {
+            let Some(name) = Option::<String>::deserialize(from)? else {
+                return Ok(None);
+            };
+            let error = || serde::de::Error::custom(format!("no direction `{name}`"));
+            super::named(&name).map(Some).ok_or_else(error)
+        }
+    }
 }
 
 impl<V> Move<V> {
     /// An illegal direction.
     pub(crate) fn illegal(direction: Direction) -> Self {
         Self {
-            direction: direction.name(),
+            direction,
             legal: false,
             reward: None,
             value: None,
@@ -82,8 +135,8 @@ impl<V> Move<V> {
 pub(crate) fn best<V>(
     moves: &[Move<V>],
     worth: impl Fn(&Move<V>) -> Option<f64>,
-) -> Option<&'static str> {
-    let mut best: Option<(&'static str, f64)> = None;
+) -> Option<Direction> {
+    let mut best: Option<(Direction, f64)> = None;
     for m in moves {
         if let Some(worth) = worth(m).filter(|&worth| best.is_none_or(|(_, most)| worth > most)) {
             best = Some((m.direction, worth));
@@ -96,9 +149,9 @@ pub(crate) fn best<V>(
 /// replace the commas, line breaks the slashes, and dots the zeros of empty cells.
 ///
 /// # Errors
-/// When the text is not a board of the model's game.
-pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
-    let (game, shape) = (model.spec.game(), model.spec.shape());
+/// When the text is not a board of the contender's game.
+pub fn analyze(contender: &Contender, board: &str) -> Result<Analysis<f32>, LabError> {
+    let (game, shape) = (&*contender.game, contender.shape);
     let tile_values = games::tile_values(game, shape)?;
     let (tiles, chance_state) = parse(board, shape, games::rules(game)?, &tile_values)?;
     if tiles.iter().all(|&tile| tile == 0) {
@@ -109,14 +162,14 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
     let impossible = || {
         LabError::Board(format!(
             "no game of {} can come to the board `{board}`: its tiles are more than the board can hold",
-            model.spec.game_on()
+            contender.game_on()
         ))
     };
     let position = BoardState {
         tiles,
         chance_state,
     };
-    let judged = model.agent.judge(&[position]).pop().flatten();
+    let judged = contender.agent.judge(&[position]).pop().flatten();
     let judgement = judged.ok_or_else(impossible)?;
     let of = |direction: Direction| {
         let reward = judgement.rewards[direction as usize];
@@ -125,21 +178,21 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
         };
         // A network with three outputs has no value for the fourth slide.
         let value = judgement.values.get(direction);
-        let value = value.filter(|value| value.value.is_finite());
+        let value = value.filter(|value| value.total.is_finite());
         Move {
             legal: true,
             reward: Some(reward),
             value: value.map(|value| value.value),
-            total: value.map(|value| reward as f32 + value.value),
+            total: value.map(|value| value.total),
             ..Move::illegal(direction)
         }
     };
     Ok(Analysis {
-        model: Some(model.info()),
+        model: contender.model.clone(),
         game: game.to_owned(),
         board: shape.to_string(),
         exact: None,
-        best: judgement.chosen.map(Direction::name),
+        best: judgement.chosen,
         moves: Direction::ALL.map(of).into(),
     })
 }

@@ -22,14 +22,14 @@ use std::time::{Duration, Instant};
 
 use afterstate::machine::Cpu;
 use afterstate::tally::Outcome;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sysinfo::{CpuRefreshKind, System};
 
 use crate::LabError;
 use crate::recipe::{Recipe, Rule};
 
 use crate::agent::{RoundSpec, TrainableAgent, ntuple_agent};
-use crate::control::{Control, Event, Progress, Task, Unit};
+use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
 use crate::memory::MemoryBudget;
 use crate::share::threads;
 use crate::spec::{NTupleSpec, TdSpec};
@@ -44,7 +44,7 @@ const MAX_SLICES: u32 = 25;
 const SLICE: Duration = Duration::from_secs(1);
 
 /// What is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Playing and learning.
@@ -114,10 +114,10 @@ pub struct BenchOptions<'a> {
 }
 
 /// The results of a benchmark; these fields are the JSON of `bench --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchReport {
     /// The version of this program.
-    pub version: &'static str,
+    pub version: String,
     /// The processor's name.
     pub cpu: String,
     /// The number of threads that can run at once.
@@ -131,10 +131,10 @@ pub struct BenchReport {
 }
 
 /// One network in one mode with one number of threads.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchRow {
     /// Its name in the table.
-    pub network: &'static str,
+    pub network: String,
     /// Its tuples.
     pub tuples: String,
     /// What was measured.
@@ -160,10 +160,28 @@ pub struct BenchRow {
 /// # Errors
 /// When a name is unknown, or there is too little memory: both before anything is played.
 pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, LabError> {
+    let job = Job {
+        task: Task::Bench,
+        subject: options.networks.join(", "),
+        total: None,
+        unit: Unit::Parts,
+    };
+    options.control.run(
+        job,
+        || bench_silently(options),
+        |done| {
+            let rows = done.as_ref().ok()?.rows.len() as u64;
+            Some((Status::of(!options.control.is_cancelled()), rows))
+        },
+    )
+}
+
+/// The same without the events of its start and its end.
+fn bench_silently(options: &BenchOptions<'_>) -> Result<BenchReport, LabError> {
     let chosen = chosen(options.networks)?;
     // Untouched memory costs nothing, so each network can be created once as a check.
     for (subject, _) in &chosen {
-        Trained::new(subject)?;
+        Trained::new(subject, options.control.memory())?;
     }
     let halves: u32 = chosen.iter().map(|(_, rows)| 2 * rows.len() as u32).sum();
     let mut bench = Bench {
@@ -181,7 +199,7 @@ pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, LabError> {
         }
     }
     Ok(BenchReport {
-        version: env!("CARGO_PKG_VERSION"),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
         cpu: cpu(),
         cores: threads(0),
         path: Cpu::best().to_string(),
@@ -234,13 +252,13 @@ struct Trained {
 }
 
 impl Trained {
-    fn new(subject: &Subject) -> Result<Self, LabError> {
+    fn new(subject: &Subject, budget: &MemoryBudget) -> Result<Self, LabError> {
         let overrides = subject
             .tuples
             .map(|tuples| format!("network.tuples={tuples}"));
         let recipe = Recipe::load(subject.recipe, overrides.as_slice())?;
         let (spec, rule) = (NTupleSpec::of(&recipe)?, recipe.learner.rule());
-        let agent = ntuple_agent(&spec, rule, 0.0, &MemoryBudget::process())?;
+        let agent = ntuple_agent(&spec, rule, 0.0, budget)?;
         Ok(Self {
             recipe,
             agent,
@@ -297,7 +315,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Measures all rows of a network, and frees its memory.
     fn measure(&mut self, subject: &Subject, rows: &Rows) -> Result<(), LabError> {
-        let mut network = Trained::new(subject)?;
+        let mut network = Trained::new(subject, self.options.control.memory())?;
         self.warm_up(&mut network, rows)?;
         for &(name, mode) in rows {
             let (before, threads) = (network.games, self.kinds());
@@ -309,7 +327,7 @@ impl Bench<'_> {
                 let mut sorted = slices.clone();
                 sorted.sort_unstable();
                 self.rows.push(BenchRow {
-                    network: name,
+                    network: name.to_owned(),
                     tuples: network.recipe.network.tuples().to_owned(),
                     mode,
                     rule: network.recipe.learner.rule(),

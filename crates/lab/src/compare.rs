@@ -9,7 +9,7 @@ use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::control::{Meter, Task, Unit};
+use crate::control::{Job, Meter, Status, Task, Unit};
 use crate::evaluate::{Contender, EvalOptions, outcomes, summary};
 use crate::report::Evaluation;
 use crate::statistics::{Interval, mean_interval};
@@ -52,6 +52,27 @@ const FIRST_TURN: u64 = 64;
 /// # Errors
 /// When the two play different games.
 pub fn compare(
+    a: &Contender,
+    b: &Contender,
+    options: &EvalOptions<'_>,
+) -> Result<Comparison, LabError> {
+    let job = Job {
+        task: Task::Compare,
+        subject: format!("{} and {}", a.label, b.label),
+        total: Some(2 * options.games),
+        unit: Unit::Games,
+    };
+    options.control.run(
+        job,
+        || compared(a, b, options),
+        |done| {
+            let played = done.as_ref().ok()?.a.games;
+            Some((Status::of(played >= options.games), 2 * played))
+        },
+    )
+}
+
+fn compared(
     a: &Contender,
     b: &Contender,
     options: &EvalOptions<'_>,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use afterstate::tally::Outcome;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
 use crate::memory::MemoryBudget;
@@ -50,7 +50,7 @@ impl CancelToken {
 }
 
 /// A kind of long work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Task {
@@ -75,7 +75,7 @@ pub enum Task {
 }
 
 /// What progress counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Unit {
@@ -94,7 +94,7 @@ pub enum Unit {
 }
 
 /// The progress of long work.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// The kind of work.
     pub task: Task,
@@ -135,7 +135,7 @@ impl Progress {
 }
 
 /// How long work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// All of it is done.
@@ -144,8 +144,18 @@ pub enum Status {
     Stopped,
 }
 
+impl Status {
+    /// By whether all of the work is done.
+    pub(crate) fn of(done: bool) -> Self {
+        match done {
+            true => Self::Finished,
+            false => Self::Stopped,
+        }
+    }
+}
+
 /// The run that an event is about. In JSON its fields are those of the event.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSubject {
     /// The name of the recipe.
     pub recipe: String,
@@ -159,8 +169,20 @@ pub struct RunSubject {
     pub folder: Option<String>,
 }
 
+/// The result of a run. In JSON its fields are those of the event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrainResult {
+    /// Games played in all.
+    pub games: u64,
+    /// The model, where one was saved.
+    pub model: Option<String>,
+}
+
 /// An event of long work. As JSON it is an object with the field `event`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+///
+/// Every task emits [`Event::Started`] first, and last either [`Event::Finished`] or
+/// [`Event::Failed`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Event {
@@ -168,17 +190,18 @@ pub enum Event {
     Started {
         /// The kind of work.
         task: Task,
-        /// Its subject: a run, a model, a game.
+        /// Its subject: a recipe, a model, a game, a file.
         subject: String,
         /// Units finished before.
         done: u64,
-        /// The total number of units.
-        total: u64,
+        /// The total number of units, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        total: Option<u64>,
         /// The unit.
         unit: Unit,
-        /// The run.
+        /// The run, in training.
         #[serde(flatten)]
-        run: RunSubject,
+        run: Option<RunSubject>,
     },
     /// Progress.
     Progress(Progress),
@@ -195,12 +218,12 @@ pub enum Event {
     },
     /// A block of training games is full.
     Block(Block),
-    /// A checkpoint was saved.
+    /// A checkpoint is on disk. A run without a folder has none.
     Checkpoint {
-        /// Games so far.
+        /// The games of the run in it.
         games: u64,
-        /// The file; `None` if the run has no folder.
-        path: Option<String>,
+        /// The file.
+        path: String,
     },
     /// An evaluation is done.
     Evaluation(Box<Evaluation>),
@@ -214,14 +237,31 @@ pub enum Event {
         done: u64,
         /// The unit.
         unit: Unit,
-        /// Games played in all.
-        games: u64,
-        /// The model, where one was saved.
-        model: Option<String>,
-        /// The run.
+        /// The result of the run, in training.
         #[serde(flatten)]
-        run: RunSubject,
+        result: Option<TrainResult>,
+        /// The run, in training.
+        #[serde(flatten)]
+        run: Option<RunSubject>,
     },
+    /// Work ends with an error, which its caller gets as well.
+    Failed {
+        /// The kind of work.
+        task: Task,
+        /// The text of the error.
+        error: String,
+        /// The run, in training.
+        #[serde(flatten)]
+        run: Option<RunSubject>,
+    },
+}
+
+/// Work that reports its start and its end.
+pub(crate) struct Job {
+    pub(crate) task: Task,
+    pub(crate) subject: String,
+    pub(crate) total: Option<u64>,
+    pub(crate) unit: Unit,
 }
 
 type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
@@ -229,7 +269,7 @@ type Listener = Arc<dyn Fn(&Event) + Send + Sync>;
 /// Events out, cancellation in, and a memory budget. Clones control the same work.
 #[derive(Clone)]
 pub struct Control {
-    listener: Option<Listener>,
+    listeners: Vec<Listener>,
     cancel: CancelToken,
     memory: MemoryBudget,
     interval: Duration,
@@ -254,19 +294,18 @@ impl Control {
     /// A control that emits no events, is never cancelled, and shares the memory of the process.
     pub fn new() -> Self {
         Self {
-            listener: None,
+            listeners: Vec::new(),
             cancel: CancelToken::default(),
             memory: MemoryBudget::process(),
             interval: INTERVAL,
         }
     }
 
-    /// Adds a listener for its events, which several threads may call.
-    pub fn on_event(self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        Self {
-            listener: Some(Arc::new(listener)),
-            ..self
-        }
+    /// Adds a listener for its events, which several threads may call. Earlier listeners remain,
+    /// and are called first.
+    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listeners.push(Arc::new(listener));
+        self
     }
 
     /// Sets the token that cancels it.
@@ -302,16 +341,58 @@ impl Control {
 
     /// Emits an event.
     pub(crate) fn emit(&self, event: Event) {
-        if let Some(listener) = &self.listener {
-            listener(&event);
+        self.listeners.iter().for_each(|listener| listener(&event));
+    }
+
+    /// Does work between the events of its start and its end. `ended` tells how it ended, and the
+    /// finished units; `None` if it failed.
+    pub(crate) fn run<T, E: fmt::Display>(
+        &self,
+        job: Job,
+        work: impl FnOnce() -> Result<T, E>,
+        ended: impl FnOnce(&Result<T, E>) -> Option<(Status, u64)>,
+    ) -> Result<T, E> {
+        let Job {
+            task,
+            subject,
+            total,
+            unit,
+        } = job;
+        self.emit(Event::Started {
+            task,
+            subject,
+            done: 0,
+            total,
+            unit,
+            run: None,
+        });
+        let result = work();
+        match (ended(&result), &result) {
+            (None, Err(error)) => self.emit(Event::Failed {
+                task,
+                error: error.to_string(),
+                run: None,
+            }),
+            (ended, _) => {
+                let (status, done) = ended.unwrap_or((Status::Stopped, 0));
+                self.emit(Event::Finished {
+                    task,
+                    status,
+                    done,
+                    unit,
+                    result: None,
+                    run: None,
+                });
+            }
         }
+        result
     }
 
     /// A control without events but with the same cancellation, for parts of the work that report
     /// as one.
     pub(crate) fn silent(&self) -> Self {
         Self {
-            listener: None,
+            listeners: Vec::new(),
             ..self.clone()
         }
     }
@@ -361,7 +442,7 @@ impl<'c> Meter<'c> {
 
     /// Counts a game.
     pub(crate) fn game(&self, outcome: &Outcome) {
-        if self.control.listener.is_none() {
+        if self.control.listeners.is_empty() {
             return;
         }
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -374,7 +455,7 @@ impl<'c> Meter<'c> {
 
     /// Sets the number of finished updates.
     pub(crate) fn updates(&self, updates: u64) {
-        if self.unit == Unit::Updates && self.control.listener.is_some() {
+        if self.unit == Unit::Updates && !self.control.listeners.is_empty() {
             let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
             recent.done = updates;
             self.report(&mut recent);
@@ -466,7 +547,7 @@ mod tests {
     fn events_are_objects_with_their_name() {
         let event = Event::Checkpoint {
             games: 7,
-            path: None,
+            path: "run/checkpoint.safetensors".to_owned(),
         };
         let json = serde_json::to_value(&event).unwrap();
         assert_eq!(json["event"], "checkpoint");
@@ -476,6 +557,23 @@ mod tests {
         assert_eq!(json["event"], "progress");
         assert_eq!((&json["task"], &json["done"]), (&"solve".into(), &9.into()));
         assert!(json.get("mean").is_none());
+    }
+
+    #[test]
+    fn every_listener_is_called() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let listener = |name| {
+            let told = Arc::clone(&told);
+            move |_: &Event| told.lock().unwrap().push(name)
+        };
+        let control = Control::new().on_event(listener("a"));
+        let both = control.clone().on_event(listener("b"));
+        let event = Event::Progress(Progress::stage(Task::Solve, "listing", 0.5, 9));
+        both.emit(event.clone());
+        assert_eq!(*told.lock().unwrap(), ["a", "b"]);
+        both.silent().emit(event.clone());
+        control.emit(event);
+        assert_eq!(*told.lock().unwrap(), ["a", "b", "a"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod input;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use afterstate::format::demo::{self, Demo};
 use afterstate::format::floats::Float;
@@ -21,11 +21,12 @@ use afterstate::format::native::{self, Metadata};
 use afterstate::format::scan::Frame;
 use afterstate::format::tdl::{self, Tdl};
 use afterstate::game::Shape;
+use serde::{Deserialize, Serialize};
 
-use crate::control::Control;
+use crate::control::{Control, Job, Status, Task, Unit};
 use crate::disk::{AtomicFile, can_be_written};
 pub use crate::error::{ConvertError, Kind};
-use crate::foreign::{Unplayable, Weights, begins_with_w, extension};
+use crate::foreign::{Weights, begins_with_w, extension};
 use crate::recipe::ValueOf;
 use crate::{LabError, Remedy};
 use carry::Copy;
@@ -49,17 +50,17 @@ pub struct ConvertOptions<'a> {
     pub weights_only: bool,
     /// Whether to overwrite any file.
     pub force: bool,
-    /// Cancellation.
+    /// Events, cancellation and memory.
     pub control: &'a Control,
 }
 
-/// The result of a conversion.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The result of a conversion; the JSON of `convert --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConvertReport {
     /// What was read.
-    pub from: Kind,
+    pub from: WeightFile,
     /// What was written.
-    pub to: Kind,
+    pub to: WeightFile,
     /// The number of tables.
     pub tables: usize,
     /// The number of weights.
@@ -69,9 +70,18 @@ pub struct ConvertReport {
     /// The length of the new file.
     pub bytes: u64,
     /// What the new format cannot store.
-    pub left: Vec<&'static str>,
+    pub left_out: Vec<String>,
     /// Why the new file, if it is a model of ours, cannot be used to play.
-    pub unplayable: Option<Unplayable>,
+    pub unplayable: Option<String>,
+}
+
+/// A weight file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WeightFile {
+    /// Its path, as it was given.
+    pub path: PathBuf,
+    /// Its format.
+    pub format: Kind,
 }
 
 /// Reads one file and replaces another atomically.
@@ -80,6 +90,25 @@ pub struct ConvertReport {
 /// When a file cannot be read or written, is damaged, or has content that the new format cannot
 /// store.
 pub fn convert(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabError> {
+    let job = Job {
+        task: Task::Convert,
+        subject: options.from.display().to_string(),
+        total: None,
+        unit: Unit::Bytes,
+    };
+    options.control.run(
+        job,
+        || convert_silently(options),
+        |done| match done {
+            Ok(report) => Some((Status::Finished, report.bytes)),
+            Err(LabError::Convert(ConvertError::Stopped)) => Some((Status::Stopped, 0)),
+            Err(_) => None,
+        },
+    )
+}
+
+/// The same without the events of its start and its end.
+fn convert_silently(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabError> {
     let input = Input::open(options)?;
     let free = can_be_written(options.to, |path| options.force || is_replaceable(path));
     if !free.map_err(LabError::file("write", options.to))? {
@@ -133,7 +162,7 @@ struct Output {
 impl Output {
     fn new(input: &Input, kind: Kind, options: &ConvertOptions<'_>) -> Result<Self, LabError> {
         let original = input.original().filter(|_| !options.weights_only);
-        let report = input.report(kind);
+        let report = input.report(kind, options);
         let output = match (kind, original) {
             (Kind::Native, Some(original)) => {
                 let mut metadata = input.metadata.clone();
@@ -214,7 +243,7 @@ impl Output {
             }
         }
         report.sums &= !options.weights_only;
-        report.left.clear();
+        report.left_out.clear();
         Ok(Self::ours(&metadata, from, to, report))
     }
 
@@ -284,7 +313,7 @@ impl Output {
         for (at, piece) in &self.frame {
             file.write_at(piece, *at).map_err(wrong)?;
         }
-        carry::carry(input, &self.copies, file, self.report.to, options)
+        carry::carry(input, &self.copies, file, self.report.to.format, options)
     }
 }
 

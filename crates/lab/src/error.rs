@@ -8,8 +8,8 @@ mod scores;
 mod solve;
 mod sweep;
 
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use afterstate::format::native::NativeError;
 use afterstate::format::scan::ScanError;
@@ -27,6 +27,31 @@ pub use remedy::{ErrorClass, Remedy};
 pub use scores::ScoresError;
 pub use solve::{FileError, SolveError};
 pub use sweep::SweepError;
+
+/// A kind of our files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileKind {
+    /// A model.
+    Model,
+    /// An exact solution.
+    Solution,
+    /// Tables of weights.
+    Tables,
+    /// A deep network.
+    Deep,
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Model => "model",
+            Self::Solution => "solution",
+            Self::Tables => "table of weights",
+            Self::Deep => "deep network",
+        })
+    }
+}
 
 /// Any error of this crate.
 #[derive(Debug, Error)]
@@ -90,6 +115,20 @@ pub enum LabError {
         found: String,
         /// All rows of `bench`.
         known: Vec<&'static str>,
+    },
+    /// A replay buffer that needs more memory than is free.
+    #[error(
+        "a replay buffer of {transitions} transitions needs {} of memory, and {} are free; use a smaller \
+         `learner.buffer_size`",
+        bytes(*needed), bytes(*available)
+    )]
+    BufferMemory {
+        /// Its transitions.
+        transitions: usize,
+        /// Bytes of them, and of their copies while a checkpoint is written.
+        needed: u64,
+        /// Bytes free.
+        available: u64,
     },
     /// Tables that need more memory than is free.
     #[error(
@@ -162,14 +201,14 @@ pub enum LabError {
         source: FileError,
     },
     /// One of our files, but of another kind.
-    #[error("{} is not a usable {wanted}: it is {found}; expected {expected}", path.display())]
+    #[error("{} is not a usable {wanted}: it is a {found}; expected {expected}", path.display())]
     Kind {
         /// The file.
         path: PathBuf,
         /// The kind that was expected.
-        wanted: &'static str,
+        wanted: FileKind,
         /// What it is.
-        found: &'static str,
+        found: FileKind,
         /// What is accepted.
         expected: &'static str,
     },

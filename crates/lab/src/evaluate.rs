@@ -1,5 +1,6 @@
 //! Evaluation: games without learning, every result with its 95% interval.
 
+use std::convert::Infallible;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,12 +11,13 @@ use afterstate::tally::{Outcome, Tally};
 
 use crate::LabError;
 use crate::agent::{Agent, Baseline, RoundSpec};
-use crate::control::{Control, Event, Meter, Task, Unit};
+use crate::control::{Control, Event, Job, Meter, Status, Task, Unit};
 use crate::error::game_on;
 use crate::model::Model;
 use crate::records;
 use crate::report::{Evaluation, ModelInfo, TileRow};
 use crate::share::threads;
+use crate::spec::AgentSpec;
 use crate::statistics::{mean_interval, median, share_interval};
 
 /// The options of an evaluation.
@@ -42,7 +44,9 @@ pub struct Contender {
     pub shape: Shape,
     /// The agent.
     pub agent: Arc<dyn Agent>,
-    /// The model it was read from.
+    /// Whether symmetric boards have the same value.
+    pub is_symmetric: bool,
+    /// The file it was read from.
     pub model: Option<ModelInfo>,
 }
 
@@ -57,8 +61,21 @@ impl Contender {
             game: game.to_owned(),
             shape,
             agent: baseline.agent(game, shape)?,
+            is_symmetric: true,
             model: None,
         })
+    }
+
+    /// An agent in memory, such as one that a trainer lends.
+    pub fn of_agent(label: impl Into<String>, spec: &AgentSpec, agent: Arc<dyn Agent>) -> Self {
+        Self {
+            label: label.into(),
+            game: spec.game().to_owned(),
+            shape: spec.shape(),
+            agent,
+            is_symmetric: spec.is_symmetric(),
+            model: None,
+        }
     }
 
     /// The game and the board, as in `2048 on 4x4`.
@@ -69,12 +86,10 @@ impl Contender {
 
 impl From<&Model> for Contender {
     fn from(model: &Model) -> Self {
+        let (label, agent) = (model.path.display().to_string(), Arc::clone(&model.agent));
         Self {
-            label: model.path.display().to_string(),
-            game: model.spec.game().to_owned(),
-            shape: model.spec.shape(),
-            agent: Arc::clone(&model.agent),
             model: Some(model.info()),
+            ..Self::of_agent(label, &model.spec, agent)
         }
     }
 }
@@ -96,20 +111,10 @@ pub(crate) fn outcomes(
 
 /// Plays the games and reports the results.
 pub fn evaluate(contender: &Contender, options: &EvalOptions<'_>) -> Evaluation {
-    let meter = Meter::new(
-        options.control,
-        Task::Evaluate,
-        Unit::Games,
-        0,
-        options.games,
-    );
-    let begun = Instant::now();
-    let outcomes = outcomes(contender, options, 0..options.games, &meter);
-    let seconds = begun.elapsed().as_secs_f64();
-    finished(
-        options,
-        summary(contender, options.seed, &outcomes, seconds),
-    )
+    let evaluation = evaluated(contender, options, |meter| {
+        Ok::<_, Infallible>(outcomes(contender, options, 0..options.games, meter))
+    });
+    evaluation.unwrap_or_else(|never| match never {})
 }
 
 /// The same, and writes a record of each game to a file.
@@ -121,35 +126,45 @@ pub fn record(
     options: &EvalOptions<'_>,
     path: &Path,
 ) -> Result<Evaluation, LabError> {
-    let meter = Meter::new(
-        options.control,
-        Task::Evaluate,
-        Unit::Games,
-        0,
-        options.games,
-    );
-    let begun = Instant::now();
     let game = (&*contender.game, contender.shape);
-    let outcomes = records::write(path, game, |sink, failed| {
-        let round = RoundSpec {
-            stop: &|| failed() || options.control.is_cancelled(),
-            on_game: &|outcome| meter.game(outcome),
-            ..RoundSpec::new(0..options.games, options.seed, threads(options.threads))
-        };
-        contender.agent.play(&round, Some(sink))
-    })?;
-    let seconds = begun.elapsed().as_secs_f64();
-    Ok(finished(
-        options,
-        summary(contender, options.seed, &outcomes, seconds),
-    ))
+    evaluated(contender, options, |meter| {
+        records::write(path, game, |sink, failed| {
+            let round = RoundSpec {
+                stop: &|| failed() || options.control.is_cancelled(),
+                on_game: &|outcome| meter.game(outcome),
+                ..RoundSpec::new(0..options.games, options.seed, threads(options.threads))
+            };
+            contender.agent.play(&round, Some(sink))
+        })
+    })
 }
 
-fn finished(options: &EvalOptions<'_>, evaluation: Evaluation) -> Evaluation {
-    options
-        .control
-        .emit(Event::Evaluation(Box::new(evaluation.clone())));
-    evaluation
+/// Reports the games that `play` plays, with the events of an evaluation.
+fn evaluated<E: std::fmt::Display>(
+    contender: &Contender,
+    options: &EvalOptions<'_>,
+    play: impl FnOnce(&Meter<'_>) -> Result<Vec<Outcome>, E>,
+) -> Result<Evaluation, E> {
+    let (control, games) = (options.control, options.games);
+    let job = Job {
+        task: Task::Evaluate,
+        subject: contender.label.clone(),
+        total: Some(games),
+        unit: Unit::Games,
+    };
+    let work = || {
+        let meter = Meter::new(control, Task::Evaluate, Unit::Games, 0, games);
+        let begun = Instant::now();
+        let outcomes = play(&meter)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let evaluation = summary(contender, options.seed, &outcomes, seconds);
+        control.emit(Event::Evaluation(Box::new(evaluation.clone())));
+        Ok(evaluation)
+    };
+    control.run(job, work, |done| {
+        let played = done.as_ref().ok()?.games;
+        Some((Status::of(played >= games), played))
+    })
 }
 
 /// The results of finished games.

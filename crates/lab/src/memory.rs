@@ -89,6 +89,32 @@ impl Reservation {
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
+
+    /// Extends it to `bytes`, if it is smaller.
+    ///
+    /// # Errors
+    /// When there is not enough left; it then keeps its size.
+    pub(crate) fn grow(&mut self, bytes: u64) -> Result<(), OverBudget> {
+        let more = self.budget.reserve(bytes.saturating_sub(self.bytes));
+        let more = more.map_err(|over| OverBudget {
+            needed: bytes,
+            available: over.available.saturating_add(self.bytes),
+        })?;
+        self.merge(more);
+        Ok(())
+    }
+
+    /// Releases all but `bytes`.
+    pub(crate) fn shrink(&mut self, bytes: u64) {
+        let less = self.bytes.saturating_sub(bytes);
+        self.bytes -= less;
+        self.budget.0.reserved.fetch_sub(less, Ordering::Relaxed);
+    }
+
+    /// Adds another reservation of the same budget.
+    fn merge(&mut self, mut other: Self) {
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
 }
 
 impl Drop for Reservation {
@@ -125,5 +151,23 @@ mod tests {
         assert!(budget.reserve(1000).is_ok());
         assert!(budget.reserve(1001).is_err());
         assert!(budget.reserve(u64::MAX).is_err());
+    }
+
+    #[test]
+    fn a_reservation_grows_and_shrinks() {
+        let budget = MemoryBudget::new(1000);
+        let other = budget.reserve(200).unwrap();
+        let mut grown = budget.reserve(0).unwrap();
+        for bytes in [300, 800, 500] {
+            grown.grow(bytes).unwrap();
+        }
+        assert_eq!(grown.bytes(), 800);
+        let error = grown.grow(900).unwrap_err();
+        assert_eq!((error.needed, error.available), (900, 800));
+        assert!(budget.reserve(1).is_err());
+        grown.shrink(100);
+        assert_eq!(budget.reserve(700).unwrap().bytes(), 700);
+        drop((other, grown));
+        assert!(budget.reserve(1000).is_ok());
     }
 }

@@ -18,7 +18,8 @@ use afterstate::policy::Ties;
 use sha2::{Digest, Sha256};
 
 use crate::LabError;
-use crate::agent::{Agent, TrainableAgent, ntuple_agent};
+use crate::agent::{Agent, StoredAgent, TrainableAgent, ntuple_agent};
+use crate::error::FileKind;
 use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
 use crate::games;
 use crate::memory::MemoryBudget;
@@ -69,8 +70,8 @@ impl ModelFile {
         if metadata.contains_key(SOLUTION) {
             return Err(LabError::Kind {
                 path,
-                wanted: "model",
-                found: "a solution",
+                wanted: FileKind::Model,
+                found: FileKind::Solution,
                 expected: "a model file or a run folder",
             });
         }
@@ -155,9 +156,17 @@ impl Model {
     /// # Errors
     /// When there is none, or it is damaged, foreign or too large.
     pub fn open(path: &Path) -> Result<Self, LabError> {
+        Self::open_within(path, &MemoryBudget::process())
+    }
+
+    /// The same with memory of this budget.
+    ///
+    /// # Errors
+    /// When there is none, or it is damaged, foreign or too large.
+    pub fn open_within(path: &Path, budget: &MemoryBudget) -> Result<Self, LabError> {
         let file = ModelFile::open(path)?;
         Ok(Self {
-            agent: open_agent(&file.spec, &file.saved, &file.path)?,
+            agent: open_agent(&file.spec, &file.saved, &file.path, budget)?,
             spec: file.spec,
             recipe: file.recipe,
             episodes: file.episodes,
@@ -209,12 +218,16 @@ fn sha256(path: &Path) -> io::Result<String> {
 }
 
 /// Creates an agent and fills it from a file.
-fn open_agent(spec: &AgentSpec, saved: &Saved, path: &Path) -> Result<Arc<dyn Agent>, LabError> {
-    let budget = MemoryBudget::process();
-    let agent: Box<dyn TrainableAgent> = match spec {
-        AgentSpec::NTuple(spec) => ntuple_agent(spec, Rule::Td, 0.0, &budget)?,
+fn open_agent(
+    spec: &AgentSpec,
+    saved: &Saved,
+    path: &Path,
+    budget: &MemoryBudget,
+) -> Result<Arc<dyn Agent>, LabError> {
+    let agent: Box<dyn StoredAgent> = match spec {
+        AgentSpec::NTuple(spec) => ntuple_agent(spec, Rule::Td, 0.0, budget)?,
         #[cfg(feature = "deep")]
-        AgentSpec::Deep(spec) => crate::agent::deep::to_be_filled(spec, saved, path)?,
+        AgentSpec::Deep(spec) => crate::agent::deep::to_be_filled(spec, saved, path, budget)?,
         #[cfg(not(feature = "deep"))]
         AgentSpec::Deep(_) => return Err(LabError::NoDeep),
     };

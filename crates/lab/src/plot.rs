@@ -31,6 +31,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::curve::Curve;
 use crate::disk::replace;
 use crate::numbers::grouped;
@@ -63,6 +65,17 @@ impl Plot {
     pub fn png(&self) -> Result<Vec<u8>, PlotError> {
         png::render(&self.scene, &Letters::new()?)
     }
+}
+
+/// What was drawn; the JSON of `plot --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlotReport {
+    /// The title of the plots.
+    pub title: String,
+    /// The run folders.
+    pub runs: Vec<PathBuf>,
+    /// The files that were written.
+    pub files: Vec<PathBuf>,
 }
 
 /// One of several items that are compared by a number: a row of [`lanes`].

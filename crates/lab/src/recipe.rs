@@ -280,3 +280,53 @@ fn unknown_recipe(name: &str) -> RecipeError {
         known: known.collect(),
     }
 }
+
+/// A recipe in a list; the JSON of `recipes --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecipeInfo {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub purpose: String,
+    /// What it reaches.
+    pub result: String,
+    /// How long it takes.
+    pub time: String,
+    /// The game.
+    pub game: String,
+    /// The board.
+    pub board: String,
+    /// The games of a training.
+    pub episodes: u64,
+    /// The updates after which it ends; `None` where the games end it.
+    pub max_updates: Option<u64>,
+}
+
+impl RecipeInfo {
+    /// All built-in recipes.
+    ///
+    /// # Errors
+    /// When one of them is invalid.
+    pub fn builtin() -> Result<Vec<Self>, RecipeError> {
+        let names = Recipe::builtin().iter().map(|(name, _)| name);
+        names
+            .map(|name| Ok(Recipe::load(name, &[])?.info()))
+            .collect()
+    }
+}
+
+impl Recipe {
+    /// Its description in lists.
+    pub fn info(&self) -> RecipeInfo {
+        RecipeInfo {
+            name: self.name.clone(),
+            purpose: self.purpose.clone(),
+            result: self.result.clone(),
+            time: self.time.clone(),
+            game: self.game.clone(),
+            board: self.board.clone(),
+            episodes: self.episodes,
+            max_updates: self.learner.max_updates(),
+        }
+    }
+}

@@ -6,8 +6,9 @@
 
 mod cancellable;
 
+use std::cell::Cell;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -16,10 +17,10 @@ use afterstate::format::episode::{EpisodeError, EpisodeRecord};
 use afterstate::game::{Game, Shape};
 use afterstate::judge::{Judge, Test};
 use afterstate::tally::Tally;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::control::{Control, Event, Progress, Task, Unit};
+use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
 use crate::disk::{can_be_written, replace_with};
 use crate::games::{self, GameVisitor, with_game};
 use crate::recorder::Sink;
@@ -67,7 +68,7 @@ fn is_records(path: &Path) -> bool {
 
 /// The options of a judgement.
 pub struct JudgeOptions<'a> {
-    /// A file of records, or `-` for standard input.
+    /// The file of records.
     pub path: &'a Path,
     /// The game, by one of the names of [`games::games`].
     pub game: &'a str,
@@ -80,7 +81,7 @@ pub struct JudgeOptions<'a> {
 }
 
 /// The result of a judgement; the JSON of `judge --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgeReport {
     /// Whether everything was read and there is no fault.
     pub passed: bool,
@@ -110,15 +111,14 @@ pub struct JudgeReport {
     /// The first faults.
     pub faults: Vec<FaultReport>,
     /// The statistics of all games.
-    #[serde(skip)]
     pub tally: Tally,
 }
 
 /// A test of frequencies.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedTest {
     /// What was counted.
-    pub name: &'static str,
+    pub name: String,
     /// The number of draws.
     pub draws: u64,
     /// The test statistic.
@@ -130,7 +130,7 @@ pub struct NamedTest {
 }
 
 /// One fault.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FaultReport {
     /// The line of the file, from 1; `None` if the fault concerns the whole file.
     pub line: Option<u64>,
@@ -156,24 +156,90 @@ const LONGEST: u64 = 8 << 20;
 /// When the game is unknown, or the file cannot be read or has no records. Faults in records are
 /// not errors.
 pub fn judge(options: &JudgeOptions<'_>) -> Result<JudgeReport, LabError> {
-    with_game(options.game, options.shape, Judging(options))?
+    let (path, control) = (options.path, options.control);
+    let length = fs::metadata(path).ok().filter(|about| about.is_file());
+    let length = length.map(|about| about.len());
+    let open = || -> Result<Box<dyn Read>, LabError> {
+        if length.is_some() {
+            let file = File::open(path).map_err(LabError::file("read", path))?;
+            return Ok(Box::new(file));
+        }
+        let path = path.to_owned();
+        Ok(Box::new(Cancellable::new(
+            move || File::open(path),
+            control,
+        )))
+    };
+    judge_opened(options, length, open)
 }
 
-struct Judging<'a>(&'a JudgeOptions<'a>);
+/// Judges the records of a stream, which may wait for more: another thread reads it, so that the
+/// judgement can be cancelled. The path of the options names it in errors.
+///
+/// # Errors
+/// When the game is unknown, or the stream cannot be read or has no records.
+pub fn judge_stream(
+    options: &JudgeOptions<'_>,
+    stream: impl Read + Send + 'static,
+) -> Result<JudgeReport, LabError> {
+    judge_opened(options, None, || {
+        let stream = Cancellable::new(move || Ok(stream), options.control);
+        Ok(Box::new(stream))
+    })
+}
 
-impl GameVisitor for Judging<'_> {
+/// Judges records of `length` bytes, if that is known.
+fn judge_opened(
+    options: &JudgeOptions<'_>,
+    length: Option<u64>,
+    open: impl FnOnce() -> Result<Box<dyn Read>, LabError>,
+) -> Result<JudgeReport, LabError> {
+    let job = Job {
+        task: Task::Judge,
+        subject: options.path.display().to_string(),
+        total: length,
+        unit: Unit::Bytes,
+    };
+    let read = Cell::new(0);
+    options.control.run(
+        job,
+        || {
+            let judging = Judging {
+                options,
+                length: length.unwrap_or(0),
+                open,
+                read: &read,
+            };
+            with_game(options.game, options.shape, judging)?
+        },
+        |done| {
+            let report = done.as_ref().ok()?;
+            Some((Status::of(!report.interrupted), read.get()))
+        },
+    )
+}
+
+struct Judging<'a, O> {
+    options: &'a JudgeOptions<'a>,
+    /// In bytes; 0 if it is not known.
+    length: u64,
+    open: O,
+    /// The bytes that were read.
+    read: &'a Cell<u64>,
+}
+
+impl<O: FnOnce() -> Result<Box<dyn Read>, LabError>> GameVisitor for Judging<'_, O> {
     type Output = Result<JudgeReport, LabError>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
-        let options = self.0;
+        let (options, length) = (self.options, self.length);
         let mut judge = Judge::new(game);
         let mut faults = Faults::default();
-        let mut lines = Lines::open(options.path, options.control)?;
+        let mut lines = Lines::new(options.path, (self.open)()?);
         let hints = game.rules().shows_hint(options.shape);
         let mut episode = EpisodeRecord::default();
         let mut interrupted = false;
         let stop = || options.control.is_cancelled();
-        let length = fs::metadata(options.path).map_or(0, |file| file.len());
         while let Some((number, line)) = lines.next(&stop)? {
             match line {
                 Line::TooLong => {
@@ -207,6 +273,7 @@ impl GameVisitor for Judging<'_> {
             }
         }
         interrupted |= stop();
+        self.read.set(lines.bytes);
         if judge.tally().games + faults.count == 0 && !interrupted {
             return Err(LabError::NoRecords(options.path.to_owned()));
         }
@@ -263,7 +330,7 @@ fn report<G: Game>(
 
 fn named((name, test): (&'static str, Test)) -> NamedTest {
     NamedTest {
-        name,
+        name: name.to_owned(),
         draws: test.draws,
         chi_squared: test.chi_squared,
         freedom: test.freedom,
@@ -330,23 +397,14 @@ enum Line<'a> {
 }
 
 impl Lines {
-    fn open(path: &Path, control: &Control) -> Result<Self, LabError> {
-        let is_file = fs::metadata(path).is_ok_and(|about| about.is_file());
-        let file: Box<dyn Read> = if path == Path::new("-") {
-            Box::new(Cancellable::new(|| Ok(io::stdin()), control))
-        } else if is_file {
-            Box::new(File::open(path).map_err(LabError::file("read", path))?)
-        } else {
-            let path = path.to_owned();
-            Box::new(Cancellable::new(move || File::open(path), control))
-        };
-        Ok(Self {
+    fn new(path: &Path, file: Box<dyn Read>) -> Self {
+        Self {
             file: BufReader::with_capacity(1 << 20, file),
             path: path.to_owned(),
             line: Vec::new(),
             number: 0,
             bytes: 0,
-        })
+        }
     }
 
     /// The next line that is not empty, with its number. None at the end, and where `stop` leaves half

@@ -40,7 +40,7 @@ use afterstate::tally::{Outcome, Tally};
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::agent::TrainableAgent;
+use crate::agent::StoredAgent;
 use crate::block::{Block, Columns, ReplayStats};
 use crate::disk::{AtomicFile, replace, sync_folder};
 use crate::metadata::{self, FORMAT, Fields};
@@ -82,6 +82,17 @@ pub struct RunProgress {
 }
 
 impl RunProgress {
+    /// The progress in the metadata of a checkpoint, of any format; `None` if there is none or it
+    /// does not parse.
+    fn parse(metadata: &Metadata) -> Option<Self> {
+        let stored = serde_json::from_str(metadata.get(PROGRESS)?).ok()?;
+        let progress = match format_of(metadata) {
+            Some(Format::One) => migrate::progress(stored),
+            _ => stored,
+        };
+        serde_json::from_value(progress).ok()
+    }
+
     /// Whether its counts are small enough to be incremented.
     fn in_range(&self) -> bool {
         let replay = self.replay.as_ref();
@@ -94,6 +105,11 @@ impl RunProgress {
         let mut counts = stats.chain(block).chain([self.games]);
         counts.all(|count| i64::try_from(count).is_ok())
     }
+}
+
+/// The format of a file with this metadata, if it is a known one.
+fn format_of(metadata: &Metadata) -> Option<Format> {
+    metadata.get(FORMAT).and_then(|text| Format::parse(text))
 }
 
 /// A run folder that only this process writes to.
@@ -152,7 +168,7 @@ impl Run {
     pub fn resume(
         folder: &Path,
         recipe: &Recipe,
-        agent: &dyn TrainableAgent,
+        agent: &dyn StoredAgent,
     ) -> Result<(Self, RunProgress), LabError> {
         let lock = lock(folder)?;
         let path = folder.join(CHECKPOINT);
@@ -162,16 +178,7 @@ impl Run {
             LabError::model("read", path)(error)
         });
         fields.check_format(FORMAT)?;
-        let format = metadata.get(FORMAT).and_then(|text| Format::parse(text));
-        let progress = metadata
-            .get(PROGRESS)
-            .and_then(|text| serde_json::from_str(text).ok())
-            .map(|progress| match format {
-                Some(Format::One) => migrate::progress(progress),
-                _ => progress,
-            })
-            .and_then(|progress| serde_json::from_value::<RunProgress>(progress).ok());
-        let mut progress = progress.ok_or_else(|| LabError::Metadata {
+        let mut progress = RunProgress::parse(metadata).ok_or_else(|| LabError::Metadata {
             path: path.clone(),
             key: PROGRESS,
             found: "nothing usable".to_owned(),
@@ -187,7 +194,7 @@ impl Run {
             .read(&saved, Keep::Everything)
             .map_err(LabError::model("read", &path))?;
         Log::check(&folder.join(BLOCKS), progress.blocks_bytes)?;
-        if format == Some(Format::One) {
+        if format_of(metadata) == Some(Format::One) {
             progress.blocks_bytes = rename_columns(&folder.join(BLOCKS), progress.blocks_bytes)?;
         }
         Log::check(&folder.join(SCORES), progress.scores_bytes)?;
@@ -265,7 +272,7 @@ impl Run {
     /// Also when the previous save failed.
     pub fn save_checkpoint(
         &mut self,
-        agent: &dyn TrainableAgent,
+        agent: &dyn StoredAgent,
         mut metadata: Metadata,
         mut progress: RunProgress,
     ) -> Result<(), LabError> {
@@ -290,7 +297,7 @@ impl Run {
     /// When the file cannot be created. Also when the previous save failed.
     pub fn draft_checkpoint(
         &mut self,
-        agent: Arc<dyn TrainableAgent>,
+        agent: Arc<dyn StoredAgent>,
         metadata: Metadata,
     ) -> Result<(), LabError> {
         self.saved()?;
@@ -317,7 +324,7 @@ impl Run {
     /// When it cannot be written, or a weight is not finite. Also when the previous save failed.
     pub fn save_model(
         &mut self,
-        agent: &dyn TrainableAgent,
+        agent: &dyn StoredAgent,
         metadata: &Metadata,
     ) -> Result<(), LabError> {
         self.saved()?;
@@ -336,7 +343,7 @@ impl Run {
         &mut self,
         output: AtomicFile,
         name: &str,
-        agent: &dyn TrainableAgent,
+        agent: &dyn StoredAgent,
         metadata: &Metadata,
         keep: Keep,
     ) -> Result<(), LabError> {

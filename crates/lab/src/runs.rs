@@ -5,7 +5,7 @@
 //! a run is running if its lock is held, which is tested with a shared lock for a moment.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -15,6 +15,7 @@ use crate::LabError;
 use crate::block::{self, Block};
 use crate::recipe::Recipe;
 use crate::run::{self, Saved};
+use crate::tables::open;
 
 /// A run, as `afterstate runs --json` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -200,10 +201,13 @@ fn is_running(folder: &Path) -> bool {
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
+/// The bytes of `blocks.csv` that are read from each end: many rows.
+const END: u64 = 1 << 16;
+
 /// The last whole row of `blocks.csv`; none while there is no row.
 fn last_block(folder: &Path) -> Result<Option<Block>, LabError> {
     let path = run::blocks_path(folder);
-    let mut bytes = match fs::read(&path) {
+    let mut bytes = match header_and_end(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(LabError::file("read", &path)(error)),
@@ -219,6 +223,30 @@ fn last_block(folder: &Path) -> Result<Option<Block>, LabError> {
         path,
     })?;
     Ok(blocks.into_iter().next_back())
+}
+
+/// The first line of a file and its last whole lines; all of a short file. Only a regular file is
+/// opened.
+fn header_and_end(path: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, size) = open(path)?;
+    let mut bytes = Vec::new();
+    if size <= 2 * END {
+        file.take(2 * END).read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    let line = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .position(|&byte| byte == b'\n')
+            .map(|at| at + 1)
+    };
+    (&mut file).take(END).read_to_end(&mut bytes)?;
+    bytes.truncate(line(&bytes).unwrap_or(bytes.len()));
+    file.seek(SeekFrom::End(-(END as i64)))?;
+    let mut end = Vec::new();
+    file.take(END).read_to_end(&mut end)?;
+    bytes.extend(&end[line(&end).unwrap_or(end.len())..]);
+    Ok(bytes)
 }
 
 /// When a run was begun: its folder was created then. Where the file system does not know, the time of

@@ -21,6 +21,7 @@ mod tests;
 mod value;
 mod work;
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use afterstate::game::{Game, Shape};
@@ -34,9 +35,9 @@ pub use layers::Layers;
 pub use solution::{About, Solution, TargetTile};
 
 use crate::LabError;
-use crate::control::{Control, Event, Progress, Task};
+use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
+use crate::error::game_on;
 use crate::games::{PackedVisitor, with_packed_game};
-use crate::memory::available_memory;
 use crate::share::threads;
 use estimate::{Boards, Memory};
 use work::{Stopped, Work};
@@ -56,9 +57,9 @@ pub struct SolveOptions<'a> {
     pub bounds: bool,
     /// The number of threads; 0 means one for each core.
     pub threads: usize,
-    /// The memory limit in bytes; by default, all free memory.
+    /// The memory limit in bytes; by default, all that is left of the budget.
     pub memory: Option<u64>,
-    /// Events and cancellation.
+    /// Events, cancellation and memory.
     pub control: &'a Control,
 }
 
@@ -177,6 +178,25 @@ impl Solved {
 /// When the game is unknown, or too large for the memory: immediately if that is certain, else as
 /// soon as the states listed so far predict it.
 pub fn solve(options: &SolveOptions<'_>) -> Result<Option<Solved>, LabError> {
+    let job = Job {
+        task: Task::Solve,
+        subject: game_on(options.game, options.shape),
+        total: None,
+        unit: Unit::Positions,
+    };
+    options.control.run(
+        job,
+        || solve_silently(options),
+        |done| {
+            let solved = done.as_ref().ok()?.as_ref();
+            let states = solved.map_or(0, |it| it.solution.layers().codes().len() as u64);
+            Some((Status::of(solved.is_some()), states))
+        },
+    )
+}
+
+/// The same without the events of its start and its end.
+fn solve_silently(options: &SolveOptions<'_>) -> Result<Option<Solved>, LabError> {
     if !(0.0..=1.0).contains(&options.discount) {
         return Err(SolveError::Discount(options.discount).into());
     }
@@ -246,10 +266,9 @@ impl PackedVisitor for Solve<'_> {
 
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let begun = Instant::now();
-        let memory = Memory {
-            limit: self.options.memory.unwrap_or_else(available_memory),
-            values: 1 + u64::from(self.target.is_some() || self.options.bounds),
-        };
+        let values = 1 + u64::from(self.target.is_some() || self.options.bounds);
+        let budget = self.options.control.memory();
+        let memory = Memory::new(budget, self.options.memory, values)?;
         let work = Work {
             threads: threads(self.options.threads),
             stop: &|| self.options.control.is_cancelled(),
@@ -295,6 +314,7 @@ impl PackedVisitor for Solve<'_> {
         let solution = Solution {
             about,
             code: solver.code().clone(),
+            _reserved: Arc::new(memory.into_reserved(layers.codes().len() as u64)),
             layers,
             score,
             win: win.map(|(_, win)| win),

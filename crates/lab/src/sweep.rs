@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::LabError;
-use crate::control::{self, CancelToken, Control, Event, Progress, Status, Unit};
+use crate::control::{CancelToken, Control, Event, Job, Progress, Status, Task, Unit};
 use crate::evaluate::{Contender, EvalOptions, evaluate};
 use crate::model::Model;
 use crate::recipe::{Difference, Recipe};
@@ -143,13 +143,36 @@ impl Sweep {
         jobs: usize,
         control: &Control,
     ) -> Result<Option<Vec<RunResult>>, LabError> {
+        let tasks = self.runs(out);
+        let total = tasks.len() as u64;
+        let job = Job {
+            task: Task::Sweep,
+            subject: out.display().to_string(),
+            total: Some(total),
+            unit: Unit::Runs,
+        };
+        let work = || self.run_tasks(out, &tasks, jobs, control);
+        control.run(job, work, |done| {
+            let all = done.as_ref().ok()?.is_some();
+            let count = || tasks.iter().filter(|task| task.is_done(self.games)).count();
+            let done = if all { total } else { count() as u64 };
+            Some((Status::of(all), done))
+        })
+    }
+
+    fn run_tasks(
+        &self,
+        out: &Path,
+        tasks: &[SweepRun],
+        jobs: usize,
+        control: &Control,
+    ) -> Result<Option<Vec<RunResult>>, LabError> {
         if run::exists(out) {
             return Err(SweepError::OfARun(out.to_owned()).into());
         }
-        let tasks = self.runs(out);
         tasks.iter().try_for_each(SweepRun::is_unchanged)?;
         // A run that fails cancels the others, but not other work with the same token.
-        let runs = RunsControl::new(control, &tasks, self.games);
+        let runs = RunsControl::new(control, tasks, self.games);
         let work = |number: u64| {
             let number = number as usize;
             let task = &tasks[number];
@@ -254,7 +277,7 @@ impl SweepRun {
         if games == 0 {
             return Ok(Some(RunResult::Trained(None)));
         }
-        let model = Model::open(&self.folder)?;
+        let model = Model::open_within(&self.folder, control.memory())?;
         let evaluation = self.evaluate(&model, games, control);
         if evaluation.games < games {
             return Ok(None);
@@ -333,7 +356,7 @@ impl RunsControl {
         });
         let finished = shares.iter().filter(|share| **share >= 1.0).count();
         self.control.emit(Event::Progress(Progress {
-            task: control::Task::Sweep,
+            task: Task::Sweep,
             stage: None,
             share: shares.iter().sum::<f64>() / shares.len().max(1) as f64,
             done: finished as u64,

@@ -33,8 +33,9 @@ pub struct Scalar {
     pub value: f32,
 }
 
-/// The scalars of a block. Their step is the block's number of games.
-pub fn from_block(block: &Block) -> Vec<Scalar> {
+/// The scalars of a block, with a win rate for each of `tiles`. Their step is the block's number of
+/// games.
+pub fn from_block(block: &Block, tiles: &[u64]) -> Vec<Scalar> {
     let tally = block.tally();
     let mut scalars = vec![
         scalar("score/mean", block.mean),
@@ -51,7 +52,7 @@ pub fn from_block(block: &Block) -> Vec<Scalar> {
             scalar("training/reward", replay.reward),
         ]);
     }
-    for &tile in block.ended.keys() {
+    for &tile in tiles {
         scalars.push(scalar(&format!("win_rate/{tile}"), tally.reach(tile)));
     }
     scalars
@@ -69,6 +70,8 @@ fn scalar(tag: &str, value: f64) -> Scalar {
 pub struct EventWriter {
     file: BufWriter<File>,
     path: PathBuf,
+    /// The largest tile of the run so far.
+    largest: u64,
 }
 
 impl EventWriter {
@@ -80,19 +83,24 @@ impl EventWriter {
         fs::create_dir_all(folder)?;
         let (file, path) = new_file(folder)?;
         let file = BufWriter::new(file);
-        let mut writer = Self { file, path };
+        let mut writer = Self {
+            file,
+            path,
+            largest: 0,
+        };
         writer.record(&version(now()))?;
         writer.flush()?;
         Ok(writer)
     }
 
-    /// Starts a new event file for a run that continues after `step`: what earlier files say of
-    /// later steps is void. For a run that begins, that is step 0.
+    /// Starts a new event file for a run that continues after `step` and these blocks: what earlier
+    /// files say of later steps is void. For a run that begins, that is step 0.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn resume(folder: &Path, step: u64) -> io::Result<Self> {
+    pub fn resume(folder: &Path, step: u64, blocks: &[Block]) -> io::Result<Self> {
         let mut writer = Self::create(folder)?;
+        writer.largest = blocks.iter().map(largest).max().unwrap_or(0);
         writer.record(&restart(step.saturating_add(1), now()))?;
         writer.flush()?;
         Ok(writer)
@@ -113,12 +121,16 @@ impl EventWriter {
     }
 
     /// Adds the scalars of a block at the present time, and hands them to the system, so that
-    /// TensorBoard shows them.
+    /// TensorBoard shows them. Of all tiles of the game, given in ascending order, those up to the
+    /// largest of the run so far have a win rate: 1 where every game of the block passed the tile, 0
+    /// where none reached it.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn block(&mut self, block: &Block) -> io::Result<()> {
-        self.scalars(&from_block(block), block.games, now())?;
+    pub fn block(&mut self, block: &Block, tiles: &[u64]) -> io::Result<()> {
+        self.largest = self.largest.max(largest(block));
+        let seen = tiles.partition_point(|&tile| tile <= self.largest);
+        self.scalars(&from_block(block, &tiles[..seen]), block.games, now())?;
         self.flush()
     }
 
@@ -138,6 +150,11 @@ impl EventWriter {
     fn record(&mut self, data: &[u8]) -> io::Result<()> {
         self.file.write_all(&framed(data))
     }
+}
+
+/// The largest tile of all games of a block; 0 without games.
+fn largest(block: &Block) -> u64 {
+    block.ended.keys().next_back().copied().unwrap_or(0)
 }
 
 /// Seconds since 1970.

@@ -19,7 +19,8 @@ use afterstate::tally::Tally;
 use crate::LabError;
 use crate::agent::{Agent, RoundSpec, TrainableAgent, ntuple_agent, replay_agent};
 use crate::block::Block;
-use crate::control::{Control, Event, Meter, RunSubject, Status, Task, Unit};
+use crate::control::{Control, Event, Meter, RunSubject, Status, Task, TrainResult, Unit};
+use crate::evaluate::Contender;
 use crate::finish::draw_plots;
 use crate::games;
 use crate::migrate::{Format, Stored};
@@ -39,6 +40,8 @@ pub struct Trainer {
     run: Option<Run>,
     tensorboard: Option<EventWriter>,
     progress: RunProgress,
+    /// The games of the checkpoint that is being written.
+    saving: Option<u64>,
     tile_values: Vec<u64>,
     /// The format of the run folder when it was opened.
     format: Format,
@@ -73,6 +76,7 @@ impl Trainer {
             run: None,
             tensorboard: None,
             progress: RunProgress::default(),
+            saving: None,
             format: Format::NOW,
             control: control.clone(),
         })
@@ -116,6 +120,7 @@ impl Trainer {
             agent,
             run: Some(run),
             progress,
+            saving: None,
             tile_values,
             format,
             control: control.clone(),
@@ -146,6 +151,11 @@ impl Trainer {
     /// The agent, which may be evaluated and analysed while it trains.
     pub fn agent(&self) -> Arc<dyn Agent> {
         self.agent.clone()
+    }
+
+    /// The agent with its game, to be evaluated, compared, analysed and measured while it trains.
+    pub fn contender(&self) -> Contender {
+        Contender::of_agent(self.recipe.title(), &self.spec, self.agent())
     }
 
     /// The specification of the agent.
@@ -179,21 +189,57 @@ impl Trainer {
         }
     }
 
-    /// Trains to the end of the recipe, or until it is cancelled.
+    /// Trains to the end of the recipe, or until it is cancelled. A run that is done keeps its files
+    /// as they are.
     ///
     /// # Errors
     /// When a file cannot be written or a weight diverges; the last checkpoint is then unchanged.
     pub fn train(&mut self) -> Result<Status, LabError> {
-        let control = self.control.clone();
         let (unit, total, done) = self.length();
-        control.emit(Event::Started {
+        self.control.emit(Event::Started {
             task: Task::Train,
             subject: self.recipe.title(),
             done,
-            total,
+            total: Some(total),
             unit,
-            run: self.subject(),
+            run: Some(self.subject()),
         });
+        if !self.is_done() {
+            let trained = self.train_and_save();
+            if let Err(error) = &trained {
+                // The error is what matters; a checkpoint that was committed before is reported.
+                let _ = self.committed();
+                self.control.emit(Event::Failed {
+                    task: Task::Train,
+                    error: error.to_string(),
+                    run: Some(self.subject()),
+                });
+            }
+            trained?;
+        }
+        let (unit, _, done) = self.length();
+        let status = Status::of(self.is_finished());
+        self.control.emit(Event::Finished {
+            task: Task::Train,
+            status,
+            done,
+            unit,
+            result: Some(TrainResult {
+                games: self.games(),
+                model: match (status, self.folder()) {
+                    (Status::Finished, Some(folder)) => Some(run::model_path(folder)),
+                    _ => None,
+                }
+                .map(|path| path.display().to_string()),
+            }),
+            run: Some(self.subject()),
+        });
+        Ok(status)
+    }
+
+    fn train_and_save(&mut self) -> Result<(), LabError> {
+        let control = self.control.clone();
+        let (unit, total, done) = self.length();
         let meter = Meter::new(&control, Task::Train, unit, done, total);
         let between = Duration::from_secs_f64(self.recipe.checkpoint_seconds);
         let mut due = Instant::now() + between;
@@ -204,8 +250,8 @@ impl Trainer {
             }
         }
         self.save()?;
-        let finished = self.is_finished();
-        let metadata = self.metadata();
+        self.committed()?;
+        let (finished, metadata) = (self.is_finished(), self.metadata());
         if let Some(run) = &mut self.run {
             if finished {
                 run.save_model(self.agent.as_ref(), &metadata)?;
@@ -213,25 +259,7 @@ impl Trainer {
             draw_plots(run.folder(), &run::title(&self.recipe))?;
             run.saved()?;
         }
-        let (unit, _, done) = self.length();
-        let status = match finished {
-            true => Status::Finished,
-            false => Status::Stopped,
-        };
-        control.emit(Event::Finished {
-            task: Task::Train,
-            status,
-            done,
-            unit,
-            games: self.games(),
-            model: match (status, self.folder()) {
-                (Status::Finished, Some(folder)) => Some(run::model_path(folder)),
-                _ => None,
-            }
-            .map(|path| path.display().to_string()),
-            run: self.subject(),
-        });
-        Ok(status)
+        Ok(())
     }
 
     /// The run, as events name it.
@@ -247,22 +275,22 @@ impl Trainer {
 
     /// Saves a checkpoint if it is due, or a draft of it before. Returns whether it was saved.
     fn checkpoint(&mut self, due: Instant) -> Result<bool, LabError> {
+        // On a slow disk checkpoints become rarer, because training does not wait for it.
+        if self.run.as_ref().is_none_or(Run::is_saving) {
+            return Ok(false);
+        }
+        self.committed()?;
         let metadata = self.metadata();
         let Some(run) = &mut self.run else {
             return Ok(false);
         };
-        // On a slow disk checkpoints become rarer, because training does not wait for it.
-        if run.is_saving() {
-            return Ok(false);
-        }
-        run.saved()?;
         let is_due = Instant::now() >= due;
         if run.has_draft() || !self.agent.drafts() && is_due {
             self.save()?;
             return Ok(true);
         }
         if is_due {
-            run.draft_checkpoint(Arc::clone(&self.agent), metadata)?;
+            run.draft_checkpoint(self.agent.clone(), metadata)?;
         }
         Ok(false)
     }
@@ -340,7 +368,7 @@ impl Trainer {
                 run.append_block(&row, &self.tile_values)?;
             }
             if let Some(events) = &mut self.tensorboard {
-                let written = events.block(&row);
+                let written = events.block(&row, &self.tile_values);
                 written.map_err(LabError::file("write", events.path()))?;
             }
             self.control.emit(Event::Block(row));
@@ -352,18 +380,32 @@ impl Trainer {
         Ok(())
     }
 
+    /// Writes a checkpoint, which another thread commits: see [`Trainer::committed`].
     fn save(&mut self) -> Result<(), LabError> {
+        self.committed()?;
         let (metadata, progress) = (self.metadata(), self.progress.clone());
         let Some(run) = &mut self.run else {
             return Ok(());
         };
         let saved = run.save_checkpoint(self.agent.as_ref(), metadata, progress);
-        let path = run::checkpoint_of(run.folder()).display().to_string();
         saved.map_err(|error| self.or_diverged(error))?;
-        self.control.emit(Event::Checkpoint {
-            games: self.progress.games,
-            path: Some(path),
-        });
+        self.saving = Some(self.progress.games);
+        Ok(())
+    }
+
+    /// Waits until the last save is on disk, and reports its checkpoint.
+    fn committed(&mut self) -> Result<(), LabError> {
+        let saving = self.saving.take();
+        let Some(run) = &mut self.run else {
+            return Ok(());
+        };
+        run.saved()?;
+        if let Some(games) = saving {
+            self.control.emit(Event::Checkpoint {
+                games,
+                path: run::checkpoint_of(run.folder()).display().to_string(),
+            });
+        }
         Ok(())
     }
 
@@ -380,10 +422,8 @@ impl Trainer {
 
     fn diverged(&mut self) -> LabError {
         // Whether there is a checkpoint is known once the last one is committed, or has failed.
-        let kept = self.run.as_mut().is_some_and(|run| {
-            let _ = run.saved();
-            run::has_checkpoint(run.folder())
-        });
+        let _ = self.committed();
+        let kept = self.folder().is_some_and(run::has_checkpoint);
         let games = self.progress.games;
         LabError::Diverged {
             games,
@@ -403,12 +443,13 @@ fn event_writer(
     folder: &Path,
     games: u64,
 ) -> Result<Option<EventWriter>, LabError> {
+    if !recipe.tensorboard {
+        return Ok(None);
+    }
+    let blocks = run::blocks_of(folder)?;
     let folder = folder.join("tensorboard");
-    let writer = recipe
-        .tensorboard
-        .then(|| EventWriter::resume(&folder, games));
-    let writer = writer.transpose();
-    writer.map_err(LabError::file("write", &folder))
+    let writer = EventWriter::resume(&folder, games, &blocks);
+    writer.map(Some).map_err(LabError::file("write", &folder))
 }
 
 /// Creates the agent with which a recipe begins: with the weights of another model, or with equal
@@ -442,7 +483,7 @@ fn new_agent(
             ntuple_agent(spec, recipe.learner.rule(), initial_value, budget)?
         }
         #[cfg(feature = "deep")]
-        AgentSpec::Deep(spec) => crate::agent::deep::new_agent(spec, recipe)?,
+        AgentSpec::Deep(spec) => crate::agent::deep::new_agent(spec, recipe, budget)?,
         #[cfg(not(feature = "deep"))]
         AgentSpec::Deep(_) => return Err(LabError::NoDeep),
     };

@@ -8,6 +8,7 @@ use afterstate::game::Shape;
 use afterstate_lab::LabError;
 use afterstate_lab::analyze::{Analysis, analyze, shape_of};
 use afterstate_lab::error::game_on;
+use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games::DEFAULT_GAME;
 use afterstate_lab::model::Model;
 use afterstate_lab::report::ModelInfo;
@@ -70,14 +71,11 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         over: STUCK,
         digits: 1,
     };
-    let info = described_in_json(args, model.info())?;
-    answer(args, &source, |board| {
-        let model_info = Some(info.clone());
-        analyze(&model, board).map(|it| Analysis {
-            model: model_info,
-            ..it
-        })
-    })
+    let contender = Contender {
+        model: Some(described_in_json(args, model.info())?),
+        ..Contender::from(&model)
+    };
+    answer(args, &source, |board| analyze(&contender, board))
 }
 
 /// The description of what answers, with its digest where it is printed.
@@ -206,7 +204,7 @@ fn table<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
                 writeln!(
                     text,
                     "{:<9} {reward:>8} {value:>12.digits$} {total:>12.digits$}{}{remark}",
-                    m.direction,
+                    m.direction.name(),
                     win.unwrap_or_default(),
                     digits = source.digits
                 )
@@ -214,9 +212,11 @@ fn table<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
             (Some(reward), ..) => writeln!(
                 text,
                 "{:<9} {reward:>8} {:>12} {:>12}{remark}",
-                m.direction, "-", "-"
+                m.direction.name(),
+                "-",
+                "-"
             ),
-            _ => writeln!(text, "{:<9} {:>8}", m.direction, "illegal"),
+            _ => writeln!(text, "{:<9} {:>8}", m.direction.name(), "illegal"),
         };
     }
     if analysis.best.is_none() {

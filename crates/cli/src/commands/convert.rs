@@ -1,13 +1,11 @@
 //! `afterstate convert`: weights from one program to another.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use afterstate_lab::LabError;
 use afterstate_lab::convert::{
     ConvertError, ConvertOptions, ConvertReport, Kind, Program, convert,
 };
-use serde::Serialize;
 
 use super::shown;
 use crate::args::{ConvertArgs, KindArg};
@@ -34,7 +32,7 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
         Ok(report) => {
             interrupt::completed();
             match args.json {
-                true => print_json(&document(args, &report)),
+                true => print_json(&report),
                 false => print(summary(args, &report)),
             }
         }
@@ -43,55 +41,6 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
             Ok(())
         }
         Err(error) => Err(error.into()),
-    }
-}
-
-/// A conversion; the JSON of `convert --json`.
-#[derive(Serialize)]
-struct Document<'a> {
-    from: FileDocument<'a>,
-    to: FileDocument<'a>,
-    tables: usize,
-    weights: u64,
-    /// Whether the sums of TC were converted, too.
-    sums: bool,
-    bytes: u64,
-    /// What the output has no place for.
-    left_out: &'a [&'static str],
-    /// Why the output cannot be played with.
-    unplayable: Option<String>,
-}
-
-#[derive(Serialize)]
-struct FileDocument<'a> {
-    path: &'a Path,
-    /// `native`, or the program, as `--to` names it.
-    format: &'static str,
-}
-
-fn document<'a>(args: &'a ConvertArgs, report: &'a ConvertReport) -> Document<'a> {
-    let file = |path, kind| FileDocument {
-        path,
-        format: format_name(kind),
-    };
-    Document {
-        from: file(&args.from, report.from),
-        to: file(&args.to, report.to),
-        tables: report.tables,
-        weights: report.weights,
-        sums: report.sums,
-        bytes: report.bytes,
-        left_out: &report.left,
-        unplayable: report.unplayable.as_ref().map(ToString::to_string),
-    }
-}
-
-fn format_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Native => "native",
-        Kind::Of(Program::Tdl) => "tdl",
-        Kind::Of(Program::Demo) => "demo",
-        Kind::Of(Program::Framework) => "framework",
     }
 }
 
@@ -118,17 +67,17 @@ fn summary(args: &ConvertArgs, report: &ConvertReport) -> String {
         } else {
             ""
         },
-        report.from,
+        report.from.format,
         shown(&args.to),
         grouped(report.bytes as f64),
-        report.to,
+        report.to.format,
     );
     // Writing to a string cannot fail.
-    if !report.left.is_empty() {
-        let left = report.left.join(" and ");
+    if !report.left_out.is_empty() {
+        let left = report.left_out.join(" and ");
         let _ = writeln!(text, "it has no place for {left}");
     }
-    if let (Some(reason), Kind::Native) = (&report.unplayable, report.to) {
+    if let (Some(reason), Kind::Native) = (&report.unplayable, report.to.format) {
         let _ = writeln!(
             text,
             "it can be converted back, but not be played with: {reason}"

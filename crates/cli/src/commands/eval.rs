@@ -11,7 +11,6 @@ use afterstate_lab::report::{Evaluation, ModelInfo};
 use afterstate_lab::run::Gaps;
 use afterstate_lab::solve::{GapReport, Measure, Solution, SymmetryMode, measure};
 use anyhow::Context;
-use serde::Serialize;
 
 use super::models::{baseline, baselines, described, described_baseline, game_of, open};
 use super::shown;
@@ -76,10 +75,14 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     // A place that cannot be kept in is told before all the work.
     let gaps = args.keep.then(|| Gaps::open(&args.model)).transpose()?;
     let (model, solution) = (Model::open(&args.model)?, Solution::open(solution)?);
+    let mut contender = Contender::from(&model);
+    if args.play.json {
+        hash(&mut contender)?;
+    }
     interrupt::listen()?;
     let display = Display::new();
     let measured = measure(&Measure {
-        model: &model,
+        contender: &contender,
         solution: &solution,
         symmetries: if args.fast {
             SymmetryMode::One
@@ -97,12 +100,7 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     };
     interrupt::completed();
     if args.play.json {
-        let mut info = model.info();
-        info.hash()?;
-        print_json(&Document {
-            model: info,
-            comparison: &comparison,
-        })?;
+        print_json(&comparison)?;
     } else {
         print(format!(
             "{}\n\n{}",
@@ -118,14 +116,6 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         note(&format!("kept in {}", shown(gaps.path())));
     }
     Ok(())
-}
-
-/// A comparison with a solution; the JSON of `eval --against --json`.
-#[derive(Serialize)]
-struct Document<'a> {
-    model: ModelInfo,
-    #[serde(flatten)]
-    comparison: &'a GapReport,
 }
 
 /// Computes the digest of the model of a contender, for documents.

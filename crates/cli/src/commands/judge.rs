@@ -2,10 +2,12 @@
 
 use std::error::Error;
 use std::fmt::{self, Write};
+use std::io;
+use std::path::Path;
 
 use afterstate_lab::games::shape;
 use afterstate_lab::recipe::parse_board;
-use afterstate_lab::records::{FaultReport, JudgeOptions, JudgeReport, judge};
+use afterstate_lab::records::{FaultReport, JudgeOptions, JudgeReport, judge, judge_stream};
 
 use super::shown;
 use crate::args::JudgeArgs;
@@ -30,13 +32,17 @@ pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
     let (rows, cols) = parse_board(&args.board)?;
     interrupt::listen()?;
     let display = Display::new();
-    let verdict = judge(&JudgeOptions {
+    let options = JudgeOptions {
         path: &args.records,
         game: &args.game,
         shape: shape(rows, cols)?,
         min_speed: args.min_speed,
         control: &display.control(),
-    });
+    };
+    let verdict = match args.records == Path::new("-") {
+        true => judge_stream(&options, io::stdin()),
+        false => judge(&options),
+    };
     display.finish();
     let verdict = verdict?;
     if !verdict.interrupted {

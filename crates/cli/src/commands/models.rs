@@ -6,6 +6,7 @@ use std::sync::Arc;
 use afterstate::game::Shape;
 use afterstate_lab::LabError;
 use afterstate_lab::agent::Baseline;
+use afterstate_lab::error::FileKind;
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games::{self, DEFAULT_GAME};
 use afterstate_lab::model::Model;
@@ -56,7 +57,7 @@ pub type Described = (Contender, String);
 pub fn open(path: &Path) -> anyhow::Result<Described> {
     match Model::open(path) {
         Err(LabError::Kind {
-            found: "a solution",
+            found: FileKind::Solution,
             ..
         }) => {
             let contender = Contender::exact(Arc::new(Solution::open(path)?), path)?;

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use afterstate_lab::LabError;
 use afterstate_lab::curve::Curve;
-use afterstate_lab::plot::{self, ScoreSeries, ScoreStyle, draw};
+use afterstate_lab::plot::{self, PlotReport, ScoreSeries, ScoreStyle, draw};
 use afterstate_lab::run::{Gaps, curve_of, recipe_of, title};
 use afterstate_lab::scores;
 use afterstate_lab::sweep::is_sweep;
-use serde::Serialize;
 
 use super::shown;
 use crate::args::PlotArgs;
@@ -101,9 +100,9 @@ fn curves(args: &PlotArgs) -> anyhow::Result<()> {
 /// Tells which files were written.
 fn report(args: &PlotArgs, title: String, files: Vec<PathBuf>) -> anyhow::Result<()> {
     if args.json {
-        return print_json(&Document {
+        return print_json(&PlotReport {
             title,
-            runs: &args.runs,
+            runs: args.runs.clone(),
             files,
         });
     }
@@ -113,14 +112,6 @@ fn report(args: &PlotArgs, title: String, files: Vec<PathBuf>) -> anyhow::Result
             .map(|file| shown(file) + "\n")
             .collect::<String>(),
     )
-}
-
-/// What was drawn; the JSON of `plot --json`.
-#[derive(Serialize)]
-struct Document<'a> {
-    title: String,
-    runs: &'a [PathBuf],
-    files: Vec<PathBuf>,
 }
 
 /// The game that all of them have learned: points and tiles of different games cannot be compared.

@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use afterstate_lab::recipe::Recipe;
+use afterstate_lab::recipe::{Recipe, RecipeInfo};
 use anyhow::bail;
-use serde::Serialize;
 
 use crate::args::RecipesArgs;
 use crate::output::{grouped, print, print_json};
@@ -17,7 +16,7 @@ pub fn run(args: &RecipesArgs) -> anyhow::Result<()> {
             print_json(&Recipe::load(name, &[])?)
         }
         (None, false) => print(list()?),
-        (None, true) => print_json(&documents()?),
+        (None, true) => print_json(&RecipeInfo::builtin()?),
     }
 }
 
@@ -29,37 +28,6 @@ fn text_of(name: &str) -> anyhow::Result<&'static str> {
     // Loading an unknown name says what is wrong with it.
     Recipe::load(name, &[])?;
     bail!("{name} is a file of your own; only built-in recipes are printed")
-}
-
-/// A recipe in the list; the JSON of `recipes --json`.
-#[derive(Serialize)]
-struct Document {
-    name: String,
-    purpose: String,
-    result: String,
-    time: String,
-    game: String,
-    board: String,
-    episodes: u64,
-    /// None where the games end the training.
-    max_updates: Option<u64>,
-}
-
-fn documents() -> anyhow::Result<Vec<Document>> {
-    let document = |(name, _): &(&str, &str)| {
-        let recipe = Recipe::load(name, &[])?;
-        Ok(Document {
-            max_updates: recipe.learner.max_updates(),
-            name: recipe.name,
-            purpose: recipe.purpose,
-            result: recipe.result,
-            time: recipe.time,
-            game: recipe.game,
-            board: recipe.board,
-            episodes: recipe.episodes,
-        })
-    };
-    Recipe::builtin().iter().map(document).collect()
 }
 
 fn list() -> anyhow::Result<String> {

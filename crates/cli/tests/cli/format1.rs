@@ -130,6 +130,26 @@ fn nothing_needs_to_be_resumed_to_be_used() {
     );
 }
 
+/// The checkpoint counts updates under an old name.
+#[test]
+fn runs_lists_its_updates() {
+    let lab = fixtures();
+    let runs = lab.run("runs . --json").json();
+    let runs = runs.as_array().expect("a list");
+    let run = |name: &str| {
+        let named = |run: &&serde_json::Value| {
+            let folder = run["path"].as_str().expect("a path");
+            Path::new(folder).file_name().is_some_and(|it| it == name)
+        };
+        runs.iter().find(named).expect("a run")
+    };
+    assert_eq!(run("replay")["updates"], 360);
+    assert_eq!(run("td")["updates"], serde_json::Value::Null);
+    for name in ["td", "tc", "state", "replay", "dqn"] {
+        assert_ne!(run(name)["status"], "damaged", "{name}");
+    }
+}
+
 #[test]
 fn a_recipe_of_format_1_is_no_recipe_for_users() {
     let lab = fixtures();

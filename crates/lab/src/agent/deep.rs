@@ -22,22 +22,22 @@ use afterstate_deep::{
 use serde::{Deserialize, Serialize};
 
 use super::ntuple::judge;
-use super::replay::{BatchAgent, with_replay};
+use super::replay::{BatchAgent, reserve_buffer, with_replay};
 use super::{
-    Agent, BoardState, Chooser, EVALUATION, Judgement, RoundResult, RoundSpec, TrainableAgent,
+    Agent, BoardState, Chooser, EVALUATION, Judgement, RoundSpec, StoredAgent, TrainableAgent,
     recorder,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
 use crate::games::{GameVisitor, rules, with_game};
-use crate::memory::MemoryBudget;
+use crate::memory::{MemoryBudget, Reservation};
 use crate::migrate;
 use crate::recipe::{
     self, DeepRecipe, DqnRecipe, Illegal, InitialWeights, Optimiser, Recipe, Relu, Rewards, ValueOf,
 };
 use crate::recorder::Sink;
 use crate::share::{share_out, threads};
-use crate::spec::{DeepSpec, TdSpec, replay_config};
+use crate::spec::{DeepSpec, replay_config};
 use crate::tables::Saved;
 
 /// The metadata key of [`Counts`] in a checkpoint.
@@ -45,6 +45,9 @@ const DEEP: &str = "deep";
 /// Copies of a network that training needs: the online and the target network, both as numbers and
 /// as tensors, two running means, gradients; and a checkpoint twice, while it is written.
 const COPIES: u64 = 16;
+/// Copies of a network that an agent holds between rounds: online, target and acting network as
+/// tensors; the first two and both running means of Adam as numbers.
+const HELD: u64 = 7;
 /// Activations of all layers, and their gradients, for each board of a batch.
 const PASSES: u64 = 4;
 /// Games that one thread plays side by side in an evaluation.
@@ -57,11 +60,12 @@ const TOGETHER: usize = 64;
 pub(crate) fn new_agent(
     spec: &DeepSpec,
     recipe: &Recipe,
+    budget: &MemoryBudget,
 ) -> Result<Box<dyn TrainableAgent>, LabError> {
     let architecture = architecture(spec)?;
     let network = recipe.network.expect_deep()?;
     let dqn = recipe.learner.expect_dqn()?;
-    check_memory(&architecture, dqn.buffer.batch_size)?;
+    let reserved = reserve(&architecture, dqn.buffer.batch_size, budget)?;
     let threads = threads(recipe.threads);
     let agent = DqnAgent::new(
         &architecture,
@@ -73,8 +77,10 @@ pub(crate) fn new_agent(
         agent: agent.map_err(unbuildable)?,
         config: replay_config(recipe)?,
         seed: recipe.seed,
+        reserved,
+        budget,
     };
-    with_game(&spec.game, spec.shape, train)
+    with_game(&spec.game, spec.shape, train)?
 }
 
 fn settings(spec: &DeepSpec, network: &DeepRecipe, dqn: &DqnRecipe) -> Settings {
@@ -113,15 +119,19 @@ fn settings(spec: &DeepSpec, network: &DeepRecipe, dqn: &DqnRecipe) -> Settings 
     }
 }
 
-/// Refuses a network that does not fit into free memory with a batch of `batch` boards.
-fn check_memory(architecture: &Architecture, batch: usize) -> Result<(), LabError> {
+/// Reserves memory for a network and a batch of `batch` boards.
+fn reserve(
+    architecture: &Architecture,
+    batch: usize,
+    budget: &MemoryBudget,
+) -> Result<Reservation, LabError> {
     let numbers = COPIES * architecture.count().map_err(unbuildable)? as u64;
     let boards = PASSES * (batch * architecture.numbers_of_a_board()) as u64;
-    let needed = 4 * (numbers + boards);
-    let available = MemoryBudget::process().available();
-    let fits = needed <= available;
-    fits.then_some(())
-        .ok_or(LabError::DeepMemory { needed, available })
+    let reserved = budget.reserve(4 * (numbers + boards));
+    reserved.map_err(|over| LabError::DeepMemory {
+        needed: over.needed,
+        available: over.available,
+    })
 }
 
 /// A deep network to be filled from a file, which has all of its parameters.
@@ -132,45 +142,50 @@ pub(crate) fn to_be_filled(
     spec: &DeepSpec,
     saved: &Saved,
     path: &Path,
-) -> Result<Box<dyn TrainableAgent>, LabError> {
+    budget: &MemoryBudget,
+) -> Result<Box<dyn StoredAgent>, LabError> {
     let architecture = architecture(spec)?;
     for (name, shape) in architecture.arrays().map_err(unbuildable)? {
         let checked = saved.check_shape(&name, &shape);
         checked.map_err(LabError::model("read", path))?;
     }
-    check_memory(&architecture, TOGETHER)?;
+    let reserved = reserve(&architecture, TOGETHER, budget)?;
     let settings = Settings {
         output: output(spec),
         ..Settings::default()
     };
     let agent = DqnAgent::new(&architecture, settings, 0, 1).map_err(unbuildable)?;
-    with_game(&spec.game, spec.shape, Play { agent })
+    with_game(&spec.game, spec.shape, Play { agent, reserved })
 }
 
-struct Train {
+struct Train<'a> {
     agent: DqnAgent,
     config: ReplayConfig,
     seed: u64,
+    reserved: Reservation,
+    budget: &'a MemoryBudget,
 }
 
-impl GameVisitor for Train {
-    type Output = Box<dyn TrainableAgent>;
+impl GameVisitor for Train<'_> {
+    type Output = Result<Box<dyn TrainableAgent>, LabError>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
-        let agent = DeepAgent::new(game, self.agent);
-        with_replay(game, agent, self.config, self.seed)
+        let buffer = reserve_buffer(&game, &self.config, self.budget)?;
+        let agent = DeepAgent::new(game, self.agent, self.reserved);
+        Ok(with_replay(game, agent, self.config, self.seed, buffer))
     }
 }
 
 struct Play {
     agent: DqnAgent,
+    reserved: Reservation,
 }
 
 impl GameVisitor for Play {
-    type Output = Box<dyn TrainableAgent>;
+    type Output = Box<dyn StoredAgent>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
-        Box::new(DeepAgent::new(game, self.agent))
+        Box::new(DeepAgent::new(game, self.agent, self.reserved))
     }
 }
 
@@ -208,8 +223,14 @@ fn unbuildable(error: ArchitectureError) -> LabError {
 ///
 /// Training locks the network for a whole round. Evaluation and analysis use a copy, which is
 /// updated after each round, so they do not wait.
+///
+/// It learns only with a replay buffer: see [`with_replay`].
 struct DeepAgent<G> {
     game: G,
+    /// The bytes that it holds between rounds.
+    bytes: u64,
+    /// The most that it needs, in training and while it is written.
+    _reserved: Reservation,
     training: Mutex<DqnAgent>,
     acting: Mutex<DeepValueFunction>,
 }
@@ -222,9 +243,11 @@ struct Counts {
 }
 
 impl<G: Game> DeepAgent<G> {
-    fn new(game: G, agent: DqnAgent) -> Self {
+    fn new(game: G, agent: DqnAgent, reserved: Reservation) -> Self {
         Self {
             game,
+            bytes: 4 * HELD * agent.train_state().online.count() as u64,
+            _reserved: reserved,
             acting: Mutex::new(acting(&agent)),
             training: Mutex::new(agent),
         }
@@ -357,20 +380,11 @@ impl<G: Game> Agent for DeepAgent<G> {
     }
 
     fn bytes(&self) -> u64 {
-        4 * self.training().train_state().online.count() as u64
+        self.bytes
     }
 }
 
-impl<G: Game> TrainableAgent for DeepAgent<G> {
-    /// A network that was opened only to play does not learn: see [`with_replay`].
-    fn learn(&self, _: &RoundSpec<'_>, _: &TdSpec) -> RoundResult {
-        RoundResult {
-            outcomes: Vec::new(),
-            finite: true,
-            stats: None,
-        }
-    }
-
+impl<G: Game> StoredAgent for DeepAgent<G> {
     /// A network of some megabytes is written quickly.
     fn drafts(&self) -> bool {
         false

@@ -18,8 +18,8 @@ use afterstate::tally::Outcome;
 use afterstate::value::{Decision, ValueFunction};
 
 use super::{
-    Agent, BoardState, Chooser, Judgement, RoundResult, RoundSpec, TrainableAgent, learn_games,
-    play_games,
+    Agent, BoardState, Chooser, Judgement, RoundResult, RoundSpec, StoredAgent, TrainableAgent,
+    learn_games, play_games,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
@@ -239,7 +239,8 @@ fn options(spec: &NTupleSpec, coherence: bool, initial_value: f32) -> NetworkOpt
     }
 }
 
-fn reserve(budget: &MemoryBudget, bytes: u64) -> Result<Reservation, LabError> {
+/// Reserves memory for tables.
+pub(crate) fn reserve(budget: &MemoryBudget, bytes: u64) -> Result<Reservation, LabError> {
     budget.reserve(bytes).map_err(|over| LabError::Memory {
         needed: over.needed,
         available: over.available,
@@ -323,7 +324,9 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> TrainableAgent for NTupleAgent<G
     fn refresh(&self, threads: usize) {
         self.network.refresh(threads);
     }
+}
 
+impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> StoredAgent for NTupleAgent<G, N, D> {
     fn write(
         &self,
         metadata: &Metadata,

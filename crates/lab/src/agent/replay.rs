@@ -9,17 +9,19 @@ use afterstate::game::Game;
 use afterstate::ntuple::StateNetwork;
 use afterstate::replay::{
     EnvSnapshot, Format1Replay, NTupleReplayAgent, PositionArrays, ReplayAgent, ReplayConfig,
-    ReplaySnapshot, ReplayTrainer, TrainingStats, TransitionArrays,
+    ReplaySnapshot, ReplayTrainer, TrainingStats, Transition, TransitionArrays,
 };
 use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
 
 use super::ntuple::{Dispatch, NTupleAgent, Virtual, no_states, state_agent};
-use super::{Agent, BoardState, Chooser, Judgement, RoundResult, RoundSpec, TrainableAgent};
+use super::{
+    Agent, BoardState, Chooser, Judgement, RoundResult, RoundSpec, StoredAgent, TrainableAgent,
+};
 use crate::LabError;
 use crate::disk::AtomicFile;
 use crate::games::{GameVisitor, with_game};
-use crate::memory::MemoryBudget;
+use crate::memory::{MemoryBudget, Reservation};
 use crate::recorder::Sink;
 use crate::spec::{NTupleSpec, TdSpec};
 use crate::tables::Saved;
@@ -62,7 +64,8 @@ impl GameVisitor for NewAgent<'_> {
     fn visit<G: Game>(self, game: G) -> Self::Output {
         let (spec, budget) = (self.spec, self.budget);
         let agent = state_agent::<G, Virtual>(game, spec, false, self.initial_value, budget)?;
-        Ok(with_replay(game, agent, self.config, self.seed))
+        let reserved = reserve_buffer(&game, &self.config, budget)?;
+        Ok(with_replay(game, agent, self.config, self.seed, reserved))
     }
 
     fn visit_without_states<G: Game>(self, _: G) -> Self::Output {
@@ -70,12 +73,35 @@ impl GameVisitor for NewAgent<'_> {
     }
 }
 
-/// An agent with environments and a replay buffer.
+/// Reserves memory for a replay buffer: its transitions, and the three copies that exist while a
+/// checkpoint is written, as arrays, as tensors and as a part of the file.
+pub(super) fn reserve_buffer<G: Game>(
+    game: &G,
+    config: &ReplayConfig,
+    budget: &MemoryBudget,
+) -> Result<Reservation, LabError> {
+    let transitions = config.buffer_size;
+    let transition = size_of::<Transition<G::Board>>();
+    // A byte a cell and a chance state for each of two boards; three numbers of four bytes, the
+    // direction, and whether the game is over.
+    let stored = 2 * (game.shape().cells() + 2) + 3 * 4 + 2;
+    let bytes = (transitions as u64).saturating_mul((transition + 3 * stored) as u64);
+    budget
+        .reserve(bytes)
+        .map_err(|over| LabError::BufferMemory {
+            transitions,
+            needed: over.needed,
+            available: over.available,
+        })
+}
+
+/// An agent with environments and a replay buffer, for which `reserved` is reserved.
 pub(super) fn with_replay<G: Game>(
     game: G,
     agent: impl BatchAgent<G> + 'static,
     config: ReplayConfig,
     seed: u64,
+    reserved: Reservation,
 ) -> Box<dyn TrainableAgent> {
     let trainer = ReplayTrainer::new(game, config, seed);
     Box::new(ReplayedAgent {
@@ -84,13 +110,17 @@ pub(super) fn with_replay<G: Game>(
             trainer,
             waiting: Vec::new(),
         }),
+        reserved,
     })
 }
 
 /// An agent that learns in batches.
-pub(super) trait BatchAgent<G: Game>: TrainableAgent {
+pub(super) trait BatchAgent<G: Game>: StoredAgent {
     /// Lends its learning part.
     fn with_learner(&self, train: &mut dyn FnMut(&mut dyn ReplayAgent<G>));
+
+    /// As [`TrainableAgent::refresh`].
+    fn refresh_network(&self, _threads: usize) {}
 
     /// Writes it with further tensors.
     fn write_with(
@@ -109,6 +139,10 @@ impl<G: Game, D: Dispatch> BatchAgent<G> for NTupleAgent<G, StateNetwork, D> {
         train(&mut NTupleReplayAgent::new(game, network, self.ties, 0.0));
     }
 
+    fn refresh_network(&self, threads: usize) {
+        self.refresh(threads);
+    }
+
     fn write_with(
         &self,
         metadata: &Metadata,
@@ -125,6 +159,8 @@ impl<G: Game, D: Dispatch> BatchAgent<G> for NTupleAgent<G, StateNetwork, D> {
 struct ReplayedAgent<G: Game, A> {
     agent: A,
     progress: Mutex<ReplayProgress<G>>,
+    /// For the replay buffer.
+    reserved: Reservation,
 }
 
 /// What changes from round to round besides the network.
@@ -177,7 +213,7 @@ impl<G: Game, A: BatchAgent<G>> Agent for ReplayedAgent<G, A> {
     }
 
     fn bytes(&self) -> u64 {
-        self.agent.bytes()
+        self.agent.bytes() + self.reserved.bytes()
     }
 }
 
@@ -213,9 +249,11 @@ impl<G: Game, A: BatchAgent<G>> TrainableAgent for ReplayedAgent<G, A> {
     }
 
     fn refresh(&self, threads: usize) {
-        self.agent.refresh(threads);
+        self.agent.refresh_network(threads);
     }
+}
 
+impl<G: Game, A: BatchAgent<G>> StoredAgent for ReplayedAgent<G, A> {
     fn drafts(&self) -> bool {
         self.agent.drafts()
     }

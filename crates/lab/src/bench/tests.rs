@@ -19,7 +19,7 @@ fn options(networks: &[String]) -> BenchOptions<'_> {
 fn every_network_can_be_created_and_names_are_unique() {
     let names = || SUBJECTS.iter().flat_map(|subject| subject.rows);
     for subject in &SUBJECTS {
-        Trained::new(subject).unwrap();
+        Trained::new(subject, &MemoryBudget::process()).unwrap();
     }
     for (name, _) in names() {
         assert_eq!(names().filter(|(other, _)| other == name).count(), 1);
@@ -68,7 +68,7 @@ fn slices_of_both_kinds_and_their_median() {
     assert_eq!(kinds, [1, 2]);
     for row in &report.rows {
         assert_eq!(
-            (row.network, row.mode, row.rule),
+            (&*row.network, row.mode, row.rule),
             ("8x4 td", Mode::Train, Rule::Td)
         );
         assert_eq!(row.memory_mib, 2.0);

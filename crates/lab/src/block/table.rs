@@ -13,6 +13,7 @@ const ENDED: &str = migrate::ENDED.1;
 
 /// Why a text is not a table of blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum BlockError {
     /// The header does not name what every block has.
     #[error("line 1 is not the header of a table of blocks: expected a column `{missing}`")]

@@ -13,12 +13,14 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::Ties;
 
-use super::{ConvertError, ConvertOptions, ConvertReport, Kind, json, spans};
+use super::{ConvertError, ConvertOptions, ConvertReport, Kind, WeightFile, json, spans};
 use crate::LabError;
+use crate::agent::reserve;
 use crate::disk::SharedFile;
+use crate::error::FileKind;
 use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
 use crate::games;
-use crate::memory::available_memory;
+use crate::memory::{MemoryBudget, Reservation};
 use crate::metadata::{FORMAT, Fields, from_word, of_today};
 use crate::model;
 use crate::recipe::{Rule, ValueOf};
@@ -90,7 +92,7 @@ impl Input {
                 Err(ConvertError::HasPatterns(path).into())
             }
             Weights::Ours(_) if options.game.is_some() => Err(ConvertError::HasGame(path).into()),
-            Weights::Ours(saved) => Self::of_ours(path, saved),
+            Weights::Ours(saved) => Self::of_ours(path, saved, options.control.memory()),
         }
     }
 
@@ -117,7 +119,7 @@ impl Input {
     }
 
     /// The report of its conversion to this kind.
-    pub(super) fn report(&self, to: Kind) -> ConvertReport {
+    pub(super) fn report(&self, to: Kind, options: &ConvertOptions<'_>) -> ConvertReport {
         let (tables, weights) = match (&self.original, &self.tuples) {
             (Some(original), _) => {
                 let entries = original.entries();
@@ -135,18 +137,22 @@ impl Input {
             told("recipe", "the recipe"),
             told("episodes", "the number of games it was trained for"),
         ];
+        let file = |path: &Path, format| WeightFile {
+            path: path.to_owned(),
+            format,
+        };
         ConvertReport {
-            from: self.kind,
-            to,
+            from: file(options.from, self.kind),
+            to: file(options.to, to),
             tables,
             weights,
             sums: self.has_sums(),
             bytes: 0,
-            left: match to {
+            left_out: match to {
                 Kind::Native => vec![],
-                Kind::Of(_) => left.into_iter().flatten().collect(),
+                Kind::Of(_) => left.into_iter().flatten().map(str::to_owned).collect(),
             },
-            unplayable: self.tuples.as_ref().err().cloned(),
+            unplayable: self.tuples.as_ref().err().map(ToString::to_string),
         }
     }
 
@@ -214,7 +220,7 @@ impl Input {
         })
     }
 
-    fn of_ours(path: PathBuf, saved: Saved) -> Result<Self, LabError> {
+    fn of_ours(path: PathBuf, saved: Saved, budget: &MemoryBudget) -> Result<Self, LabError> {
         let metadata = of_today(saved.metadata());
         let wrong = |error| LabError::model("read", &path)(error);
         let fields = Fields::new(&metadata, &path, |path, error| {
@@ -224,8 +230,8 @@ impl Input {
         if fields.has(CONVOLUTIONS) {
             return Err(LabError::Kind {
                 path,
-                wanted: "table of weights",
-                found: "a deep network",
+                wanted: FileKind::Tables,
+                found: FileKind::Deep,
                 expected: "the tables of tuples; other programs open this file as it is, see docs/formats/deep.md",
             });
         }
@@ -258,7 +264,7 @@ impl Input {
                 let player = model::player(&fields)?;
                 if fields.has("order") {
                     let rule = fields.get("rule", "td or tc", from_word::<Rule>)?;
-                    let (tuples, memory) = checkpoint(&player, rule, &saved, &path)?;
+                    let (tuples, memory) = checkpoint(&player, rule, &saved, &path, budget)?;
                     (player, Ok(tuples), memory)
                 } else {
                     let tuples = tables_of(&player, &saved).map_err(wrong)?;
@@ -366,10 +372,11 @@ fn checkpoint(
     rule: Rule,
     saved: &Saved,
     path: &Path,
+    budget: &MemoryBudget,
 ) -> Result<(Vec<Tuple>, Box<dyn ReadAt>), LabError> {
     let memory: Box<dyn ReadAt> = match player.value {
-        ValueOf::Afterstate => memory::<AtomicF32>(player, rule, saved, path)?,
-        ValueOf::State => memory::<[AtomicF32; 2]>(player, rule, saved, path)?,
+        ValueOf::Afterstate => memory::<AtomicF32>(player, rule, saved, path, budget)?,
+        ValueOf::State => memory::<[AtomicF32; 2]>(player, rule, saved, path, budget)?,
         ValueOf::Action => return Err(LabError::NoActions),
     };
     let mut end = 0;
@@ -400,16 +407,14 @@ fn memory<C: WeightCell>(
     rule: Rule,
     saved: &Saved,
     path: &Path,
+    budget: &MemoryBudget,
 ) -> Result<Box<dyn ReadAt>, LabError> {
     let options = NetworkOptions {
         coherence: rule == Rule::Tc,
         ..NetworkOptions::default()
     };
     let needed = WeightTables::<C>::bytes(&player.tuples, options.coherence);
-    let available = available_memory();
-    if needed > available {
-        return Err(LabError::Memory { needed, available });
-    }
+    let reserved = reserve(budget, needed)?;
     let tables = WeightTables::<C>::new(&player.tuples, &options);
     let tables = tables.map_err(|error| match error {
         NetworkError::Memory { source, .. } => LabError::Refused { needed, source },
@@ -417,11 +422,17 @@ fn memory<C: WeightCell>(
     })?;
     let read = saved.read(&tables, Keep::Everything);
     read.map_err(LabError::model("read", path))?;
-    Ok(Box::new(Memory(tables)))
+    Ok(Box::new(Memory {
+        tables,
+        _reserved: reserved,
+    }))
 }
 
 /// Tables as if they were a file: for each tuple the weights, E and A, as four-byte floats.
-struct Memory<C: WeightCell>(WeightTables<C>);
+struct Memory<C: WeightCell> {
+    tables: WeightTables<C>,
+    _reserved: Reservation,
+}
 
 /// The numbers of a tuple, in the order of such a file.
 const PARTS: [WeightPart; 3] = [
@@ -433,11 +444,11 @@ const PARTS: [WeightPart; 3] = [
 impl<C: WeightCell> ReadAt for Memory<C> {
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         let mut number = (at / 4) as usize;
-        for (tuple, (_, count)) in self.0.tuples().tables().enumerate() {
+        for (tuple, (_, count)) in self.tables.tuples().tables().enumerate() {
             if number < 3 * count {
                 let mut values: Vec<Value> = vec![0.0; bytes.len() / 4];
                 let (part, from) = (PARTS[number / count], number % count);
-                self.0.export(tuple, part, from, &mut values);
+                self.tables.export(tuple, part, from, &mut values);
                 for (bytes, value) in bytes.as_chunks_mut().0.iter_mut().zip(values) {
                     *bytes = value.to_le_bytes();
                 }

@@ -53,7 +53,7 @@ fn a_cancelled_conversion_leaves_the_old_file() {
     let report = convert(&options(&from, &to, quiet())).unwrap();
     assert_eq!((report.tables, report.weights), (2, 32));
     assert_eq!(report.bytes, fs::metadata(&to).unwrap().len());
-    assert_eq!(report.to, Kind::Of(Program::Tdl));
+    assert_eq!(report.to.format, Kind::Of(Program::Tdl));
     let before = fs::read(&to).unwrap();
     convert(&options(&from, &to, &cancelled())).unwrap_err();
     assert_eq!(fs::read(&to).unwrap(), before);

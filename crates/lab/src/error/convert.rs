@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use afterstate::format::foreign::Program;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Remedy, Unplayable};
@@ -102,13 +103,49 @@ fn because(reason: &str) -> String {
     }
 }
 
-/// The kind of a weight file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kind of a weight file; in JSON its [`Kind::name`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
 pub enum Kind {
     /// One of our models.
     Native,
     /// A file of another program.
     Of(Program),
+}
+
+impl Kind {
+    /// All kinds.
+    const ALL: [Self; 4] = [
+        Self::Native,
+        Self::Of(Program::Tdl),
+        Self::Of(Program::Demo),
+        Self::Of(Program::Framework),
+    ];
+
+    /// Its name in one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Of(Program::Tdl) => "tdl",
+            Self::Of(Program::Demo) => "demo",
+            Self::Of(Program::Framework) => "framework",
+        }
+    }
+}
+
+impl From<Kind> for &'static str {
+    fn from(kind: Kind) -> Self {
+        kind.name()
+    }
+}
+
+impl TryFrom<String> for Kind {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        found.ok_or_else(|| format!("no format `{name}`"))
+    }
 }
 
 impl fmt::Display for Kind {

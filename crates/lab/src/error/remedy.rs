@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use afterstate::game::Shape;
 
-use super::{ConvertError, FileError, LabError, SolveError, SweepError, Unplayable};
+use super::{ConvertError, FileError, FileKind, LabError, SolveError, SweepError, Unplayable};
 use crate::plot::PlotError;
 
 /// What a user can do about an error.
@@ -93,7 +93,8 @@ impl LabError {
                 shape: *shape,
             }),
             Self::Kind {
-                wanted: "solution", ..
+                wanted: FileKind::Solution,
+                ..
             } => Some(Remedy::SolveGame),
             Self::Convert(error) => of_conversion(error),
             Self::Solve(error) => of_solving(error),
@@ -106,7 +107,8 @@ impl LabError {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Diverged { .. } => ErrorClass::Diverged,
-            Self::DeepMemory { .. }
+            Self::BufferMemory { .. }
+            | Self::DeepMemory { .. }
             | Self::Memory { .. }
             | Self::Refused { .. }
             | Self::Solve(SolveError::Memory { .. } | SolveError::Crowd { .. })

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use afterstate::format::native::{self, Metadata};
 use afterstate::game::Shape;
 
-use super::{BLOCKS, CHECKPOINT, LOCK, MODEL, PROGRESS, RECIPE, RunProgress};
+use super::{BLOCKS, CHECKPOINT, LOCK, MODEL, RECIPE, RunProgress};
 use crate::LabError;
 use crate::migrate::Stored;
 use crate::recipe::Recipe;
@@ -119,8 +119,7 @@ pub(crate) struct Counted {
 pub(crate) fn saved(folder: &Path) -> Saved {
     let [model, checkpoint] = [MODEL, CHECKPOINT].map(|name| folder.join(name));
     let counted = || {
-        let text = peek(&checkpoint)?.remove(PROGRESS)?;
-        let progress: RunProgress = serde_json::from_str(&text).ok()?;
+        let progress = RunProgress::parse(&peek(&checkpoint)?)?;
         let updates = progress.replay.map(|replay| replay.total.updates);
         let games = progress.games;
         Some(Counted { games, updates })

@@ -138,3 +138,36 @@ fn listing_does_not_keep_a_training_from_starting() {
         assert_eq!(refused, 0);
     });
 }
+
+/// Only the ends of a long file are read: rows in its middle are not looked at.
+#[test]
+fn the_last_block_of_a_long_file_is_read() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("run");
+    train(&folder, 25, quiet());
+    let path = run::blocks_path(&folder);
+    let text = fs::read_to_string(&path).unwrap();
+    let (header, rows) = text.split_once('\n').unwrap();
+    let middle = "no row of blocks\n".repeat(20_000);
+    let padding = rows.lines().next().unwrap();
+    let rest: String = (0..2000)
+        .map(|n| format!("{}{}\n", 30 + n, &padding[padding.find(',').unwrap()..]))
+        .collect();
+    fs::write(&path, format!("{header}\n{middle}{rest}99,7")).unwrap();
+    let last = last_block(&folder).unwrap().unwrap();
+    assert_eq!((last.games, last.block_games), (2029, 10));
+}
+
+/// Opening a FIFO would wait for a writer.
+#[cfg(unix)]
+#[test]
+fn a_fifo_is_not_opened() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("run");
+    train(&folder, 25, quiet());
+    let path = run::blocks_path(&folder);
+    fs::remove_file(&path).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(made.unwrap().success());
+    assert_eq!(run_info(&folder).status, RunStatus::Damaged);
+}

@@ -26,27 +26,28 @@ use super::work::{Waiting, Work, run_of};
 use super::{Solution, SolveError, SolveFailure};
 use crate::LabError;
 use crate::agent::Chooser;
-use crate::control::{Control, Event, Progress, Task};
+use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
 use crate::error::game_on;
+use crate::evaluate::Contender;
 use crate::games::{PackedVisitor, with_packed_game};
-use crate::memory::available_memory;
-use crate::model::Model;
+use crate::memory::Reservation;
+use crate::report::ModelInfo;
 use crate::run::{Measurement, SymmetryMode};
 use crate::share::threads;
 
 /// The options of a measurement.
 pub struct Measure<'a> {
     /// The player.
-    pub model: &'a Model,
+    pub contender: &'a Contender,
     /// The solution of its game.
     pub solution: &'a Solution,
     /// The symmetric boards that are measured.
     pub symmetries: SymmetryMode,
     /// The number of threads; 0 means one for each core. It does not change the results.
     pub threads: usize,
-    /// The limit of additional memory in bytes; by default, all free memory.
+    /// The limit of additional memory in bytes; by default, all that is left of the budget.
     pub memory: Option<u64>,
-    /// Events and cancellation.
+    /// Events, cancellation and memory.
     pub control: &'a Control,
 }
 
@@ -54,6 +55,9 @@ pub struct Measure<'a> {
 /// sampled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GapReport {
+    /// The file of the player; `None` for an agent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelInfo>,
     /// The game.
     pub game: String,
     /// The board.
@@ -116,15 +120,35 @@ impl GapReport {
 /// the player has no symmetries, when the solution is discounted, when there may be too little
 /// memory, or when the solution lacks a state that the player reaches.
 pub fn measure(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
+    let job = Job {
+        task: Task::Measure,
+        subject: measure.contender.label.clone(),
+        total: None,
+        unit: Unit::Positions,
+    };
+    measure.control.run(
+        job,
+        || gap(measure),
+        |done| {
+            let report = done.as_ref().ok()?.as_ref();
+            let states = report.map_or(0, |report| report.states);
+            Some((Status::of(report.is_some()), states))
+        },
+    )
+}
+
+fn gap(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
     let Measure {
-        model, solution, ..
+        contender,
+        solution,
+        ..
     } = measure;
     let about = solution.about();
-    let (found, expected) = (model.spec.game_on(), game_on(&about.game, about.shape));
+    let (found, expected) = (contender.game_on(), game_on(&about.game, about.shape));
     if found != expected {
         return Err(SolveError::OtherGame { found, expected }.into());
     }
-    if measure.symmetries == SymmetryMode::One && !model.spec.is_symmetric() {
+    if measure.symmetries == SymmetryMode::One && !contender.is_symmetric {
         return Err(SolveError::NotAlike.into());
     }
     if about.discount != 1.0 {
@@ -141,6 +165,7 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
     }
     let gap = about.expected_score - totals.score;
     Ok(Some(GapReport {
+        model: contender.model.clone(),
         game: about.game.clone(),
         board: about.shape.to_string(),
         ends_at_target: about.ends_at_target(),
@@ -161,8 +186,11 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
 }
 
 impl Measure<'_> {
-    /// Refuses a measurement that may need too much memory.
-    fn fits<G: Game<Board: Packed>>(&self, solver: &Solver<G>) -> Result<(), SolveError> {
+    /// Reserves the most memory that a measurement may need.
+    fn reserve<G: Game<Board: Packed>>(
+        &self,
+        solver: &Solver<G>,
+    ) -> Result<Reservation, SolveError> {
         let reachable = ReachableStates {
             symmetries: match self.symmetries {
                 SymmetryMode::All => solver.code().symmetries() as u64,
@@ -172,16 +200,16 @@ impl Measure<'_> {
             spawns: solver.game().shape().cells() as u64,
         };
         let needed = reachable.bytes(self.solution.layers());
-        let available = self.memory.unwrap_or_else(available_memory);
-        let fast = self.symmetries == SymmetryMode::One;
-        if needed > available {
-            return Err(SolveError::Crowd {
-                needed,
-                available,
-                fast,
-            });
+        let crowd = |available| SolveError::Crowd {
+            needed,
+            available,
+            fast: self.symmetries == SymmetryMode::One,
+        };
+        if let Some(limit) = self.memory.filter(|&limit| needed > limit) {
+            return Err(crowd(limit));
         }
-        Ok(())
+        let reserved = self.control.memory().reserve(needed);
+        reserved.map_err(|over| crowd(over.available))
     }
 }
 
@@ -241,7 +269,7 @@ impl PackedVisitor for MeasureVisitor<'_> {
         let solver = Solver::with_code(game, solution.code().clone(), ending);
         let layers = solution.layers();
         let symmetries = self.0.symmetries;
-        self.0.fits(&solver)?;
+        let _reserved = self.0.reserve(&solver)?;
         let (mut waiting, score) = starts(&solver, symmetries);
         let mut totals = Totals {
             score,
@@ -259,7 +287,7 @@ impl PackedVisitor for MeasureVisitor<'_> {
                         symmetries,
                         known: &known,
                         target: solution.about().target.map(|target| target.tile),
-                        choose: self.0.model.agent.chooser(),
+                        choose: self.0.contender.agent.chooser(),
                         totals: Totals::default(),
                         above: BTreeMap::new(),
                     };

@@ -129,7 +129,7 @@ impl Question<'_> {
         let value = solution.after_value(solver, after);
         let value = value.ok_or(SolveError::Incomplete)?;
         Ok(Move {
-            direction: direction.name(),
+            direction,
             legal: true,
             reward: Some(slide.reward()),
             value: Some(value),

@@ -8,11 +8,14 @@
 //! layers so far: the reachable share of boards falls with the sum, but only slowly, so the share
 //! so far bounds the rest.
 
+use std::sync::{Mutex, PoisonError};
+
 use afterstate::game::Game;
 use afterstate::solve::{Ending, Packed, Solver};
 
 use super::value::RECENT;
 use super::{Layers, SolveError, table};
+use crate::memory::{MemoryBudget, OverBudget, Reservation};
 
 /// Bytes of a code, and of a value.
 const NUMBER: u64 = 8;
@@ -106,19 +109,44 @@ impl Boards {
     }
 }
 
-/// The memory limit of a solution.
-#[derive(Clone, Copy, Debug)]
+/// The memory of a solution.
+#[derive(Debug)]
 pub(super) struct Memory {
-    /// In bytes.
-    pub(super) limit: u64,
+    /// Its limit in bytes.
+    limit: u64,
     /// Stored values per state.
-    pub(super) values: u64,
+    values: u64,
+    /// What is certainly needed, as far as that is known.
+    reserved: Mutex<Reservation>,
 }
 
 impl Memory {
+    /// At most `limit` bytes of a budget; by default, all that is left of it.
+    pub(super) fn new(
+        budget: &MemoryBudget,
+        limit: Option<u64>,
+        values: u64,
+    ) -> Result<Self, SolveError> {
+        let reserved = budget.reserve(0).map_err(over)?;
+        Ok(Self {
+            limit: limit.unwrap_or_else(|| budget.available()),
+            values,
+            reserved: Mutex::new(reserved),
+        })
+    }
+
+    /// The reservation for a solution of this number of states, which need no more for now.
+    pub(super) fn into_reserved(self, states: u64) -> Reservation {
+        let bytes = self.bytes(states as f64);
+        let reserved = self.reserved.into_inner();
+        let mut reserved = reserved.unwrap_or_else(PoisonError::into_inner);
+        reserved.shrink(bytes);
+        reserved
+    }
+
     /// Refuses a game that is far too large.
     pub(super) fn hopeful(&self, boards: &Boards) -> Result<(), SolveError> {
-        self.fits(self.bytes(boards.all() / boards.ratio))
+        self.reserve(self.bytes(boards.all() / boards.ratio))
     }
 
     /// Whether a game certainly fits.
@@ -134,17 +162,24 @@ impl Memory {
         // afterstates.
         let listing = 2 * NUMBER * (codes + 4 * largest);
         let valuing = table::BYTES * (RECENT as u64 + 1) * largest;
-        self.fits(self.bytes(states as f64) + listing.max(valuing))
+        self.reserve(self.bytes(states as f64) + listing.max(valuing))
     }
 
     /// Refuses a game of which `listed` states are listed, up to a sum, if the predicted number
     /// does not fit.
     pub(super) fn foresee(&self, boards: &Boards, sum: u64, listed: u64) -> Result<(), SolveError> {
-        self.fits(self.bytes(boards.foretold(sum, listed) as f64))
+        self.reserve(self.bytes(boards.foretold(sum, listed) as f64))
     }
 
     fn bytes(&self, states: f64) -> u64 {
         (states * (NUMBER * (1 + self.values)) as f64) as u64
+    }
+
+    /// Reserves what is needed in all.
+    fn reserve(&self, needed: u64) -> Result<(), SolveError> {
+        self.fits(needed)?;
+        let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        reserved.grow(needed).map_err(over)
     }
 
     fn fits(&self, needed: u64) -> Result<(), SolveError> {
@@ -153,6 +188,13 @@ impl Memory {
             return Err(SolveError::Memory { needed, available });
         }
         Ok(())
+    }
+}
+
+fn over(error: OverBudget) -> SolveError {
+    SolveError::Memory {
+        needed: error.needed,
+        available: error.available,
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use afterstate::format::native::{Header, Metadata, NativeError, peek_metadata};
 use afterstate::format::solution::{BYTES, Place, SolutionLayout, lay_out};
@@ -15,8 +16,9 @@ use super::solution::{About, Solution, TargetTile};
 use super::{FileError, Layers, SolveError, tile_of};
 use crate::LabError;
 use crate::disk::{AtomicFile, SharedFile, can_be_written};
+use crate::error::FileKind;
 use crate::games::{self, PackedVisitor, with_packed_game};
-use crate::memory::available_memory;
+use crate::memory::MemoryBudget;
 use crate::metadata::{FORMAT, Fields, SOLUTION, TUPLES, of_today};
 use crate::migrate::Format;
 use crate::recipe::parse_board;
@@ -74,6 +76,14 @@ impl Solution {
     /// # Errors
     /// When it cannot be read, is damaged, or is not a solution.
     pub fn open(path: &Path) -> Result<Self, LabError> {
+        Self::open_within(path, &MemoryBudget::process())
+    }
+
+    /// The same with memory of this budget.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, or is not a solution.
+    pub fn open_within(path: &Path, budget: &MemoryBudget) -> Result<Self, LabError> {
         let (mut file, size) = open(path).map_err(LabError::file("read", path))?;
         let senseless = |source| LabError::Solution {
             path: path.to_owned(),
@@ -85,18 +95,18 @@ impl Solution {
         if fields.has(TUPLES) && !fields.has(SOLUTION) {
             return Err(LabError::Kind {
                 path: path.to_owned(),
-                wanted: "solution",
-                found: "a model",
+                wanted: FileKind::Solution,
+                found: FileKind::Model,
                 expected: "a solution",
             });
         }
         let game = About::read(&fields)?;
         let layout = SolutionLayout::of(&header, game.target.is_some()).map_err(wrong(path))?;
         // Together, the tensors of a file are at most as long as the file.
-        let available = available_memory();
-        if size > available {
-            return Err(senseless(FileError::Memory { size, available }));
-        }
+        let reserved = budget.reserve(size).map_err(|over| {
+            let available = over.available;
+            senseless(FileError::Memory { size, available })
+        })?;
         let file = SharedFile::new(file);
         let numbers = |place| carry_in(&file, place).map_err(LabError::file("read", path));
         let layers = Layers::checked(
@@ -122,6 +132,7 @@ impl Solution {
             layers,
             score,
             win,
+            _reserved: Arc::new(reserved),
         })
     }
 }

@@ -1,9 +1,12 @@
 //! A solved game: every reachable state with its exact value.
 
+use std::sync::Arc;
+
 use afterstate::game::Shape;
 use afterstate::solve::{Code, Ending, Goal, StateCode};
 
 use super::Layers;
+use crate::memory::Reservation;
 
 /// What was solved, and its results.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +69,8 @@ pub struct Solution {
     pub(super) layers: Layers,
     pub(super) score: Vec<f64>,
     pub(super) win: Option<Vec<f64>>,
+    /// The memory of these numbers. Clones share it, though each has numbers of its own.
+    pub(super) _reserved: Arc<Reservation>,
 }
 
 impl Solution {

@@ -37,6 +37,30 @@ fn refused(options: &SolveOptions<'_>) -> String {
     }
 }
 
+/// Solutions and what is measured by them reserve memory as long as they need it.
+#[test]
+fn solutions_share_the_budget() {
+    let bytes = |solution: &Solution| 16 * solution.layers().codes().len() as u64;
+    let small = solved(&options(2, 3)).solution;
+    let budget = crate::memory::MemoryBudget::new(1 << 30);
+    let control = Control::new().with_memory(budget.clone());
+    let whole = SolveOptions {
+        control: &control,
+        ..options(2, 3)
+    };
+    let first = solved(&whole).solution;
+    let _others = budget.reserve((1 << 30) - 2 * bytes(&small)).unwrap();
+    let error = refused(&whole);
+    assert!(error.contains("memory"), "{error}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("2x3.safetensors");
+    first.write(&path).unwrap();
+    assert!(Solution::open_within(&path, &budget).is_err());
+    drop(first);
+    let read = Solution::open_within(&path, &budget).unwrap();
+    assert_eq!(read.scores(), small.scores());
+}
+
 fn mean(goal: Goal) -> Aim {
     let chance = Chance::Mean;
     Aim { goal, chance }

@@ -72,6 +72,9 @@ fn a_new_file_comes_after_the_others() {
     assert!(paths.is_sorted_by(|a, b| a < b), "{paths:?}");
 }
 
+/// The tiles of a game.
+const TILES: [u64; 6] = [256, 512, 1024, 2048, 4096, 8192];
+
 fn block(games: u64, mean: f64) -> Block {
     Block {
         games,
@@ -87,13 +90,15 @@ fn block(games: u64, mean: f64) -> Block {
 
 #[test]
 fn a_block_becomes_scalars() {
-    let scalars = from_block(&block(100, 12.5));
+    let scalars = from_block(&block(100, 12.5), &[512, 1024, 2048, 4096]);
     let find = |tag: &str| scalars.iter().find(|scalar| scalar.tag == tag);
     for (tag, value) in [
         ("score/mean", 12.5),
         ("score/max", 20_000.0),
         ("training/learning_rate", 0.1),
         ("training/moves_per_second", 1_234_567.0),
+        // Every game passed it, and none ended with it.
+        ("win_rate/512", 1.0),
         ("win_rate/1024", 1.0),
         ("win_rate/2048", 0.75),
         ("win_rate/4096", 0.25),
@@ -106,12 +111,38 @@ fn a_block_becomes_scalars() {
         loss: 0.5,
         ..ReplayBlock::default()
     });
-    let scalars = from_block(&Block {
+    let with_replay = Block {
         replay,
         ..block(100, 12.5)
-    });
+    };
+    let scalars = from_block(&with_replay, &[]);
     assert!(scalars.contains(&scalar("training/loss", 0.5)));
     assert!(scalars.contains(&scalar("training/updates", 700.0)));
+}
+
+/// The tiles with a win rate are those up to the largest of the run, also after it was resumed.
+#[test]
+fn win_rates_go_up_to_the_largest_tile_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let rates = |writer: &EventWriter| {
+        let bytes = fs::read(writer.path()).unwrap();
+        let last = records(&bytes).pop().unwrap();
+        let text = String::from_utf8_lossy(&last).into_owned();
+        text.matches("win_rate/").count()
+    };
+    let large = Block {
+        ended: [(8192, 100)].into(),
+        ..block(100, 1.0)
+    };
+    let mut writer = EventWriter::create(folder.path()).unwrap();
+    writer.block(&block(100, 1.0), &TILES).unwrap();
+    assert_eq!(rates(&writer), 5);
+    writer.block(&large, &TILES).unwrap();
+    writer.block(&block(300, 1.0), &TILES).unwrap();
+    assert_eq!(rates(&writer), 6);
+    let mut writer = EventWriter::resume(folder.path(), 300, &[large]).unwrap();
+    writer.block(&block(400, 1.0), &TILES).unwrap();
+    assert_eq!(rates(&writer), 6);
 }
 
 /// A Python with tensorboard, if there is one: `./test` makes it.
@@ -205,22 +236,22 @@ fn tensorboard_discards_what_a_resumed_run_repeats() {
     // Four blocks, the last of them torn by a crash; the checkpoint is from game 250.
     let mut writer = EventWriter::create(folder.path()).unwrap();
     for (games, mean) in [(100, 1.0), (200, 2.0), (300, 3.0), (400, 4.0)] {
-        writer.block(&block(games, mean)).unwrap();
+        writer.block(&block(games, mean), &TILES).unwrap();
     }
     let torn = fs::read(writer.path()).unwrap();
     fs::write(writer.path(), &torn[..torn.len() - 5]).unwrap();
     assert_eq!(means(), [(100, 1.0), (200, 2.0), (300, 3.0)]);
     // Void events are gone at once, before there is anything in their place.
-    let mut writer = EventWriter::resume(folder.path(), 250).unwrap();
+    let mut writer = EventWriter::resume(folder.path(), 250, &[]).unwrap();
     assert_eq!(means(), [(100, 1.0), (200, 2.0)]);
     for (games, mean) in [(300, 3.5), (400, 4.5)] {
-        writer.block(&block(games, mean)).unwrap();
+        writer.block(&block(games, mean), &TILES).unwrap();
     }
     let expected = [(100, 1.0), (200, 2.0), (300, 3.5), (400, 4.5)];
     assert_eq!(means(), expected);
     // A checkpoint at the end of a block keeps that block; one before the first keeps nothing.
-    EventWriter::resume(folder.path(), 400).unwrap();
+    EventWriter::resume(folder.path(), 400, &[]).unwrap();
     assert_eq!(means(), expected);
-    EventWriter::resume(folder.path(), 0).unwrap();
+    EventWriter::resume(folder.path(), 0, &[]).unwrap();
     assert_eq!(means(), []);
 }

@@ -42,6 +42,11 @@ fn train(
     seconds: &str,
     after: impl Fn(u64) + Send + Sync + 'static,
 ) -> Result<Status, LabError> {
+    Trainer::new(small(seconds), folder, &after_games(after))?.train()
+}
+
+/// A short run with a checkpoint after this time.
+fn small(seconds: &str) -> Recipe {
     let overrides = [
         "tuples=012",
         "board=3x3",
@@ -49,8 +54,7 @@ fn train(
         "threads=2",
         &format!("checkpoint_seconds={seconds}"),
     ];
-    let recipe = Recipe::load("quick", &overrides.map(str::to_owned))?;
-    Trainer::new(recipe, folder, &after_games(after))?.train()
+    Recipe::load("quick", &overrides.map(str::to_owned)).unwrap()
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -83,6 +87,60 @@ fn a_checkpoint_that_cannot_be_committed_is_an_error() {
     }
 }
 
+/// A checkpoint is reported once it exists; one that could not be committed is not.
+#[test]
+fn a_checkpoint_is_reported_when_it_is_on_disk() {
+    for (seconds, fails) in [("0.000001", false), ("60", false), ("60", true)] {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("run");
+        let recipe = small(seconds);
+        let reported = std::sync::Arc::new(AtomicU64::new(0));
+        let (checkpoint, count) = (run::checkpoint_of(&folder), reported.clone());
+        let control = Control::new().on_event(move |event| {
+            if let Event::Checkpoint { games, path } = event {
+                assert_eq!(Path::new(path), checkpoint);
+                let saved = run::saved(checkpoint.parent().unwrap()).checkpoint.unwrap();
+                assert_eq!(saved.games, *games);
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let mut trainer = Trainer::new(recipe, &folder, &control).unwrap();
+        if fails {
+            fs::create_dir(run::checkpoint_of(&folder)).unwrap();
+        }
+        assert_eq!(trainer.train().is_err(), fails);
+        let reported = reported.load(Ordering::Relaxed);
+        assert_eq!(reported > 0, !fails, "{reported}");
+    }
+}
+
+/// Training a run that is done reports its start and its end, and writes nothing.
+#[test]
+fn a_finished_run_keeps_its_files() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("run");
+    assert_eq!(train(&folder, "60", |_| ()).unwrap(), Status::Finished);
+    fs::remove_dir_all(folder.join("plots")).unwrap();
+    for name in ["model.safetensors", "checkpoint.safetensors"] {
+        let file = fs::File::options().write(true).open(folder.join(name));
+        file.unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    }
+    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let events = told.clone();
+    let control = Control::new().on_event(move |event| {
+        let json = serde_json::to_value(event).unwrap();
+        events.lock().unwrap().push(json["event"].clone());
+    });
+    let mut trainer = Trainer::resume(&folder, &[], &control).unwrap();
+    assert_eq!(trainer.train().unwrap(), Status::Finished);
+    assert_eq!(*told.lock().unwrap(), ["started", "finished"]);
+    assert!(!folder.join("plots").exists());
+    for name in ["model.safetensors", "checkpoint.safetensors"] {
+        let modified = fs::metadata(folder.join(name)).unwrap().modified();
+        assert_eq!(modified.unwrap(), std::time::UNIX_EPOCH, "{name}");
+    }
+}
+
 /// The same for a deep network, with everything that a checkpoint has to store.
 #[cfg(feature = "deep")]
 fn deep(of: &[&str]) -> Recipe {
@@ -110,6 +168,10 @@ fn deep(of: &[&str]) -> Recipe {
 }
 
 fn replay(updates: u64) -> Recipe {
+    replay_of(&format!("learner.max_updates={updates}"))
+}
+
+fn replay_of(change: &str) -> Recipe {
     let overrides = [
         "network.tuples=012 345 036",
         "board=3x3",
@@ -121,7 +183,8 @@ fn replay(updates: u64) -> Recipe {
         "learner.overwrite=random",
         "learner.epsilon=0.2",
         "learner.epsilon_iterations=900",
-        &format!("learner.max_updates={updates}"),
+        "learner.max_updates=0",
+        change,
     ];
     Recipe::load("ntuple-replay", &overrides.map(str::to_owned)).unwrap()
 }
@@ -253,4 +316,33 @@ fn every_recipe_can_be_begun() {
         let mut trainer = Trainer::in_memory(recipe, quiet()).unwrap();
         assert_eq!(trainer.train().unwrap(), Status::Finished, "{name}");
     }
+}
+
+/// Jobs that fit alone do not fit together: each reserves its memory first.
+#[test]
+fn replay_buffers_share_the_budget() {
+    let mut recipe = replay(0);
+    let control = |bytes| Control::new().with_memory(crate::memory::MemoryBudget::new(bytes));
+    let bytes = Trainer::in_memory(recipe.clone(), quiet())
+        .unwrap()
+        .agent()
+        .bytes();
+    let enough = control(bytes * 3 / 2);
+    let first = Trainer::in_memory(recipe.clone(), &enough).unwrap();
+    assert!(Trainer::in_memory(recipe.clone(), &enough).is_err());
+    drop(first);
+    assert!(Trainer::in_memory(recipe.clone(), &enough).is_ok());
+    recipe.learner = replay_of("learner.buffer_size=1000000").learner;
+    let error = Trainer::in_memory(recipe, &enough).err();
+    let expected = LabError::BufferMemory {
+        transitions: 1_000_000,
+        needed: 0,
+        available: 0,
+    };
+    let kind = std::mem::discriminant(&expected);
+    assert_eq!(
+        error.as_ref().map(std::mem::discriminant),
+        Some(kind),
+        "{error:?}"
+    );
 }

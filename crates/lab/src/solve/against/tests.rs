@@ -8,14 +8,42 @@ use afterstate::ntuple::{NetworkOptions, WeightPart, WeightTables};
 use afterstate::solve::{Aim, Chance, Ending, Goal, Layer, Recursive};
 
 use super::*;
-use crate::agent::{Agent, BoardState, RoundSpec, ntuple_agent};
+use crate::agent::{Agent, Baseline, BoardState, RoundSpec, ntuple_agent};
+use crate::analyze::analyze;
 use crate::control::{cancelled, quiet};
 use crate::evaluate::{self, evaluate};
 use crate::memory::MemoryBudget;
-use crate::model::metadata;
+use crate::model::{Model, metadata};
 use crate::recipe::Recipe;
 use crate::solve::{Layers, SolveOptions, solve};
 use crate::spec::{AgentSpec, NTupleSpec, TdSpec};
+use crate::trainer::Trainer;
+
+/// An agent that trains, and a baseline: neither needs a file.
+#[test]
+fn agents_without_a_file_are_measured() {
+    let shape = shape(2, 2);
+    let solution = solution(shape, None);
+    let random = Contender::baseline(Baseline::Random, "2048", shape).unwrap();
+    let trainer = Trainer::in_memory(recipe(shape, &[]), quiet()).unwrap();
+    for contender in [random, trainer.contender()] {
+        for symmetries in [SymmetryMode::All, SymmetryMode::One] {
+            let measured = measure(&Measure {
+                contender: &contender,
+                solution: &solution,
+                symmetries,
+                threads: 1,
+                memory: None,
+                control: quiet(),
+            });
+            let report = measured.unwrap().unwrap();
+            assert!(report.model.is_none() && report.gap > 0.0);
+            near(report.gap, report.mean_regret * report.moves);
+        }
+        let analysis = analyze(&contender, "2,0/0,4").unwrap();
+        assert!(analysis.best.is_some() && analysis.model.is_none());
+    }
+}
 
 fn shape(rows: usize, cols: usize) -> Shape {
     Shape::new(rows, cols).unwrap()
@@ -66,7 +94,7 @@ fn compare(
     threads: usize,
 ) -> GapReport {
     let measured = measure(&Measure {
-        model,
+        contender: &Contender::from(model),
         solution,
         symmetries,
         threads,
@@ -165,7 +193,7 @@ fn sampled_games_agree_with_the_exact_score_and_probability() {
     let model = trained(&recipe(shape, &[]), 5000);
     let found = compare(&model, &solution(shape, Some(64)), SymmetryMode::All, 2);
     let played = evaluate(
-        &evaluate::Contender::from(&model),
+        &Contender::from(&model),
         &evaluate::EvalOptions {
             games: 40_000,
             seed: 1,
@@ -255,7 +283,7 @@ fn mismatched_models_and_solutions_are_refused() {
     let (small, other) = (shape(2, 2), shape(2, 3));
     let refused = |model: &Model, solution: &Solution, symmetries| {
         let measured = measure(&Measure {
-            model,
+            contender: &Contender::from(model),
             solution,
             symmetries,
             threads: 1,
@@ -293,7 +321,7 @@ fn mismatched_models_and_solutions_are_refused() {
     let error = refused(&model, &lacking, SymmetryMode::All);
     assert!(error.contains("damaged"), "{error}");
     let stopped = measure(&Measure {
-        model: &model,
+        contender: &Contender::from(&model),
         solution: &solution(small, None),
         symmetries: SymmetryMode::All,
         threads: 1,
@@ -311,7 +339,7 @@ fn a_measurement_that_may_not_fit_is_refused() {
     );
     let with = |symmetries, memory| {
         let measured = measure(&Measure {
-            model: &model,
+            contender: &Contender::from(&model),
             solution: &solution,
             symmetries,
             threads: 1,
