@@ -116,15 +116,15 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
         tiles,
         chance_state,
     };
-    let judged = model.agent.judge(&[position]).pop().flatten();
-    let judgement = judged.ok_or_else(impossible)?;
+    let analysis = model.agent.analyze(&[position]).pop().flatten();
+    let analysis = analysis.ok_or_else(impossible)?;
     let of = |direction: Direction| {
-        let reward = judgement.rewards[direction as usize];
+        let reward = analysis.rewards[direction as usize];
         let Some(reward) = reward else {
             return Move::illegal(direction);
         };
         // A network with three outputs has no value for the fourth slide.
-        let value = judgement.values.get(direction);
+        let value = analysis.values.get(direction);
         let value = value.filter(|value| value.value.is_finite());
         Move {
             legal: true,
@@ -139,7 +139,7 @@ pub fn analyze(model: &Model, board: &str) -> Result<Analysis<f32>, LabError> {
         game: game.to_owned(),
         board: shape.to_string(),
         exact: None,
-        best: judgement.chosen.map(Direction::name),
+        best: analysis.chosen.map(Direction::name),
         moves: Direction::ALL.map(of).into(),
     })
 }

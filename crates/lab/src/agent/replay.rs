@@ -15,7 +15,7 @@ use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
 
 use super::ntuple::{Dispatch, NTupleAgent, Virtual, no_states, state_agent};
-use super::{Agent, BoardState, Chooser, Judgement, RoundResult, RoundSpec, TrainableAgent};
+use super::{Agent, BoardState, PolicyFn, RoundResult, RoundSpec, StateAnalysis, TrainableAgent};
 use crate::LabError;
 use crate::disk::AtomicFile;
 use crate::games::{GameVisitor, with_game};
@@ -168,12 +168,12 @@ impl<G: Game, A: BatchAgent<G>> Agent for ReplayedAgent<G, A> {
         self.agent.play(round, sink)
     }
 
-    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>> {
-        self.agent.judge(boards)
+    fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
+        self.agent.analyze(boards)
     }
 
-    fn chooser(&self) -> Chooser<'_> {
-        self.agent.chooser()
+    fn policy_fn(&self) -> PolicyFn<'_> {
+        self.agent.policy_fn()
     }
 
     fn bytes(&self) -> u64 {

@@ -25,7 +25,7 @@ use super::table::ValueTable;
 use super::work::{Waiting, Work, run_of};
 use super::{Solution, SolveError, SolveFailure};
 use crate::LabError;
-use crate::agent::Chooser;
+use crate::agent::PolicyFn;
 use crate::control::{Control, Event, Progress, Task};
 use crate::error::game_on;
 use crate::games::{PackedVisitor, with_packed_game};
@@ -259,7 +259,7 @@ impl PackedVisitor for MeasureVisitor<'_> {
                         symmetries,
                         known: &known,
                         target: solution.about().target.map(|target| target.tile),
-                        choose: self.0.model.agent.chooser(),
+                        choose: self.0.model.agent.policy_fn(),
                         totals: Totals::default(),
                         above: BTreeMap::new(),
                     };
@@ -341,7 +341,7 @@ struct MeasureWorker<'a, G> {
     symmetries: SymmetryMode,
     known: &'a Known<'a>,
     target: Option<u8>,
-    choose: Chooser<'a>,
+    choose: PolicyFn<'a>,
     totals: Totals,
     above: BTreeMap<u64, Chances>,
 }

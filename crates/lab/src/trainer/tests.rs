@@ -233,8 +233,8 @@ fn a_trainer_lends_its_agent() {
                 tiles: vec![1, 0, 0, 0, 1 + n % 5, 0, 0, 0, 2],
                 chance_state: Default::default(),
             };
-            let judgement = agent.judge(&[board])[0].unwrap();
-            assert!(judgement.chosen.is_some());
+            let analysis = agent.analyze(&[board])[0].unwrap();
+            assert!(analysis.chosen.is_some());
         }
     });
     assert!(trainer.is_done() && trainer.games() == 3000);
