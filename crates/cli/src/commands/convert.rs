@@ -1,4 +1,4 @@
-//! `afterstate convert`: weights from one program to another.
+//! `afterstate convert`: converts weight files between programs.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
             }
         }
         Err(LabError::Convert(ConvertError::Stopped)) => {
-            note("stopped: nothing was written");
+            note("stopped by Ctrl-C: no file was written");
             Ok(())
         }
         Err(error) => Err(error.into()),
@@ -56,9 +56,9 @@ struct Document<'a> {
     /// Whether the sums of TC were converted, too.
     sums: bool,
     bytes: u64,
-    /// What the output has no place for.
+    /// What the output format cannot store.
     left_out: &'a [&'static str],
-    /// Why the output cannot be played with.
+    /// Why the output cannot be used as a model.
     unplayable: Option<String>,
 }
 
@@ -126,12 +126,15 @@ fn summary(args: &ConvertArgs, report: &ConvertReport) -> String {
     // Writing to a string cannot fail.
     if !report.left.is_empty() {
         let left = report.left.join(" and ");
-        let _ = writeln!(text, "it has no place for {left}");
+        let _ = writeln!(
+            text,
+            "this format cannot store {left}, so that was left out"
+        );
     }
     if let (Some(reason), Kind::Native) = (&report.unplayable, report.to) {
         let _ = writeln!(
             text,
-            "it can be converted back, but not be played with: {reason}"
+            "it can be converted back, but not used as a model: {reason}"
         );
     }
     text

@@ -1,4 +1,4 @@
-//! `afterstate recipes`: what can be trained.
+//! `afterstate recipes`: lists the built-in recipes.
 
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ fn text_of(name: &str) -> anyhow::Result<&'static str> {
     }
     // Loading an unknown name says what is wrong with it.
     Recipe::load(name, &[])?;
-    bail!("{name} is a file of your own; only built-in recipes are printed")
+    bail!("{name} is a file; only built-in recipes can be printed")
 }
 
 /// A recipe in the list; the JSON of `recipes --json`.
@@ -41,7 +41,7 @@ struct Document {
     game: String,
     board: String,
     episodes: u64,
-    /// None where the games end the training.
+    /// None if the number of games limits the training.
     max_updates: Option<u64>,
 }
 

@@ -254,10 +254,10 @@ learning_rate=nan -> is NaN: the learning rate of step 1 is NaN: expected a numb
 learning_rate=[{ from = 3, learning_rate = 0.1 }] -> the first step begins at game 3: expected 0
 lamda=0.5        -> unknown key `lamda` in the override `lamda=0.5`: did you mean `learner.lambda`?
 learner={ lambda = 1 } -> `learner` in the override `learner={ lambda = 1 }` is a table
-kind=deep        -> may be network.kind or learner.kind
-changed=[]       -> it is written by the program
-lambda           -> the override `lambda` does not read KEY=VALUE
-=5               -> does not read KEY=VALUE
+kind=deep        -> is ambiguous: write network.kind or learner.kind
+changed=[]       -> the program writes it
+lambda           -> the override `lambda` is not KEY=VALUE
+=5               -> is not KEY=VALUE
 "#,
     );
     let choice = refusal(&format!("{MINIMAL}[learner]\nties = 5"));
@@ -348,7 +348,7 @@ fn learners_with_a_buffer_have_ranges() {
         ("dqn", "filters=1025", "`network.filters` is 1025"),
         ("dqn", "hidden=[0]", "`network.hidden`"),
         ("dqn", "convolutions=[\"0x1\"]", "`network.convolutions`"),
-        ("dqn", "board=2x2", "kernels of at most"),
+        ("dqn", "board=2x2", "expected at most 1x1"),
         ("dqn", "value=state", "expected `action` or `afterstate`"),
     ] {
         let message = match Recipe::load(recipe, &[change.to_owned()]) {

@@ -84,7 +84,6 @@ pub struct GapReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_win_probability: Option<f64>,
     /// `all` if every symmetric board was measured; `one` if only the canonical one.
-    #[serde(rename = "images")]
     pub symmetries: SymmetryMode,
     /// The number of states that the player can reach.
     pub states: u64,
@@ -125,7 +124,7 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
         return Err(SolveError::OtherGame { found, expected }.into());
     }
     if measure.symmetries == SymmetryMode::One && !model.spec.is_symmetric() {
-        return Err(SolveError::NotAlike.into());
+        return Err(SolveError::Asymmetric.into());
     }
     if about.discount != 1.0 {
         return Err(SolveError::Discounted(about.discount).into());
@@ -175,7 +174,7 @@ impl Measure<'_> {
         let available = self.memory.unwrap_or_else(available_memory);
         let fast = self.symmetries == SymmetryMode::One;
         if needed > available {
-            return Err(SolveError::Crowd {
+            return Err(SolveError::TooManyStates {
                 needed,
                 available,
                 fast,
@@ -362,13 +361,13 @@ impl<G: Game<Board: Packed>> MeasureWorker<'_, G> {
         let tiles = &tiles[..game.shape().cells()];
         let choices = (self.choose)(tiles, game.chance_state(state)).unwrap_or_default();
         if choices.is_empty() {
-            return Err(SolveError::Speechless);
+            return Err(SolveError::NoMove);
         }
         let best = self.known.value(solver.code().of(state.0));
         let best = best.ok_or(SolveError::Incomplete)?;
         let share = chance / choices.len() as f64;
         for direction in choices {
-            let slide = slides.get(direction).ok_or(SolveError::Speechless)?;
+            let slide = slides.get(direction).ok_or(SolveError::NoMove)?;
             let rest = self
                 .spread(slide.after(), share)
                 .ok_or(SolveError::Incomplete)?;
