@@ -24,6 +24,14 @@ pub enum RecipeError {
         /// Every built-in name.
         known: Vec<&'static str>,
     },
+    /// A former name of a built-in recipe.
+    #[error("the recipe `{former}` is now called `{present}`")]
+    RenamedRecipe {
+        /// The requested name.
+        former: &'static str,
+        /// The name that it has now.
+        present: &'static str,
+    },
     /// The file cannot be opened or read.
     #[error("cannot read the recipe {path}: {source}")]
     Unreadable {

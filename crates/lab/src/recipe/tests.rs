@@ -88,7 +88,7 @@ fn the_reference_systems_are_as_specified() -> Outcome {
     same_but("state-6-textbook", "target=textbook")?;
     same_but("state-6x6", "tuples=6x6")?;
     same_but("state-500k", "episodes=500_000")?;
-    let dqn = Recipe::load("dqn-r4", &[])?;
+    let dqn = Recipe::load("dqn-report", &[])?;
     assert_eq!(dqn.network, NetworkRecipe::Deep(DeepRecipe::default()));
     let network = dqn.network.expect_deep()?;
     assert_eq!(network.convolutions, ["2x1", "1x2", "2x1", "1x2"]);
@@ -338,7 +338,7 @@ fn learners_with_a_buffer_have_ranges() {
             "needs `network.dropout` to be above 0",
         ),
         (
-            "dqn-r4",
+            "dqn-report",
             "target_update_iterations=0",
             "`learner.target_update_iterations` is 0",
         ),
@@ -379,6 +379,16 @@ fn boards_are_rows_by_columns() {
         "", "4", "x", "4x", "x4", "4x4x4", "+4x4", "4X4", "1x4", "4x6", "44x4", "４x4",
     ] {
         assert!(parse_board(board).is_err(), "{board}");
+    }
+}
+
+#[test]
+fn former_names_of_recipes_lead_to_the_present_ones() {
+    for (former, present) in RENAMED {
+        let message = Recipe::load(former, &[]).unwrap_err().to_string();
+        let expected = format!("the recipe `{former}` is now called `{present}`");
+        assert_eq!(message, expected);
+        assert_eq!(Recipe::load(present, &[]).unwrap().name, *present);
     }
 }
 

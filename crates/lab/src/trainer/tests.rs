@@ -106,7 +106,7 @@ fn deep(of: &[&str]) -> Recipe {
         "learner.max_updates=0",
     ];
     let overrides = overrides.iter().chain(of).map(|&text| text.to_owned());
-    Recipe::load("dqn-r4", &overrides.collect::<Vec<_>>()).unwrap()
+    Recipe::load("dqn-report", &overrides.collect::<Vec<_>>()).unwrap()
 }
 
 fn replay(updates: u64) -> Recipe {

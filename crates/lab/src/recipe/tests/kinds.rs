@@ -58,12 +58,12 @@ fn a_key_of_another_kind_is_refused_with_the_reason() {
             "it needs `learner.target_update` = \"copy\", which is \"soft\"",
         ),
         (
-            "dqn-r4",
+            "dqn-report",
             "tau=0.1",
             "it needs `learner.target_update` = \"soft\"",
         ),
         (
-            "dqn-r4",
+            "dqn-report",
             "acting_network=target",
             "`learner.target_update` = \"soft\"",
         ),
