@@ -6,7 +6,7 @@ use crate::commands::judge::Faulty;
 use crate::commands::sweep::SomeDiverged;
 use crate::output::OutputError;
 
-/// A verdict is no, or training diverged.
+/// Records have faults, or training diverged.
 const NO: u8 = 1;
 /// Wrong usage or input.
 const INPUT: u8 = 2;
@@ -15,18 +15,18 @@ const SYSTEM: u8 = 3;
 
 /// The table of exit statuses, for the help.
 pub const HELP: &str = "Exit status:
-  0    done
-  1    the verdict is no (judge), or training diverged
+  0    success
+  1    the records have faults (judge), or training diverged
   2    wrong usage or input
   3    not enough disk space or memory, or a failed write
   129  stopped by SIGHUP; 130 by SIGINT (Ctrl-C), 131 by SIGQUIT, 143 by SIGTERM";
 
-/// The error of the laboratory that is behind an error.
+/// The lab error in the chain of an error.
 pub fn lab_error(error: &anyhow::Error) -> Option<&LabError> {
     error.chain().find_map(|cause| cause.downcast_ref())
 }
 
-/// Whether this is a verdict, which a signal may have cut short, and not an error.
+/// Whether this is a negative verdict and not an error; a signal may have cut it short.
 pub fn is_verdict(error: &anyhow::Error) -> bool {
     error.is::<Faulty>() || error.is::<SomeDiverged>()
 }

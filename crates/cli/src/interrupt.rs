@@ -48,7 +48,7 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
             *first = Some(now);
             STATUS.store(status, Ordering::Relaxed);
             TOKEN.cancel();
-            note("\nstopping; Ctrl-C once more ends at once, without saving");
+            note("\nstopping; press Ctrl-C again to end at once without saving");
         }
         Response::Ignore => {}
         // Files are replaced atomically, so leaving at any moment damages none.
@@ -56,7 +56,7 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
     }
 }
 
-/// From here on signals that end a program only cancel the work.
+/// From here on, signals that would end the program cancel the work instead.
 #[cfg(unix)]
 pub fn listen() -> anyhow::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};

@@ -1,4 +1,5 @@
-//! `afterstate`, the command line: arguments in, sentences out, no algorithm.
+//! `afterstate`, the command line: it parses arguments and prints results; the algorithms are in the
+//! library crates.
 
 mod args;
 mod commands;

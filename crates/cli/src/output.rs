@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 pub use afterstate_lab::numbers::{grouped, interval, percent, speed};
 use serde::Serialize;
 
-/// How much is said on standard error.
+/// How much is printed on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verbosity {
     /// Progress and notes.
@@ -16,18 +16,18 @@ pub enum Verbosity {
     Normal,
     /// Notes without progress.
     NoProgress,
-    /// Errors alone.
+    /// Only errors.
     Quiet,
 }
 
 static VERBOSITY: OnceLock<Verbosity> = OnceLock::new();
 
-/// Sets it, once, before anything is said.
+/// Sets the verbosity, once, before anything is printed.
 pub fn set_verbosity(verbosity: Verbosity) {
     let _ = VERBOSITY.set(verbosity);
 }
 
-/// How much is said.
+/// The verbosity.
 pub fn verbosity() -> Verbosity {
     VERBOSITY.get().copied().unwrap_or_default()
 }
@@ -51,15 +51,15 @@ impl fmt::Display for OutputError {
 
 impl Error for OutputError {}
 
-/// Tells a person at a terminal what is going on; a program that reads along is not bothered.
+/// Prints a note to standard error if it is a terminal.
 pub fn note(text: &str) {
     if io::stderr().is_terminal() && verbosity() != Verbosity::Quiet {
         let _ = writeln!(io::stderr(), "{text}");
     }
 }
 
-/// Tells everyone what is not as asked for, on standard error, unless only errors are wanted; nothing
-/// stops where that cannot be written.
+/// Prints a note to standard error, terminal or not, unless `--quiet` is given. A failed write is
+/// ignored.
 pub fn tell(text: &str) {
     if verbosity() != Verbosity::Quiet {
         let _ = writeln!(io::stderr(), "{}", harmless(text));
@@ -71,15 +71,15 @@ pub fn print_json(document: &impl Serialize) -> anyhow::Result<()> {
     print(serde_json::to_string_pretty(document)? + "\n")
 }
 
-/// Whether the reader of our output has gone, as `head` does: no reason to complain.
+/// Whether the reader of standard output has closed it, as `head` does, which is not an error.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<OutputError>()
         .is_some_and(|error| error.0.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Prints an error with its remedy to standard error; where that cannot be written either, the exit
-/// status speaks.
+/// Prints an error with its remedy to standard error. A failed write is ignored: the exit status
+/// remains.
 pub fn complain(error: &anyhow::Error, remedy: Option<&str>) {
     let text = shortened(&harmless(&sentence(error)));
     let remedy = match remedy {
@@ -90,7 +90,7 @@ pub fn complain(error: &anyhow::Error, remedy: Option<&str>) {
     let _ = writeln!(io::stderr(), "error: {text}{}", harmless(&remedy));
 }
 
-/// A text that may quote a file, without what could steer a terminal.
+/// Replaces control characters, which a quoted file could use to steer the terminal.
 fn harmless(text: &str) -> String {
     let shown = |c: char| {
         if c.is_control() && c != '\n' {
@@ -102,7 +102,7 @@ fn harmless(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// A text without its middle where that is too long to read, as when a file was given for a word.
+/// Cuts the middle of a text that is too long to read, as when a file was given for a word.
 fn shortened(text: &str) -> String {
     let count = text.chars().count();
     if count <= 2 * SHOWN {
@@ -149,10 +149,10 @@ mod tests {
     #[test]
     fn long_texts_lose_their_middle() {
         let long = shortened(&format!(
-            "unknown game `{}`; there is: 2048",
+            "unknown game `{}`; the games are 2048",
             "é".repeat(5000)
         ));
-        assert!(long.starts_with("unknown game `é") && long.ends_with("there is: 2048"));
+        assert!(long.starts_with("unknown game `é") && long.ends_with("the games are 2048"));
         assert!(long.chars().count() < 900);
         assert_eq!(shortened("short"), "short");
     }

@@ -28,9 +28,9 @@ pub struct Display(Arc<Mutex<State>>);
 struct State {
     bar: Option<Bar>,
     line: Instant,
-    /// The row that was told last, of a benchmark.
+    /// The last printed row of a benchmark.
     row: Option<String>,
-    /// The runs of a sweep that are at work, with the share of each.
+    /// The active runs of a sweep, with the share of each.
     runs: BTreeMap<usize, (String, f64)>,
 }
 
@@ -104,7 +104,7 @@ impl Display {
         }
     }
 
-    /// Prints to standard output without tearing the bar. A reader that went away stops no work.
+    /// Prints to standard output without tearing the bar. A failed write is ignored.
     pub fn print(&self, text: String) {
         let state = self.state();
         match &state.bar {
@@ -141,7 +141,7 @@ impl State {
             && bar.stage != progress.stage
             && progress.unit == Unit::Positions
         {
-            // Every part of a solution takes its own time.
+            // Each stage of a solution has its own estimate.
             (bar.begun, bar.from) = (Instant::now(), 0);
             bar.stage.clone_from(&progress.stage);
         }
@@ -150,7 +150,7 @@ impl State {
         bar.bar.set_position(position);
         bar.bar.set_message(message.clone());
         if style == Style::Lines && progress.task == Task::Bench {
-            // A row is a line in a log, however soon it comes.
+            // Each row is one line of the log, regardless of the time since the last one.
             if self.row != progress.stage {
                 self.row.clone_from(&progress.stage);
                 let _ = writeln!(io::stderr(), "{message}");
@@ -161,7 +161,7 @@ impl State {
         if style == Style::Lines && now >= self.line {
             self.line = now + PLAIN_LINE;
             let left = left(estimate(bar.begun, bar.from, position, length), false);
-            // Standard error that cannot be written stops no work.
+            // A failed write is ignored.
             let _ = writeln!(io::stderr(), "{}{left}", plain(progress, &message));
         }
     }
@@ -210,7 +210,7 @@ impl Bar {
             Some(unit) => format!("{{human_pos}}/{{human_len}} {unit}, "),
             None => String::new(),
         };
-        // What was done before counts neither as work nor as time.
+        // Work before a resumption counts neither as work nor as time.
         let begun = Instant::now();
         let template = format!("{{elapsed_precise}} [{{wide_bar}}] {counts}{{msg}}{{left}}");
         // The template is valid, so the fallback is never taken.
@@ -266,7 +266,7 @@ fn plain(progress: &Progress, message: &str) -> String {
     }
 }
 
-/// The time that is left, to stand behind something else; nothing as long as it is not known.
+/// The remaining time, as a suffix; empty while it is unknown.
 fn left(eta: Duration, short: bool) -> String {
     let eta = Duration::from_secs(eta.as_secs());
     match HumanDuration(eta) {
@@ -276,7 +276,7 @@ fn left(eta: Duration, short: bool) -> String {
     }
 }
 
-/// How long the rest takes at the rate since `since`, when `from` was done; zero as long as it is not known.
+/// The remaining time at the rate since `since`, when `from` was done; zero while it is unknown.
 fn estimate(since: Instant, from: u64, at: u64, all: u64) -> Duration {
     match at.saturating_sub(from) {
         0 => Duration::ZERO,
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(left(Duration::from_secs(5), false), ", 5 seconds left");
     }
 
-    /// What was done before counts neither as work nor as time.
+    /// Work before a resumption counts neither as work nor as time.
     #[test]
     fn the_rest_is_estimated_from_where_the_bar_began() {
         let Some(since) = Instant::now().checked_sub(Duration::from_secs(10)) else {

@@ -19,17 +19,16 @@ pub fn worded(remedy: &Remedy, command: &Command) -> String {
     match remedy {
         Remedy::AnotherFolder => named("name another folder"),
         Remedy::AnotherFile => named("name another file"),
-        Remedy::WritablePlace => named("choose a place you may write to"),
+        Remedy::WritablePlace => named("choose a place with write permission"),
         Remedy::FreeSpace => {
-            "free some space or choose another folder, what was saved before is still there"
-                .to_owned()
+            "free some space or choose another folder; what was saved before is intact".to_owned()
         }
         Remedy::ResumeRun(folder) => format!(
-            "go on with it by `afterstate train --resume {}`, or choose another `--out`",
+            "resume it with `afterstate train --resume {}`, or choose another folder with `--out`",
             shown(folder)
         ),
         Remedy::RestoreSweep => format!(
-            "put the old value back, {}, or remove this one to train it anew",
+            "restore the old value, {}, or remove this folder to train it again",
             named("name another folder")
         ),
         Remedy::TrainModel { game, shape } => format!(
@@ -37,32 +36,34 @@ pub fn worded(remedy: &Remedy, command: &Command) -> String {
             train(game, *shape)
         ),
         Remedy::FewerRunsAtOnce(other) => {
-            let fewer = "or train fewer at once with `--jobs`";
+            let fewer = "train fewer runs at the same time with `--jobs`";
             match other {
-                Some(other) => format!("{}, {fewer}", worded(other, command)),
+                Some(other) => format!("{}, or {fewer}", worded(other, command)),
                 None => fewer.to_owned(),
             }
         }
-        Remedy::BuildWithDeep => format!("\nthe same with it:  {}", with_deep()),
-        Remedy::SmallerTarget => "solve a smaller board, or a smaller `--target`, with which the \
-             game ends sooner"
+        Remedy::BuildWithDeep => format!("\nbuild and run with it:  {}", with_deep()),
+        Remedy::SmallerTarget => "solve a smaller board, or choose a smaller `--target`, at which \
+             the game ends earlier"
             .to_owned(),
-        Remedy::TargetUpTo(most) => format!("give a `--target` up to {most} that ends the game"),
-        Remedy::SolveGame => "make one with `afterstate solve --out`".to_owned(),
-        Remedy::FreeMemory => "free some, or measure it on a larger machine".to_owned(),
-        Remedy::MeasureOneSymmetry => "measure it with `--fast`, or free some".to_owned(),
-        Remedy::MeasureAllSymmetries => "measure it without `--fast`".to_owned(),
-        Remedy::NamePatterns => "name their patterns to `afterstate convert`, in order, as in \
+        Remedy::TargetUpTo(most) => {
+            format!("choose a `--target` of at most {most}, at which the game ends")
+        }
+        Remedy::SolveGame => "write one with `afterstate solve --out`".to_owned(),
+        Remedy::FreeMemory => "free some memory, or use a machine with more".to_owned(),
+        Remedy::MeasureOneSymmetry => "add `--fast`, or free some memory".to_owned(),
+        Remedy::MeasureAllSymmetries => "leave out `--fast`".to_owned(),
+        Remedy::NamePatterns => "name their patterns in `afterstate convert`, in order, as in \
              --patterns \"012345 456789\""
             .to_owned(),
         Remedy::NameFormat => {
-            "names ending in .safetensors or .w, 2048.bin and weights.bin do; for \
-             any other add --to native, tdl, demo or framework"
+            "use a name ending in .safetensors or .w, or 2048.bin or weights.bin; for \
+             any other name add --to native, tdl, demo or framework"
                 .to_owned()
         }
-        Remedy::Overwrite => "choose another name, or add --force to write over it".to_owned(),
+        Remedy::Overwrite => "choose another name, or add --force to overwrite it".to_owned(),
         Remedy::WithoutSymmetry => {
-            "add --no-symmetry if the program that reads it will do so".to_owned()
+            "add --no-symmetry if the program that reads it does not use symmetries".to_owned()
         }
         Remedy::WeightsOnly => "add --weights-only to leave them out".to_owned(),
         // A remedy that is newer than this table.

@@ -23,7 +23,7 @@ use afterstate::tally::Outcome;
 use afterstate::value::ActionValues;
 
 pub use baseline::Baseline;
-pub(crate) use ntuple::{judge, ntuple_agent, reserve};
+pub(crate) use ntuple::{analyze_states, ntuple_agent, reserve};
 pub(crate) use replay::replay_agent;
 
 use crate::disk::AtomicFile;
@@ -84,9 +84,9 @@ pub struct BoardState {
     pub chance_state: ChanceState,
 }
 
-/// An agent's evaluation of a state.
+/// An agent's analysis of a state.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Judgement {
+pub struct StateAnalysis {
     /// The reward of each slide; `None` if it is illegal.
     pub rewards: [Option<u32>; 4],
     /// The value of each legal slide.
@@ -95,9 +95,9 @@ pub struct Judgement {
     pub chosen: Option<Direction>,
 }
 
-/// Maps tile indices in row-major order and a chance state to the moves that may be chosen, each
-/// with the same probability; `None` if they are not a state of the game.
-pub type Chooser<'a> = Box<dyn FnMut(&[u8], ChanceState) -> Option<Vec<Direction>> + Send + 'a>;
+/// A policy: maps tile indices in row-major order and a chance state to the moves it may choose,
+/// each with the same probability; `None` if they are not a state of the game.
+pub type PolicyFn<'a> = Box<dyn FnMut(&[u8], ChanceState) -> Option<Vec<Direction>> + Send + 'a>;
 
 /// A type-erased value function with its game.
 pub trait Agent: Send + Sync {
@@ -109,11 +109,11 @@ pub trait Agent: Send + Sync {
     /// Plays without learning, and passes a record of each game to the sink, if there is one.
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome>;
 
-    /// The values of many states; `None` for a board that is not a state of the game.
-    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>>;
+    /// Analyses many states; `None` for a board that is not a state of the game.
+    fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>>;
 
-    /// The moves it may choose; for use on one thread.
-    fn chooser(&self) -> Chooser<'_>;
+    /// Its policy, as a function of boards; for use on one thread.
+    fn policy_fn(&self) -> PolicyFn<'_>;
 
     /// The memory it takes, in bytes.
     fn bytes(&self) -> u64;

@@ -161,7 +161,7 @@ pub fn analyze(contender: &Contender, board: &str) -> Result<Analysis<f32>, LabE
     }
     let impossible = || {
         LabError::Board(format!(
-            "no game of {} can come to the board `{board}`: its tiles are more than the board can hold",
+            "the board `{board}` cannot occur in {}: its tiles are larger than the board allows",
             contender.game_on()
         ))
     };
@@ -169,15 +169,15 @@ pub fn analyze(contender: &Contender, board: &str) -> Result<Analysis<f32>, LabE
         tiles,
         chance_state,
     };
-    let judged = contender.agent.judge(&[position]).pop().flatten();
-    let judgement = judged.ok_or_else(impossible)?;
+    let analysis = contender.agent.analyze(&[position]).pop().flatten();
+    let analysis = analysis.ok_or_else(impossible)?;
     let of = |direction: Direction| {
-        let reward = judgement.rewards[direction as usize];
+        let reward = analysis.rewards[direction as usize];
         let Some(reward) = reward else {
             return Move::illegal(direction);
         };
         // A network with three outputs has no value for the fourth slide.
-        let value = judgement.values.get(direction);
+        let value = analysis.values.get(direction);
         let value = value.filter(|value| value.total.is_finite());
         Move {
             legal: true,
@@ -192,7 +192,7 @@ pub fn analyze(contender: &Contender, board: &str) -> Result<Analysis<f32>, LabE
         game: game.to_owned(),
         board: shape.to_string(),
         exact: None,
-        best: judgement.chosen,
+        best: analysis.chosen,
         moves: Direction::ALL.map(of).into(),
     })
 }
@@ -243,11 +243,11 @@ pub(crate) fn parse(
     let wrong = |found: String, expected: &str| {
         let board = board.trim();
         LabError::Board(format!(
-            "{found}; expected {expected} behind the board, as in `{board}+2`"
+            "{found}; expected {expected} after the board, as in `{board}+2`"
         ))
     };
     let shows = rules.shows_hint(shape);
-    let hints = "the tile that is shown, +1, +2, +3 or +bonus,";
+    let hints = "the next tile, +1, +2, +3 or +bonus,";
     let hint = match hint {
         None if shows => return Err(wrong("the next tile is missing".to_owned(), hints)),
         None => 0,
@@ -259,7 +259,7 @@ pub(crate) fn parse(
         Some("2") => 2,
         Some("3") => 3,
         Some("bonus") => ChanceState::BONUS,
-        Some(text) => return Err(wrong(format!("`+{text}` is no tile that is shown"), hints)),
+        Some(text) => return Err(wrong(format!("`+{text}` is not a valid next tile"), hints)),
     };
     let impossible = || {
         let shown = ChanceState {
@@ -267,7 +267,7 @@ pub(crate) fn parse(
             ..ChanceState::NONE
         };
         LabError::Board(format!(
-            "no game comes to the board `{}{shown}`",
+            "the board `{}{shown}` cannot occur in a game",
             board.trim()
         ))
     };
@@ -277,7 +277,7 @@ pub(crate) fn parse(
     if let Some(bag) = bag {
         chance_state.memory = parse_bag(bag)?;
         if !rules.has_chance_state() || !rules.is_possible(shape, &tiles, chance_state) {
-            let found = format!("this game has no bag that holds `{bag}`");
+            let found = format!("the bag `@{bag}` cannot occur with this board and next tile");
             return Err(LabError::Board(found));
         }
     }
@@ -298,7 +298,7 @@ fn parse_bag(text: &str) -> Result<[u8; 3], LabError> {
         let kind = "123".find(letter).filter(|&kind| bag[kind] < 4);
         let kind = kind.ok_or_else(|| {
             LabError::Board(format!(
-                "`@{text}` is no bag; expected up to four each of 1, 2 and 3, as in `@1133`"
+                "`@{text}` is not a bag; expected up to four each of 1, 2 and 3, as in `@1133`"
             ))
         })?;
         bag[kind] += 1;
@@ -421,10 +421,10 @@ mod tests {
         );
         let error = |text| course(text).unwrap_err().to_string();
         assert!(error("0,0,0/0,1,0").contains("the next tile is missing"));
-        assert!(error("0,0,0/0,1,0+7").contains("`+7` is no tile"));
-        assert!(error("0,0,0/0,1,0+1").contains("no game comes to the board `0,0,0/0,1,0+1`"));
-        assert!(error("0,0,0/0,1,0+2@x").contains("`@x` is no bag"));
-        assert!(error("0,0,0/0,1,0+2@11").contains("no bag that holds `11`"));
+        assert!(error("0,0,0/0,1,0+7").contains("`+7` is not a valid next tile"));
+        assert!(error("0,0,0/0,1,0+1").contains("the board `0,0,0/0,1,0+1` cannot occur"));
+        assert!(error("0,0,0/0,1,0+2@x").contains("`@x` is not a bag"));
+        assert!(error("0,0,0/0,1,0+2@11").contains("the bag `@11` cannot occur"));
         let hint = |text| parse(text, shape, &Threes::Hint, &tile_values).unwrap().1;
         assert_eq!(hint("48,0,0/0,1,0+bonus@1133").memory, [2, 0, 2]);
         let (four, twos) = (Shape::new(2, 2).unwrap(), [2, 4]);

@@ -288,9 +288,9 @@ impl Trained {
             self.agent.play(&round, None);
             return Ok(());
         }
-        let lived = self.agent.learn(&round, &TdSpec::of(&self.recipe));
-        self.games += lived.outcomes.len() as u64;
-        if lived.finite {
+        let result = self.agent.learn(&round, &TdSpec::of(&self.recipe));
+        self.games += result.outcomes.len() as u64;
+        if result.finite {
             return Ok(());
         }
         Err(LabError::Diverged {

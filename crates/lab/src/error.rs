@@ -64,7 +64,7 @@ pub enum LabError {
     #[error(transparent)]
     Tuples(#[from] TupleSetError),
     /// An unknown game.
-    #[error("unknown game `{found}`; there is: {}", known.join(", "))]
+    #[error("unknown game `{found}`; the games are {}", known.join(", "))]
     UnknownGame {
         /// As written.
         found: String,
@@ -72,31 +72,31 @@ pub enum LabError {
         known: Vec<&'static str>,
     },
     /// A file without a single record.
-    #[error("{} holds no records: it is empty", .0.display())]
+    #[error("{} has no records: it is empty", .0.display())]
     NoRecords(PathBuf),
     /// A file that does not hold records is not overwritten.
-    #[error("{} is there already, and holds no records", .0.display())]
+    #[error("{} already exists and is not a file of records", .0.display())]
     NotRecords(PathBuf),
     /// Tables by hint in a game without hints.
     #[error("{0} does not show its next tile: `network.hint` must be false")]
     NoHint(String),
     /// Values of states in a game where the mean over spawns would take too long.
     #[error(
-        "values of states are not for {0}: its new tiles depend on more than the empty cells, or it has too many kinds \
-         of tiles; set `learner.value` to \"afterstate\""
+        "{0} does not support state values: its new tiles depend on more than the empty cells, or it \
+         has too many kinds of tiles; set `learner.value` to \"afterstate\""
     )]
     NoStates(String),
     /// Action values from an n-tuple network.
     #[error(
-        "values of actions are for deep networks; expected \"afterstate\" or \"state\" for tuples"
+        "only deep networks have action values; expected \"afterstate\" or \"state\" for n-tuple networks"
     )]
     NoActions,
     /// A deep network in a program without deep learning.
-    #[error("deep learning is not built in, because it takes minutes to build")]
+    #[error("this program was built without deep learning, which takes minutes to build")]
     NoDeep,
     /// A deep network that is too large to train.
     #[error(
-        "this network needs {} of memory to learn, and {} are free; use fewer filters or narrower layers",
+        "training this network needs {} of memory, and {} are free; use fewer filters or narrower layers",
         bytes(*needed), bytes(*available)
     )]
     DeepMemory {
@@ -109,7 +109,7 @@ pub enum LabError {
     #[error("this network cannot be built: {0}")]
     Layers(String),
     /// A network that `bench` does not measure.
-    #[error("unknown network `{found}`; there are: {}", known.join(", "))]
+    #[error("unknown network `{found}`; the networks are {}", known.join(", "))]
     UnknownNetwork {
         /// As written.
         found: String,
@@ -225,7 +225,7 @@ pub enum LabError {
         expected: String,
     },
     /// A folder without a file that every run has.
-    #[error("{} holds no run: {missing} is not there", folder.display())]
+    #[error("{} is not a run folder: it has no {missing}", folder.display())]
     NoRun {
         /// The folder.
         folder: PathBuf,
@@ -233,7 +233,7 @@ pub enum LabError {
         missing: &'static str,
     },
     /// No run of this game and board, where one was to be chosen.
-    #[error("there is no model of {} to ask", game_on(game, *shape))]
+    #[error("there is no model of {}", game_on(game, *shape))]
     NoModel {
         /// The game.
         game: String,
@@ -241,10 +241,10 @@ pub enum LabError {
         shape: Shape,
     },
     /// A folder that already has a run.
-    #[error("{} already holds a run", .0.display())]
+    #[error("{} already contains a run", .0.display())]
     RunExists(PathBuf),
     /// A run that another process uses.
-    #[error("{} is in use by another training; wait for it, or choose another folder", .0.display())]
+    #[error("{} is in use by another process; wait until it ends, or choose another folder", .0.display())]
     Locked(PathBuf),
     /// A file of a run that contradicts the others.
     #[error("{}: {found}", path.display())]
@@ -256,8 +256,8 @@ pub enum LabError {
     },
     /// A weight is no longer finite.
     #[error(
-        "training diverged after {games} games: a weight became NaN or infinite. {}a new run with a smaller \
-         learning rate (now {learning_rate}) usually helps", if *kept { "The last good checkpoint is kept; " } else { "" }
+        "training diverged after {games} games: a weight became NaN or infinite. {}A new run with a smaller \
+         learning rate (it was {learning_rate}) usually helps", if *kept { "The last good checkpoint is intact. " } else { "" }
     )]
     Diverged {
         /// Games played so far.
@@ -272,7 +272,7 @@ pub enum LabError {
     Board(String),
     /// Models that cannot be compared.
     #[error(
-        "{a} plays {game_a} and {b} plays {game_b}; only players of one game on one board can be compared"
+        "{a} plays {game_a} and {b} plays {game_b}; only models of the same game and board can be compared"
     )]
     DifferentGames {
         /// The first model.

@@ -77,7 +77,7 @@ static BUILTIN: &[(&str, &str)] = builtin![
     "state-500k",
     "ntuple-replay",
     "dqn",
-    "dqn-r4",
+    "dqn-report",
     "deep-best",
     "threes-8x4",
     "threes-8x4-forward",
@@ -86,6 +86,9 @@ static BUILTIN: &[(&str, &str)] = builtin![
     "threes-best",
     "2584",
 ];
+
+/// Former names of built-in recipes, with the present ones.
+static RENAMED: &[(&str, &str)] = &[("dqn-r4", "dqn-report")];
 
 /// A training run, complete: with one thread, the same recipe gives the same model.
 ///
@@ -273,6 +276,9 @@ fn read(path: &Path) -> Result<String, RecipeError> {
 }
 
 fn unknown_recipe(name: &str) -> RecipeError {
+    if let Some((former, present)) = RENAMED.iter().find(|(former, _)| *former == name) {
+        return RecipeError::RenamedRecipe { former, present };
+    }
     let known = BUILTIN.iter().map(|(name, _)| *name);
     RecipeError::UnknownRecipe {
         name: shorten(name),

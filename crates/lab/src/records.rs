@@ -66,7 +66,7 @@ fn is_records(path: &Path) -> bool {
     read.is_ok() && (begin.is_empty() || EpisodeRecord::is_begun(&begin))
 }
 
-/// The options of a judgement.
+/// The options of a verification.
 pub struct JudgeOptions<'a> {
     /// The file of records.
     pub path: &'a Path,
@@ -80,7 +80,7 @@ pub struct JudgeOptions<'a> {
     pub control: &'a Control,
 }
 
-/// The result of a judgement; the JSON of `judge --json`.
+/// The result of a verification; the JSON of `judge --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JudgeReport {
     /// Whether everything was read and there is no fault.
@@ -293,19 +293,21 @@ fn report<G: Game>(
     let least = LEAST_P / tests.len() as f64;
     for test in tests.iter().filter(|test| test.p_value < least) {
         faults.of_all(format!(
-            "{} do not come by chance: p = {:.1e} over {} draws, expected at least {least:.1e}",
+            "the frequencies of {} differ from the rules: p = {:.1e} over {} draws, expected at \
+             least {least:.1e}",
             test.name, test.p_value, test.draws
         ));
     }
     let speed = (tally.seconds > 0.0).then(|| tally.speed());
     match (speed, options.min_speed) {
         (Some(found), Some(least)) if found < least => faults.of_all(format!(
-            "{found:.0} moves a second, expected at least {least:.0}"
+            "{found:.0} moves per second, expected at least {least:.0}"
         )),
         // Every game ends in the millisecond in which it started: this gives a lower bound.
         (None, Some(least)) if (tally.moves as f64) < least * tally.games as f64 / 1000.0 => {
             faults.of_all(format!(
-                "the times do not show the speed, expected at least {least:.0} moves a second"
+                "the times are too coarse to show the speed, expected at least {least:.0} moves per \
+                 second"
             ));
         }
         _ => {}

@@ -151,7 +151,7 @@ impl Run {
         let lock = lock(folder)?;
         let model = folder.join(MODEL);
         if model.exists() {
-            let found = "there is a finished model but no checkpoint to go on from".to_owned();
+            let found = "there is a finished model but no checkpoint to resume from".to_owned();
             return Err(LabError::Inconsistent { path: model, found });
         }
         let mut run = Self::open_logs(folder, recipe, lock)?;
@@ -182,12 +182,12 @@ impl Run {
             path: path.clone(),
             key: PROGRESS,
             found: "nothing usable".to_owned(),
-            expected: "the progress of a training; is this a model instead of a checkpoint?"
-                .to_owned(),
+            expected: "the progress of a run; is this a model instead of a checkpoint?".to_owned(),
         })?;
         same_training(folder, recipe, metadata, &progress)?;
         if !progress.in_range() {
-            let found = "its checkpoint tells of more than anyone has played".to_owned();
+            let found = "its progress has a count above the supported maximum; the file is damaged"
+                .to_owned();
             return Err(LabError::Inconsistent { path, found });
         }
         agent
@@ -421,13 +421,13 @@ fn same_training(
     if let Err(Difference { key, values }) = recipe.continues(&past, progress.games) {
         let [trained, found] = values;
         let found = format!(
-            "`{key}` is {found}, but the checkpoint was trained by {trained}; put it back, or begin a new run"
+            "`{key}` is {found}, but the checkpoint was trained with {trained}; restore it, or start a new run"
         );
         return Err(inconsistent(found));
     }
     if recipe.episodes < progress.games {
         let (asked, played) = (recipe.episodes, progress.games);
-        let found = format!("{asked} episodes are asked for, but {played} have been played");
+        let found = format!("`episodes` is {asked}, but {played} episodes have been played");
         return Err(inconsistent(found));
     }
     Ok(())

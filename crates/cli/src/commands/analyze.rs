@@ -1,4 +1,4 @@
-//! `afterstate analyze`: what is each move worth?
+//! `afterstate analyze`: the value of every move on a board.
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, BufRead, BufReader, Write};
@@ -32,7 +32,7 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         );
         // Writing to a string cannot fail.
         if let Some(target) = about.target.filter(|target| target.ends) {
-            let _ = write!(title, ", of the game that ends with {}", target.value);
+            let _ = write!(title, ", game ends at {}", target.value);
         }
         if about.discount < 1.0 {
             let _ = write!(title, ", discount {}", about.discount);
@@ -41,7 +41,7 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
             title,
             target: about.target.map(|target| target.value),
             over: if about.ends_at_target() {
-                "the game is over: nothing moves, or the target is there, with which the solved game ends"
+                "the game is over: no move is legal, or the board has the target tile, which ends the solved game"
             } else {
                 STUCK
             },
@@ -78,7 +78,7 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     answer(args, &source, |board| analyze(&contender, board))
 }
 
-/// The description of what answers, with its digest where it is printed.
+/// The description of the model or solution, with its digest if it is printed.
 fn described_in_json(args: &AnalyzeArgs, mut info: ModelInfo) -> anyhow::Result<ModelInfo> {
     if args.json || args.batch {
         info.hash()?;
@@ -86,18 +86,18 @@ fn described_in_json(args: &AnalyzeArgs, mut info: ModelInfo) -> anyhow::Result<
     Ok(info)
 }
 
-const STUCK: &str = "no move changes this board: the game is over";
+const STUCK: &str = "the game is over: no move is legal";
 
-/// Who answers, and how its answers are shown.
+/// The model or solution, and how its values are printed.
 struct Source {
     title: String,
     target: Option<u64>,
-    /// Why there may be no move.
+    /// The message if there is no legal move.
     over: &'static str,
     digits: usize,
 }
 
-/// Answers the one question, or all of standard input.
+/// Analyzes the board of the command line, or all boards of standard input.
 fn answer<V: Serialize + Display + Copy>(
     args: &AnalyzeArgs,
     source: &Source,
@@ -113,7 +113,7 @@ fn answer<V: Serialize + Display + Copy>(
     print(format!("{}\n\n{}", source.title, table(&analysis, source)))
 }
 
-/// The model that is named, or the default one of the game and the board that is asked about.
+/// The named model, or the newest one of the game and board.
 fn model_path(args: &AnalyzeArgs) -> anyhow::Result<PathBuf> {
     if let Some(model) = &args.model {
         return Ok(model.clone());
@@ -126,16 +126,16 @@ fn model_path(args: &AnalyzeArgs) -> anyhow::Result<PathBuf> {
     default_model(game, shape)
 }
 
-/// The longest line that is read as a board: many times what one needs.
+/// The longest line that is read as a board, in bytes; real ones are much shorter.
 const LONGEST: u64 = 4096;
 
-/// A question that has no answer.
+/// The answer to a line that is not a valid board.
 #[derive(Serialize)]
 struct Fault {
     error: String,
 }
 
-/// Answers each line of standard input with a line.
+/// Answers each line of standard input with one line.
 fn batch<V: Serialize>(ask: impl Fn(&str) -> Result<Analysis<V>, LabError>) -> anyhow::Result<()> {
     let mut input = BufReader::new(io::stdin().lock());
     let mut output = io::BufWriter::new(io::stdout().lock());
@@ -152,19 +152,19 @@ fn batch<V: Serialize>(ask: impl Fn(&str) -> Result<Analysis<V>, LabError>) -> a
             }
         };
         writeln!(output, "{answer}").map_err(OutputError)?;
-        // Someone who waits for an answer before the next question gets it.
+        // Flush, because the writer may wait for this answer before it sends the next board.
         if input.buffer().is_empty() {
             output.flush().map_err(OutputError)?;
         }
     }
     output.flush().map_err(OutputError)?;
     if faults > 0 {
-        bail!("{faults} of {questions} lines had no answer; theirs say `error`, and why");
+        bail!("{faults} of {questions} lines could not be answered; see `error` in their answers");
     }
     Ok(())
 }
 
-/// Reads a line, of which the rest is left out where it is too long; false at the end.
+/// Reads a line, and skips the rest of one that is too long; false at the end.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let read = io::Read::take(&mut *input, LONGEST).read_until(b'\n', line)?;
@@ -175,7 +175,9 @@ fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 }
 
 fn table<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
-    let target = source.target.map(|target| format!("chance of {target}"));
+    let target = source
+        .target
+        .map(|target| format!("probability of {target}"));
     let mut text = format!(
         "{:<9} {:>8} {:>12} {:>12}  {}\n",
         "move",

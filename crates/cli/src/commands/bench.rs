@@ -1,4 +1,4 @@
-//! `afterstate bench`: how fast is this machine?
+//! `afterstate bench`: the speed of this machine.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     print(table(&report))
 }
 
-/// The figures as people read them: a line a network, a column for each number of threads.
+/// The results as text: a line for each network, a column for each number of threads.
 fn table(report: &BenchReport) -> String {
     let BenchReport {
         version,
@@ -41,12 +41,12 @@ fn table(report: &BenchReport) -> String {
     let mut text = format!("afterstate {version} ({path}) on {cpu}, {cores} core{plural}\n");
     // Writing to a string cannot fail.
     let Some(first) = rows.first() else {
-        let _ = writeln!(text, "stopped before the first row was finished");
+        let _ = writeln!(text, "stopped by Ctrl-C before the first row was finished");
         return text;
     };
     let _ = writeln!(
         text,
-        "million moves a second: the median slice, and in brackets the slowest and the fastest\n"
+        "million moves per second: the median, and the minimum and maximum in brackets\n"
     );
     let lines = || rows.chunk_by(|a, b| a.network == b.network);
     let threads = |row: &BenchRow| match row.threads {

@@ -1,4 +1,4 @@
-//! `afterstate compare`: which one is better?
+//! `afterstate compare`: which of two models is better?
 
 use afterstate_lab::compare::{Comparison, Side, compare};
 use afterstate_lab::evaluate::Contender;
@@ -36,8 +36,8 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
     ))
 }
 
-/// What is said where every game of the one was that of the other: whether that is because they are
-/// one model, or only play alike.
+/// The verdict if all pairs of games are identical: A and B are the same model, or only play
+/// alike.
 fn identical(
     a: &mut Contender,
     b: &mut Contender,
@@ -50,10 +50,8 @@ fn identical(
     let same_name = a.model.is_none() && b.model.is_none() && a.label == b.label;
     let games = grouped(comparison.a.games as f64);
     Ok(match same_bytes || same_name {
-        true => format!(
-            "A and B are the same model: all {games} games were equal, as any more would be"
-        ),
-        false => format!("A and B play alike: all {games} games paired by seed were equal"),
+        true => format!("A and B are the same model: all {games} pairs of games are identical"),
+        false => format!("A and B play alike: all {games} pairs of games are identical"),
     })
 }
 
@@ -62,10 +60,10 @@ fn verdict(comparison: &Comparison) -> String {
     let games = grouped(comparison.a.games as f64);
     let difference = grouped(comparison.difference);
     let found =
-        format!("A - B = {difference} points a game ({ends}, {games} games paired by seed)");
+        format!("A - B = {difference} points per game ({ends}, {games} games paired by seed)");
     match comparison.better {
         Some(Side::A) => format!("A is better: {found}"),
         Some(Side::B) => format!("B is better: {found}"),
-        None => format!("no difference shown: {found}; more games may show one"),
+        None => format!("no significant difference: {found}; more games may show one"),
     }
 }

@@ -1,4 +1,4 @@
-//! `afterstate convert`: weights from one program to another.
+//! `afterstate convert`: converts weight files between programs.
 
 use std::fmt::Write;
 
@@ -37,7 +37,7 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
             }
         }
         Err(LabError::Convert(ConvertError::Stopped)) => {
-            note("stopped: nothing was written");
+            note("stopped by Ctrl-C: no file was written");
             Ok(())
         }
         Err(error) => Err(error.into()),
@@ -75,12 +75,15 @@ fn summary(args: &ConvertArgs, report: &ConvertReport) -> String {
     // Writing to a string cannot fail.
     if !report.left_out.is_empty() {
         let left = report.left_out.join(" and ");
-        let _ = writeln!(text, "it has no place for {left}");
+        let _ = writeln!(
+            text,
+            "this format cannot store {left}, so that was left out"
+        );
     }
     if let (Some(reason), Kind::Native) = (&report.unplayable, report.to.format) {
         let _ = writeln!(
             text,
-            "it can be converted back, but not be played with: {reason}"
+            "it can be converted back, but not used as a model: {reason}"
         );
     }
     text

@@ -1,4 +1,4 @@
-//! `afterstate eval`: how good is it?
+//! `afterstate eval`: plays games and reports the scores, or compares with an exact solution.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let evaluation = evaluation?;
     cut_short(evaluation.games, args.play.games);
     if let Some(path) = &args.records {
-        note(&format!("records are in {}", shown(path)));
+        note(&format!("wrote the records to {}", shown(path)));
     }
     if args.play.json {
         return print_json(&evaluation);
@@ -47,7 +47,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     print(format!("{who}\n\n{}", table(&evaluation)))
 }
 
-/// What is to be evaluated, and what that is in words.
+/// The contender to evaluate, and its description.
 fn contender(args: &EvalArgs) -> anyhow::Result<(Contender, String)> {
     if let Some(baseline) = baseline(&args.model) {
         let (game, shape) = game_of(args.game.as_deref(), args.board.as_deref())?;
@@ -57,22 +57,22 @@ fn contender(args: &EvalArgs) -> anyhow::Result<(Contender, String)> {
     }
     if args.game.is_some() || args.board.is_some() {
         anyhow::bail!(
-            "a model knows its game and its board: --game and --board are for {} alone",
+            "--game and --board are only for {}: a model has its own game and board",
             baselines()
         );
     }
     open(&args.model)
 }
 
-/// Compares a player with the best one.
+/// Compares a model with the exact solution of its game.
 fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     if baseline(&args.model).is_some() {
         anyhow::bail!(
-            "--against is for models: {} are measured by games alone",
+            "--against needs a model; {} are baselines, which are evaluated by playing games",
             baselines()
         );
     }
-    // A place that cannot be kept in is told before all the work.
+    // A folder that cannot be written to is an error before the work starts.
     let gaps = args.keep.then(|| Gaps::open(&args.model)).transpose()?;
     let (model, solution) = (Model::open(&args.model)?, Solution::open(solution)?);
     let mut contender = Contender::from(&model);
@@ -95,7 +95,7 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     });
     display.finish();
     let Some(comparison) = measured? else {
-        tell("stopped by Ctrl-C: nothing was measured");
+        tell("stopped by Ctrl-C before the measurement was finished");
         return Ok(());
     };
     interrupt::completed();
@@ -105,15 +105,15 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         print(format!(
             "{}\n\n{}",
             described(&model),
-            beside_the_best(&comparison)
+            gap_table(&comparison)
         ))?;
     }
     if let Some(mut gaps) = gaps {
         let unknown =
-            "nobody knows for how many games this model was trained: its gap cannot be kept";
+            "the model file has no number of training games, by which --keep saves the gap";
         let episodes = model.episodes.context(unknown)?;
         gaps.keep(comparison.measurement(episodes))?;
-        note(&format!("kept in {}", shown(gaps.path())));
+        note(&format!("saved to {}", shown(gaps.path())));
     }
     Ok(())
 }
@@ -124,8 +124,8 @@ pub fn hash(contender: &mut Contender) -> Result<(), LabError> {
     model.map_or(Ok(()), ModelInfo::hash)
 }
 
-/// The figures of a comparison as people read them.
-fn beside_the_best(comparison: &GapReport) -> String {
+/// A comparison with the exact solution as text.
+fn gap_table(comparison: &GapReport) -> String {
     let c = comparison;
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -133,27 +133,27 @@ fn beside_the_best(comparison: &GapReport) -> String {
         let _ = writeln!(text, "{name:<22} {value}");
     };
     if let (true, Some(target)) = (c.ends_at_target, c.target) {
-        row("the game ends with", format!("{target}, as solved"));
+        row("game ends at", format!("{target}, as in the solution"));
     }
-    row("best expected score", format!("{:.6}", c.optimum));
+    row("optimal expected score", format!("{:.6}", c.optimum));
     row("expected score", format!("{:.6}", c.expected_score));
     let relative = percent(c.relative_gap);
     row("gap", format!("{:.6}  ({relative})", c.gap));
     row("optimal moves", percent(c.optimal_moves));
-    row("mean regret a move", format!("{:.6}", c.mean_regret));
-    row("moves a game", format!("{:.2}", c.moves));
+    row("mean regret per move", format!("{:.6}", c.mean_regret));
+    row("moves per game", format!("{:.2}", c.moves));
     if let (Some(target), Some(win), Some(best)) =
         (c.target, c.win_probability, c.best_win_probability)
     {
-        let name = format!("chance of {target}");
-        row(&name, format!("{win:.6}  (at best {best:.6})"));
+        let name = format!("probability of {target}");
+        row(&name, format!("{win:.6}  (optimum {best:.6})"));
     }
     let states = grouped(c.states as f64);
-    let turned = match c.symmetries {
+    let counted = match c.symmetries {
         SymmetryMode::All => "",
-        SymmetryMode::One => ", each as one of its symmetric boards",
+        SymmetryMode::One => ", symmetric ones counted once",
     };
-    row("positions", format!("{states} that it may come to{turned}"));
+    row("positions", format!("{states} reachable{counted}"));
     row("seconds", format!("{:.1}", c.seconds));
     text
 }
@@ -165,12 +165,12 @@ pub fn cut_short(played: u64, asked_for: u64) {
     } else if interrupt::asked() {
         let [played, asked_for] = [played, asked_for].map(|games| grouped(games as f64));
         tell(&format!(
-            "stopped by Ctrl-C: these are the figures of {played} of {asked_for} games"
+            "stopped by Ctrl-C: these results are from {played} of {asked_for} games"
         ));
     }
 }
 
-/// The plan that the options ask for.
+/// The options of an evaluation.
 pub fn plan<'a>(args: &GamesArgs, control: &'a Control) -> EvalOptions<'a> {
     EvalOptions {
         games: args.games,
@@ -180,7 +180,7 @@ pub fn plan<'a>(args: &GamesArgs, control: &'a Control) -> EvalOptions<'a> {
     }
 }
 
-/// The figures as people read them.
+/// An evaluation as text.
 pub fn table(evaluation: &Evaluation) -> String {
     let e = evaluation;
     let mut text = format!(
@@ -188,7 +188,7 @@ pub fn table(evaluation: &Evaluation) -> String {
          mean score    {}  ({})\n\
          median        {}\n\
          highest       {}\n\
-         moves a game  {}\n\
+         moves/game    {}\n\
          speed         {}\n\n\
          {:>8}  {:>7}  {:^17}  {:>7}\n",
         grouped(e.games as f64),

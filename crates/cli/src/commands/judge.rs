@@ -1,4 +1,4 @@
-//! `afterstate judge`: was it all by the rules?
+//! `afterstate judge`: verifies that recorded games follow the rules.
 
 use std::error::Error;
 use std::fmt::{self, Write};
@@ -15,7 +15,7 @@ use crate::interrupt;
 use crate::output::{grouped, print, print_json, speed};
 use crate::progress::Display;
 
-/// The records were judged, and found wrong.
+/// The records have faults.
 #[derive(Debug)]
 pub struct Faulty(u64);
 
@@ -51,19 +51,19 @@ pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
     let printed = if args.json {
         print_json(&verdict)
     } else {
-        print(format!("{}: {}", shown(&args.records), told(&verdict)))
+        print(format!("{}: {}", shown(&args.records), report(&verdict)))
     };
-    // Whoever asks for the exit status gets it, even if nobody reads the rest.
+    // The exit status reports faults even if standard output is closed.
     match verdict.fault_count {
         0 => printed,
         faults => Err(Faulty(faults).into()),
     }
 }
 
-/// Faults that are listed for people.
+/// The largest number of faults that are printed.
 const LISTED: usize = 20;
 
-fn told(verdict: &JudgeReport) -> String {
+fn report(verdict: &JudgeReport) -> String {
     let v = verdict;
     let mut text = format!(
         "{} on {}\n\n{}\n",
@@ -76,7 +76,7 @@ fn told(verdict: &JudgeReport) -> String {
         let _ = writeln!(text, "{sentence}");
     };
     if v.tests.is_empty() {
-        line("new tiles are too few to say whether they came by chance".to_owned());
+        line("too few new tiles to test their frequencies".to_owned());
     }
     for test in &v.tests {
         line(format!(
@@ -90,37 +90,47 @@ fn told(verdict: &JudgeReport) -> String {
     }
     if v.unfinished > 0 {
         let count = grouped(v.unfinished as f64);
-        line(format!("games that end before they are over: {count}"));
+        line(format!("unfinished games: {count}"));
     }
     match v.moves_per_second {
         Some(found) => line(format!("speed: {}", speed(found))),
-        None => line("speed: unknown, all games open and close in one millisecond".to_owned()),
+        None => line(
+            "speed: unknown, because all games start and end in the same millisecond".to_owned(),
+        ),
     }
     for fault in v.faults.iter().take(LISTED) {
         line(format!("FAULT {}", place(fault)));
     }
     if v.fault_count > LISTED as u64 {
         let more = grouped((v.fault_count - LISTED as u64) as f64);
-        line(format!("and {more} faults more"));
+        line(format!("and {more} more faults"));
     }
-    let judged = match (v.fault_count, v.interrupted) {
-        (0, false) => "passed",
-        (0, true) => "stopped by Ctrl-C before the end of the records, no fault until then",
-        _ => "FAILED",
-    };
-    let episodes = if v.episodes == 1 {
-        "episode"
-    } else {
-        "episodes"
-    };
-    line(format!(
-        "{judged}: {} {episodes} by the rules",
-        grouped(v.episodes as f64)
-    ));
-    if let Some(points) = v.assessment.filter(|_| !v.interrupted) {
+    line(verdict_line(v));
+    let counts = v.fault_count == 0 && !v.interrupted;
+    if let Some(points) = v.assessment.filter(|_| counts) {
         line(format!("Assessment: {points:.1} points"));
     }
     text
+}
+
+/// The last line: whether the records passed, and how many episodes are valid.
+fn verdict_line(verdict: &JudgeReport) -> String {
+    let count = |number: u64, one: &str| {
+        let plural = if number == 1 { "" } else { "s" };
+        format!("{} {one}{plural}", grouped(number as f64))
+    };
+    let (valid, until) = (
+        count(verdict.episodes, "valid episode"),
+        match verdict.interrupted {
+            true => ", stopped by Ctrl-C before the end of the records",
+            false => "",
+        },
+    );
+    match verdict.fault_count {
+        0 if verdict.interrupted => format!("no faults so far: {valid}{until}"),
+        0 => format!("passed: {valid}"),
+        faults => format!("FAILED: {}, {valid}{until}", count(faults, "fault")),
+    }
 }
 
 fn place(fault: &FaultReport) -> String {

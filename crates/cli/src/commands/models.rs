@@ -1,4 +1,4 @@
-//! Which model or baseline a command is about.
+//! The models and baselines that a command names.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use afterstate_lab::solve::Solution;
 use super::{RUNS, shown};
 use crate::output::grouped;
 
-/// The baseline of this name; a file of that name goes first.
+/// The baseline of this name, unless there is a file of that name.
 pub fn baseline(model: &Path) -> Option<Baseline> {
     let named = Baseline::named(model.to_str()?)?;
     (!model.exists()).then_some(named)
@@ -35,7 +35,7 @@ pub fn game_of(game: Option<&str>, board: Option<&str>) -> anyhow::Result<(Strin
     Ok((game.unwrap_or(DEFAULT_GAME).to_owned(), shape))
 }
 
-/// A model, its game and its training in words, with what overrides changed in its recipe.
+/// The description of a model: its game, its recipe with overrides, its training.
 pub fn described(model: &Model) -> String {
     let trained = match model.episodes {
         Some(games) => format!("trained for {} games", grouped(games as f64)),
@@ -50,10 +50,10 @@ pub fn described(model: &Model) -> String {
     )
 }
 
-/// One side of a comparison, and what it is in words.
+/// A contender with its description.
 pub type Described = (Contender, String);
 
-/// A model, or an exact solution, which plays as well as can be.
+/// A model, or an exact solution, which plays optimally.
 pub fn open(path: &Path) -> anyhow::Result<Described> {
     match Model::open(path) {
         Err(LabError::Kind {
@@ -71,7 +71,7 @@ pub fn open(path: &Path) -> anyhow::Result<Described> {
     }
 }
 
-/// Two models, or a model and a baseline, which then plays the model's game.
+/// Two contenders; a baseline plays the game of the model.
 pub fn pair(a: &Path, b: &Path) -> anyhow::Result<(Described, Described)> {
     let of_game = |baseline, game: &str, shape| {
         let contender = Contender::baseline(baseline, game, shape)?;
@@ -97,12 +97,12 @@ pub fn pair(a: &Path, b: &Path) -> anyhow::Result<(Described, Described)> {
     })
 }
 
-/// A baseline and its game in words.
+/// The description of a baseline.
 pub fn described_baseline(contender: &Contender) -> String {
     format!("{}: {}", contender.label, contender.game_on())
 }
 
-/// The model to use where none is named: that of the newest run of this game and board.
+/// The default model: the one of the newest run of this game and board.
 pub fn default_model(game: &str, shape: Shape) -> anyhow::Result<PathBuf> {
     games::rules(game)?;
     let none = || LabError::NoModel {

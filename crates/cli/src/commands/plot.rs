@@ -79,7 +79,7 @@ fn curves(args: &PlotArgs) -> anyhow::Result<()> {
         .collect::<anyhow::Result<Vec<_>>>()?;
     let names: HashSet<_> = curves.iter().map(|curve| curve.label.clone()).collect();
     if names.len() < curves.len() {
-        // Folders of one name in different places are told apart by their paths.
+        // Folders with the same name are labelled with their paths.
         for (curve, run) in curves.iter_mut().zip(&args.runs) {
             curve.label = shown(run);
         }
@@ -114,7 +114,7 @@ fn report(args: &PlotArgs, title: String, files: Vec<PathBuf>) -> anyhow::Result
     )
 }
 
-/// The game that all of them have learned: points and tiles of different games cannot be compared.
+/// The game of all runs: scores and tiles of different games cannot be compared.
 fn one_game(runs: &[PathBuf]) -> anyhow::Result<String> {
     let games = runs.iter().map(|run| {
         let recipe = recipe_of(run, &[])?;
@@ -124,32 +124,32 @@ fn one_game(runs: &[PathBuf]) -> anyhow::Result<String> {
     match games.iter().find(|&game| *game != games[0]) {
         None => Ok(games[0].clone()),
         Some(other) => anyhow::bail!(
-            "the runs are of {} and of {other}, which have no plot in common; name runs of one game and board",
+            "the runs are of {} and of {other}; only runs of one game and board can share a plot",
             games[0]
         ),
     }
 }
 
-/// Names the runs that are not in the plot of gaps, if there is one.
+/// Names the runs that are missing in the plot of optimality gaps, if there is one.
 fn tell_unmeasured(curves: &[Curve]) {
     let (measured, others): (Vec<_>, Vec<_>) =
         curves.iter().partition(|curve| !curve.gaps.is_empty());
     if !measured.is_empty() && !others.is_empty() {
         let names: Vec<&str> = others.iter().map(|curve| curve.label.as_str()).collect();
         tell(&format!(
-            "not in the plot of gaps, since `eval --against --keep` has not measured them: {}",
+            "not in the plot of optimality gaps, because `eval --against --keep` has not measured them: {}",
             names.join(", ")
         ));
     }
 }
 
-/// Points to the plots of a sweep, which has its own.
+/// Refuses the folder of a sweep, which has its own plots.
 fn is_no_sweep(folder: &Path) -> anyhow::Result<()> {
     if is_sweep(folder) {
         let folder = shown(folder);
         anyhow::bail!(
-            "{folder} is the folder of a sweep, whose plots are in {folder}/plots; name one of its \
-             runs (see `afterstate runs {folder}`) to plot that"
+            "{folder} is the folder of a sweep, and its plots are in {folder}/plots; to plot one of \
+             its runs, name the folder of that run (see `afterstate runs {folder}`)"
         );
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! `afterstate recipes`: what can be trained.
+//! `afterstate recipes`: lists the built-in recipes.
 
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ fn text_of(name: &str) -> anyhow::Result<&'static str> {
     }
     // Loading an unknown name says what is wrong with it.
     Recipe::load(name, &[])?;
-    bail!("{name} is a file of your own; only built-in recipes are printed")
+    bail!("{name} is a file; only built-in recipes can be printed")
 }
 
 fn list() -> anyhow::Result<String> {

@@ -1,4 +1,4 @@
-//! `afterstate runs`: which runs are there?
+//! `afterstate runs`: lists runs.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub fn run(args: &RunsArgs) -> anyhow::Result<()> {
     print(table(&runs))
 }
 
-/// The columns of the table. Numbers are to the right.
+/// The columns of the table, and whether each is right-aligned.
 const HEADINGS: [(&str, bool); 7] = [
     ("run", false),
     ("status", false),

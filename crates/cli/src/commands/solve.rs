@@ -1,4 +1,4 @@
-//! `afterstate solve`: what is the best play worth?
+//! `afterstate solve`: the exact values of a small board.
 
 use std::fmt::Write;
 
@@ -32,12 +32,12 @@ pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
     });
     display.finish();
     let Some(solved) = solved? else {
-        tell("stopped by Ctrl-C: nothing was solved or written");
+        tell("stopped by Ctrl-C before the solution was finished; no file was written");
         return Ok(());
     };
     interrupt::completed();
     if let Some(path) = &args.out {
-        note("writing");
+        note("writing the solution");
         solved.solution.write(path)?;
     }
     if args.json {
@@ -49,13 +49,13 @@ pub fn run(args: &SolveArgs) -> anyhow::Result<()> {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "\nkept in {path}; ask it:  afterstate analyze BOARD --solution {path}"
+            "\nsaved to {path}; query it with:  afterstate analyze BOARD --solution {path}"
         );
     }
     print(text)
 }
 
-/// The figures as people read them, the values with all digits that may be right.
+/// The solution as text; values have all digits that can be exact.
 fn table(report: &SolveReport) -> String {
     let r = report;
     let mut text = format!("{} on {}", r.game, r.board);
@@ -64,13 +64,13 @@ fn table(report: &SolveReport) -> String {
         Some(target) if r.ends_at_target => {
             writeln!(
                 text,
-                ", ending with the {target}-tile: all figures are of this shorter game"
+                ", the game ends at {target}: all results are for this shorter game"
             )
         }
         _ => writeln!(text),
     };
     let mut row = |name: &str, value: String| {
-        let _ = writeln!(text, "{name:<24} {value}");
+        let _ = writeln!(text, "{name:<26} {value}");
     };
     row(
         "positions",
@@ -86,7 +86,7 @@ fn table(report: &SolveReport) -> String {
         String::new()
     };
     row(
-        "best expected score",
+        "optimal expected score",
         format!("{:.11}{discounted}", r.expected_score),
     );
     if let (Some(min), Some(max)) = (r.min_score, r.max_score) {
@@ -95,11 +95,11 @@ fn table(report: &SolveReport) -> String {
     }
     if let (Some(target), Some(probability)) = (r.target, r.win_probability) {
         let reach = match probability {
-            0.0 => "  (no play can reach it)",
+            0.0 => "  (unreachable)",
             _ => "",
         };
         row(
-            &format!("chance of {target} at best"),
+            &format!("best probability of {target}"),
             format!("{probability:.11}{reach}"),
         );
     }

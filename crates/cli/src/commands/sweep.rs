@@ -1,4 +1,4 @@
-//! `afterstate sweep`: variants and seeds, trained and compared.
+//! `afterstate sweep`: trains variants with several seeds and compares them.
 
 use std::error::Error;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::interrupt;
 use crate::output::{note, print, print_json, tell};
 use crate::progress::Display;
 
-/// The sweep is finished, but some trainings diverged.
+/// The sweep is finished, but some runs diverged.
 #[derive(Debug)]
 pub struct SomeDiverged {
     diverged: usize,
@@ -26,8 +26,8 @@ impl fmt::Display for SomeDiverged {
         let Self { diverged, runs } = self;
         write!(
             f,
-            "{diverged} of {runs} trainings diverged: a weight became NaN or infinite. The others are finished; a smaller learning rate \
-             usually helps"
+            "{diverged} of {runs} runs diverged: a weight became NaN or infinite. The others are \
+             finished. A smaller learning rate usually helps"
         )
     }
 }
@@ -52,9 +52,9 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
     let plots = summary.save(&out)?;
     let printed = match args.json {
         true => print_json(&summary),
-        false => print(told(&summary, &out, &plots)),
+        false => print(report(&summary, &out, &plots)),
     };
-    // Whoever asks for the exit status gets it, even if nobody reads the rest.
+    // The exit status reports divergence even if standard output is closed.
     match summary.diverged() {
         0 => printed,
         diverged => Err(SomeDiverged {
@@ -72,7 +72,7 @@ fn introduction(sweep: &Sweep, done: &[bool], out: &Path) -> String {
     };
     let finished = match done.iter().filter(|done| **done).count() {
         0 => String::new(),
-        finished => format!(", {finished} of them done"),
+        finished => format!(", {finished} of them finished"),
     };
     format!(
         "{}: {}, {}: {}{finished}, into {}",
@@ -84,7 +84,7 @@ fn introduction(sweep: &Sweep, done: &[bool], out: &Path) -> String {
     )
 }
 
-/// How to go on.
+/// How to continue.
 fn stopped(args: &SweepArgs, sweep: &Sweep, runs: &[SweepRun]) -> String {
     let done = runs.iter().filter(|run| run.is_done(sweep.games));
     let out = args.out.as_ref();
@@ -95,14 +95,14 @@ fn stopped(args: &SweepArgs, sweep: &Sweep, runs: &[SweepRun]) -> String {
     };
     let json = if args.json { " --json" } else { "" };
     format!(
-        "stopped and saved: {} of {} runs are done. Go on with:  afterstate sweep {}{out}{jobs}{json}",
+        "stopped and saved: {} of {} runs are finished. Continue with:  afterstate sweep {}{out}{jobs}{json}",
         done.count(),
         runs.len(),
         shown(&args.file)
     )
 }
 
-fn told(summary: &Summary, out: &Path, plots: &[PathBuf]) -> String {
+fn report(summary: &Summary, out: &Path, plots: &[PathBuf]) -> String {
     let out = shown(out);
     let broken = summary.variants.iter().flat_map(|row| {
         let each = row.diverged.iter();

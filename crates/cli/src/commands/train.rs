@@ -1,4 +1,4 @@
-//! `afterstate train`: a new run, or an old one to go on with.
+//! `afterstate train`: starts or resumes a run.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -27,7 +27,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     };
     let _ = unit.set(trainer.recipe().value_unit());
     let folder = trainer.folder().map(shown).unwrap_or_default();
-    // A reader of our output that has gone away stops no training.
+    // Training continues if standard output is closed.
     if !args.json {
         let _ = introduce(&trainer, &folder);
     }
@@ -37,7 +37,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
             _ => "--episodes N",
         };
         return print(format!(
-            "nothing is left to do; train longer with `{longer}`\n"
+            "the run is already finished; to train longer, add `{longer}`\n"
         ));
     }
     let status = trainer.train();
@@ -57,12 +57,12 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
                 _ => format!(", the plots are in {folder}/plots"),
             };
             print(format!(
-                "done: {so_far}. The model is {folder}/model.safetensors{plots}.\n\
-                 How good is it?  afterstate eval {folder}\n"
+                "finished: {so_far}. The model is {folder}/model.safetensors{plots}.\n\
+                 Evaluate it with:  afterstate eval {folder}\n"
             ))
         }
         Status::Stopped => print(format!(
-            "stopped and saved after {so_far}. Go on with:  afterstate train --resume {folder}\n"
+            "stopped and saved after {so_far}. Resume with:  afterstate train --resume {folder}\n"
         )),
     }
 }
@@ -91,7 +91,7 @@ fn resume(args: &TrainArgs, folder: &Path, control: &Control) -> anyhow::Result<
     let trainer = Trainer::resume(folder, &overrides(args), control)?;
     if let Some(format) = trainer.migrated_from() {
         tell(&format!(
-            "{} was written in format {format}; its recipe is now in format {}, and so will be what is saved",
+            "{} has format {format}; its recipe was updated to format {}, and later checkpoints use it, too",
             shown(folder),
             Format::NOW
         ));
@@ -99,7 +99,7 @@ fn resume(args: &TrainArgs, folder: &Path, control: &Control) -> anyhow::Result<
     Ok(trainer)
 }
 
-/// What has been done: games, and updates where these are counted.
+/// The progress so far: games, and updates if the run counts them.
 fn so_far(trainer: &Trainer) -> String {
     let count = |number: u64, name: &str| {
         let plural = if number == 1 { "" } else { "s" };
@@ -121,7 +121,7 @@ fn start(args: &TrainArgs, control: &Control) -> anyhow::Result<Trainer> {
     Ok(Trainer::new(recipe, &folder, control)?)
 }
 
-/// The short options are overrides of recipe keys like any other.
+/// The overrides: those of `--set`, and the short options, which also override recipe keys.
 fn overrides(args: &TrainArgs) -> Vec<String> {
     // A text in quotes: a folder may be called 7.
     let quoted = |path: &PathBuf| format!("{:?}", path.display().to_string());
@@ -148,7 +148,7 @@ fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
     };
     let all = format!("{} {unit}", grouped(all as f64));
     let from = if done > 0 {
-        format!("going on after {} of {all}", grouped(done as f64))
+        format!("resumed after {} of {all}", grouped(done as f64))
     } else {
         all
     };
@@ -171,7 +171,7 @@ fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
     ))
 }
 
-/// A block as people of this field know it; values are in points, of which `unit` are a 1 of the network.
+/// A block in the format of TDL2048; values are in points, `unit` points for each 1 of the network.
 fn block_text(block: &Block, unit: f64) -> String {
     let speed = block.moves_per_second as f64;
     let replay = block.replay.as_ref();
@@ -179,11 +179,11 @@ fn block_text(block: &Block, unit: f64) -> String {
     format!("{}{replay}\n", block.tally().block(block.games, speed))
 }
 
-/// Replay training as the authors of the "2048 experiment report" saw it, with the usual mean beside their average.
+/// Replay statistics as in the "2048 experiment report", with the usual mean beside its average.
 fn replay_text(block: &Block, replay: &ReplayBlock, unit: f64) -> String {
     format!(
-        "\tupdates = {}\n\tloss = {:.4}\tvalue = {:.1}\treward = {:.2}\n\taverage = {:.1} in the scoring of the \
-         2048 experiment report, half of the usual\tmean = {:.1}\n",
+        "\tupdates = {}\n\tloss = {:.4}\tvalue = {:.1}\treward = {:.2}\n\taverage = {:.1} (2048 experiment report: \
+         half the usual score)\tmean = {:.1}\n",
         replay.updates,
         replay.loss,
         replay.value * unit,

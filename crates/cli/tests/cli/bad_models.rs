@@ -32,7 +32,7 @@ fn files_that_are_not_there_or_not_files() {
     refused_by_all(&lab, "run/missing/deeper", &["No such file"]);
     refused_by_all(&lab, "run/recipe.toml", &["not a usable model"]);
     fs::create_dir(lab.path("empty")).expect("a folder");
-    refused_by_all(&lab, "empty", &["holds no run", "model.safetensors"]);
+    refused_by_all(&lab, "empty", &["not a run folder", "model.safetensors"]);
     fs::create_dir_all(lab.path("odd/model.safetensors")).expect("a folder");
     refused_by_all(&lab, "odd", &["model.safetensors"]);
     // Devices and pipes have no end.
@@ -41,7 +41,7 @@ fn files_that_are_not_there_or_not_files() {
     if made.is_ok_and(|status| status.success()) {
         refused_by_all(&lab, "pipe", &["cannot read"]);
     }
-    lab.refuses("plot empty", &["empty", "holds no run"]);
+    lab.refuses("plot empty", &["empty", "not a run folder"]);
     lab.refuses("plot missing", &["missing"]);
 }
 
@@ -296,7 +296,7 @@ fn checkpoints_whose_progress_is_garbage() {
     fs::remove_file(lab.path("run/blocks.csv")).expect("a log");
     lab.refuses(
         "train --resume run --episodes 40",
-        &["blocks.csv", "it is gone", "restore it"],
+        &["blocks.csv", "it is missing", "restore it"],
     );
     assert!(!lab.exists("run/blocks.csv"));
     lab.write("run/blocks.csv", blocks);
@@ -316,7 +316,7 @@ fn a_run_whose_recipe_was_changed_is_not_gone_on_with() {
         lab.write("run/recipe.toml", recipe.replace(old, new));
         lab.refuses(
             "train --resume run --episodes 40",
-            &["recipe.toml", "trained by"],
+            &["recipe.toml", "trained with"],
         );
     }
     lab.write("run/recipe.toml", recipe.replace("\"012\"", "\"012"));

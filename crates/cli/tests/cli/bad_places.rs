@@ -62,12 +62,12 @@ fn a_run_is_not_overwritten() {
     lab.train("run", 100, "");
     let model = lab.bytes("run/model.safetensors");
     let train = format!("train {SMALL} --episodes 10 --out run");
-    lab.refuses(&train, &["already holds a run", "--resume run", "--out"]);
+    lab.refuses(&train, &["already contains a run", "--resume run", "--out"]);
     assert_eq!(model, lab.bytes("run/model.safetensors"));
     // Nor is half of one.
     for name in ["model.safetensors", "checkpoint.safetensors", "blocks.csv"] {
         fs::remove_file(lab.path(&format!("run/{name}"))).expect("a file of the run");
-        lab.refuses(&train, &["already holds a run"]);
+        lab.refuses(&train, &["already contains a run"]);
     }
 }
 
@@ -77,7 +77,7 @@ fn nothing_to_resume() {
     lab.train("run", 100, "");
     lab.refuses("train --resume missing", &["missing"]);
     fs::create_dir(lab.path("empty")).expect("a folder");
-    lab.refuses("train --resume empty", &["empty", "holds no run"]);
+    lab.refuses("train --resume empty", &["empty", "not a run folder"]);
     lab.refuses("train --resume run/recipe.toml", &["recipe.toml"]);
 }
 
@@ -88,7 +88,7 @@ fn one_training_a_folder() {
     let first = lab.spawn(&train);
     wait_for("a checkpoint", || lab.exists("run/checkpoint.safetensors"));
     lab.run("train --resume run")
-        .refused(&["run", "in use by another training"]);
+        .refused(&["run", "in use by another process"]);
     lab.run(&train).refused(&["run"]);
     // Playing with it is allowed meanwhile.
     lab.run("eval run --games 5 --json").json();
@@ -362,6 +362,6 @@ fn records_that_cannot_be_written() {
     lab.write("letter.txt", "dear\n");
     let done = lab
         .run("eval random --games 2 --records letter.txt")
-        .refused(&["letter.txt is there already", "with `--records`"]);
+        .refused(&["letter.txt already exists", "with `--records`"]);
     assert!(!done.stderr.contains("--out"), "{}", done.stderr);
 }

@@ -36,7 +36,7 @@ fn unknown_keys_name_the_nearest() {
     );
     refused_with_line(
         "wibble = 1",
-        &["`wibble` in mine.toml: the keys there are block_games, board"],
+        &["`wibble` in mine.toml: its keys are block_games, board"],
     );
     refused_with_line(
         "learner.lamda = 0.1",
@@ -158,7 +158,7 @@ fn broken_files_say_where() {
     lab.train("run", 20, "");
     lab.refuses(
         "train run/model.safetensors",
-        &["is no recipe", "is it a model?"],
+        &["is not a recipe", "is it a model?"],
     );
 }
 
@@ -271,7 +271,7 @@ fn tuple_sets_that_cannot_be() {
 fn options_that_cannot_be() {
     let lab = Lab::new();
     lab.train("run", 20, "");
-    let belongs = "cannot change in a run that has begun";
+    let belongs = "cannot change when a run is resumed";
     lab.refuses("train --resume run --set discount=0.2", &[belongs]);
     let whole = "expected a whole number from 0 to 9223372036854775807";
     let cannot = "cannot be used with";

@@ -87,7 +87,7 @@ fn bad_files_are_told_with_their_place() {
         &["nan.w", "weight 100 of tensor `0123` is NaN"],
     );
     lab.refuses("convert nowhere.w out.safetensors", &["nowhere.w"]);
-    lab.refuses("convert . out.safetensors", &["holds no run"]);
+    lab.refuses("convert . out.safetensors", &["not a run folder"]);
 }
 
 #[test]
@@ -161,10 +161,13 @@ fn names_and_games_are_not_mistaken() {
         same(&lab, &format!("{name}.w"), &format!("{name}.back.w"));
     }
     let convert = "convert brace.w x.safetensors --game";
-    lab.refuses(&format!("{convert} threes"), &["brace.w knows its game"]);
+    lab.refuses(
+        &format!("{convert} threes"),
+        &["brace.w names its own game"],
+    );
     lab.refuses(
         "convert brace.safetensors x.w --game 2048",
-        &["knows its game"],
+        &["names its own game"],
     );
     lab.run("convert brace.safetensors weights.bin --weights-only")
         .succeeds();
@@ -209,7 +212,7 @@ fn only_weight_files_are_written_over() {
     lab.write("notes.w", "not weights");
     lab.refuses(
         "convert a.w notes.w",
-        &["notes.w is there already", "--force"],
+        &["notes.w already exists", "--force"],
     );
     lab.refuses("convert a.w what.bin", &["what.bin", "--to"]);
     lab.refuses("convert a.w what", &["--to native, tdl, demo or framework"]);
@@ -219,7 +222,7 @@ fn only_weight_files_are_written_over() {
     lab.refuses("convert a.w run --to native", &["cannot write run"]);
     lab.refuses(
         "convert a.w run/checkpoint.safetensors",
-        &["checkpoint.safetensors is there already"],
+        &["checkpoint.safetensors already exists"],
     );
     lab.run("convert a.w what.bin --to framework").succeeds();
     lab.run("convert a.w what.bin --to demo").succeeds();

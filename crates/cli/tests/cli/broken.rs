@@ -61,7 +61,7 @@ fn nothing_is_kept_where_nothing_was_saved() {
     let train =
         "train --threads 1 --board 3x3 --set tuples=lines --set initial_value=3e38 --episodes 3000";
     let done = lab.run(&format!("{train} --out run")).ends_with(1);
-    let kept = done.stderr.contains("checkpoint is kept");
+    let kept = done.stderr.contains("checkpoint is intact");
     assert_eq!(
         kept,
         lab.exists("run/checkpoint.safetensors"),

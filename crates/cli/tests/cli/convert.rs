@@ -121,7 +121,7 @@ fn what_was_trained_here_goes_to_every_program_and_back() {
             done.stdout
         );
         assert!(
-            done.stdout.contains("no place for the recipe"),
+            done.stdout.contains("cannot store the recipe"),
             "{}",
             done.stdout
         );

@@ -10,13 +10,13 @@ fn without_deep_learning_the_command_that_has_it_is_told() {
         "train dqn --set filters=8",
     ] {
         let command = format!("cargo run --release --features deep -- {args}");
-        lab.refuses(args, &["deep learning is not built in", &command]);
+        lab.refuses(args, &["built without deep learning", &command]);
     }
     let sweep =
         "name = \"s\"\nrecipe = \"dqn\"\nseeds = [1]\ngames = 0\n[[variant]]\nname = \"a\"\n";
     lab.write("s.toml", sweep);
     let command = "cargo run --release --features deep -- sweep s.toml";
-    lab.refuses("sweep s.toml", &["deep learning is not built in", command]);
+    lab.refuses("sweep s.toml", &["built without deep learning", command]);
 }
 
 #[cfg(feature = "deep")]
@@ -191,7 +191,7 @@ mod built_in {
             "train --resume run --set learning_rate=0.1",
             &[
                 "`learner.learning_rate`",
-                "cannot change in a run that has begun",
+                "cannot change when a run is resumed",
             ],
         );
         let longer = lab

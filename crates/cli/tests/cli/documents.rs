@@ -190,7 +190,7 @@ fn events_before_an_error_are_whole() {
     let train = format!("train {SMALL} --episodes 300 --json --out full");
     let done = lab.run(&train);
     // It is refused because of the file that is there.
-    done.refused(&["already holds a run"]);
+    done.refused(&["already contains a run"]);
 
     lab.train("run", 100, "");
     std::fs::remove_file(lab.path("run/blocks.csv")).expect("the blocks");

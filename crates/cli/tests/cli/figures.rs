@@ -126,7 +126,7 @@ fn a_player_does_not_differ_from_itself() {
         let args = format!("compare run {b} --games 100");
         lab.run(&args).succeeds().stdout
     };
-    let same = "A and B are the same model: all 100 games were equal";
+    let same = "A and B are the same model: all 100 pairs of games are identical";
     let text = compare("run");
     assert!(
         text.contains(same) && !text.contains("more games"),
@@ -137,7 +137,7 @@ fn a_player_does_not_differ_from_itself() {
     assert!(text.contains(same), "{text}");
     // The checkpoint has other bytes, and plays the same games.
     let text = compare("run/checkpoint.safetensors");
-    let alike = "A and B play alike: all 100 games paired by seed were equal";
+    let alike = "A and B play alike: all 100 pairs of games are identical";
     assert!(text.contains(alike), "{text}");
     let text = lab.run("compare greedy greedy --games 9").succeeds().stdout;
     assert!(text.contains("are the same model"), "{text}");

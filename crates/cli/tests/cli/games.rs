@@ -43,7 +43,7 @@ fn every_game_is_trained_evaluated_and_analyzed() {
     }
     lab.refuses(
         "plot threes 2584 --out both",
-        &["threes on 4x4", "no plot in common"],
+        &["threes on 4x4", "can share a plot"],
     );
     lab.refuses(
         "analyze 1,2,3,0/0,0,0,0/0,0,0,0/0,0,0,0 --model threes-hint",
@@ -119,11 +119,11 @@ fn what_a_game_does_not_have_is_refused() {
     );
     lab.refuses(
         "train --game threes --set value=state",
-        &["values of states", "afterstate"],
+        &["state values", "afterstate"],
     );
     lab.refuses(
         "train --game 2584 --set value=state --set tuples=0123",
-        &["values of states"],
+        &["state values"],
     );
     lab.refuses(
         "train --game chess",

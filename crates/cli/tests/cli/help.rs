@@ -189,7 +189,7 @@ fn shell(lab: &Lab, line: &str) {
 fn it_says_its_name_and_what_it_is_for() {
     let lab = Lab::new();
     let about = help(&lab, "");
-    assert!(about.starts_with("Learns"), "{about}");
+    assert!(about.starts_with("Trains"), "{about}");
     let version = lab.run("--version").succeeds().stdout;
     assert_eq!(
         version,

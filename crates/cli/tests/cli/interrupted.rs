@@ -219,7 +219,7 @@ fn ctrl_c_saves_and_says_how_to_go_on() {
         assert_eq!(command, format!("train --resume {run}"));
         let resumed = lab.run(&command).succeeds();
         assert!(
-            resumed.stdout.contains("going on after"),
+            resumed.stdout.contains("resumed after"),
             "{}",
             resumed.stdout
         );
@@ -269,7 +269,7 @@ fn ctrl_c_during_eval_reports_what_was_played() {
     let json: serde_json::Value = serde_json::from_str(&done.stdout).expect("a document");
     let games = json["games"].as_u64().expect("games");
     assert!(games > 0 && games < 10_000_000, "{games}");
-    let told = "stopped by Ctrl-C: these are the figures of ";
+    let told = "stopped by Ctrl-C: these results are from ";
     assert!(done.stderr.contains(told), "{}", done.stderr);
 }
 

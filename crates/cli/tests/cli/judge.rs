@@ -1,4 +1,4 @@
-//! `eval --records` and `judge`: games as text, and whether they were by the rules.
+//! `eval --records` and `judge`: games as text, and whether they follow the rules.
 
 use crate::common::Lab;
 
@@ -41,7 +41,7 @@ fn a_verdict_is_told() {
         "mean = 12",
         "passed: 1 episode by",
         "Assessment: 0.0 points",
-        "games that end before they are over: 1",
+        "unfinished games: 1",
     ] {
         assert!(text.contains(words), "{words} in {text}");
     }
@@ -52,7 +52,7 @@ fn a_verdict_is_told() {
         .ends_with(1)
         .stdout;
     assert!(
-        text.contains("4 moves a second, expected at least 100"),
+        text.contains("4 moves per second, expected at least 100"),
         "{text}"
     );
 }
@@ -86,7 +86,7 @@ fn records_replace_nothing_but_records() {
     lab.write("dear.txt", "a letter\n");
     lab.refuses(
         &format!("{eval} dear.txt"),
-        &["dear.txt is there already", "no records"],
+        &["dear.txt already exists", "not a file of records"],
     );
     assert_eq!(lab.text("dear.txt"), "a letter\n");
     lab.write("empty.txt", "");
@@ -95,10 +95,7 @@ fn records_replace_nothing_but_records() {
     lab.run("judge empty.txt").succeeds();
     #[cfg(unix)]
     {
-        lab.refuses(
-            &format!("{eval} /dev/null"),
-            &["/dev/null is there already"],
-        );
+        lab.refuses(&format!("{eval} /dev/null"), &["/dev/null already exists"]);
         std::os::unix::fs::symlink(lab.path("empty.txt"), lab.path("link")).unwrap();
         lab.run(&format!("{eval} link --seed 3")).succeeds();
         assert!(lab.path("link").is_symlink());
@@ -204,7 +201,7 @@ fn forgeries_are_named_with_their_place() {
             assert!(done.stdout.contains(word), "{word} in {}", done.stdout);
         }
         assert!(
-            done.stdout.contains("FAILED: 1 episode by the rules"),
+            done.stdout.contains("FAILED: 1 fault, 1 valid episode\n"),
             "{}",
             done.stdout
         );

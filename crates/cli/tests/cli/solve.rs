@@ -49,10 +49,7 @@ fn two_by_two() {
     assert_eq!(json["max_win_probability"], 1.0);
     let text = lab.run("solve --board 2x2 --target 2048 --min-avg-max");
     let text = text.succeeds().stdout;
-    assert!(
-        text.contains("0.00000000000  (no play can reach it)"),
-        "{text}"
-    );
+    assert!(text.contains("0.00000000000  (unreachable)"), "{text}");
     assert_eq!(text.matches("with the worst spawns").count(), 2, "{text}");
     let text = lab.run("solve --board 2x2 --target 16").succeeds().stdout;
     assert!(!text.contains("no play"), "{text}");
@@ -116,7 +113,7 @@ fn a_small_target_makes_a_large_board_finite() {
         .run("solve --board 4x4 --target 8 --out s")
         .succeeds()
         .stdout;
-    assert!(text.contains("ending with the 8-tile"), "{text}");
+    assert!(text.contains("the game ends at 8"), "{text}");
     let over = "analyze 8,0,0,0/0,0,0,0/0,0,0,0/2,0,0,2 --solution s";
     let text = lab.run(over).succeeds().stdout;
     assert!(text.contains("the game is over"), "{text}");
@@ -166,7 +163,7 @@ fn analyze_gives_exact_values() {
         .succeeds()
         .stdout;
     assert!(
-        text.contains("<- best") && text.contains("chance of 64"),
+        text.contains("<- best") && text.contains("probability of 64"),
         "{text}"
     );
 }
@@ -323,9 +320,9 @@ fn a_player_is_measured_against_the_best() {
 
     let text = lab.run("eval run --against s --fast").succeeds().stdout;
     for row in [
-        "best expected score    480.258272",
+        "optimal expected score 480.258272",
         "optimal moves",
-        "chance of 64",
+        "probability of 64",
     ] {
         assert!(text.contains(row), "{text}");
     }
@@ -348,7 +345,7 @@ fn a_solution_is_evaluated_and_compared() {
     assert_eq!(found["model"]["sha256"].as_str().unwrap().len(), 64);
     lab.run("solve --board 4x4 --target 8 --out short")
         .succeeds();
-    lab.refuses("eval short", &["ends with 8", "whole game"]);
+    lab.refuses("eval short", &["ends at 8", "whole game"]);
     let against = lab.run("compare s greedy --games 2000 --json").json();
     assert_eq!(against["better"], "a");
 }
@@ -372,10 +369,10 @@ fn players_that_cannot_be_measured_are_refused() {
     lab.refuses("eval plain --fast", &["--against"]);
     lab.refuses("eval plain --keep", &["--against"]);
     let file = "eval plain/model.safetensors --against s --keep";
-    lab.refuses(file, &["plain/model.safetensors holds no run"]);
+    lab.refuses(file, &["plain/model.safetensors is not a run folder"]);
     lab.run("solve --board 2x3 --discount 0.5 --out half")
         .succeeds();
-    lab.refuses("eval plain --against half", &["0.5", "without a discount"]);
+    lab.refuses("eval plain --against half", &["0.5", "without discount"]);
 }
 
 #[test]

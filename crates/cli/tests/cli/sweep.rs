@@ -44,7 +44,7 @@ fn a_table_is_trained_told_and_kept() {
     .succeeds();
     let resumed = lab.run(&format!("train --resume {run}")).succeeds();
     assert!(
-        resumed.stdout.contains("nothing is left"),
+        resumed.stdout.contains("already finished"),
         "{}",
         resumed.stdout
     );
@@ -128,7 +128,7 @@ fn a_broken_training_is_told_and_the_others_are_finished() {
             done.stdout
         );
         assert!(
-            done.stderr.contains("error: 2 of 6 trainings diverged"),
+            done.stderr.contains("error: 2 of 6 runs diverged"),
             "{}",
             done.stderr
         );
@@ -164,7 +164,7 @@ fn stopped_and_killed_it_goes_on() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(
-        said.contains("Go on with:  afterstate sweep long.toml --out cut --jobs 2"),
+        said.contains("Continue with:  afterstate sweep long.toml --out cut --jobs 2"),
         "{said}"
     );
     assert!(!lab.exists("cut/summary.md"));

@@ -9,7 +9,7 @@ use afterstate::random::game_rng;
 use afterstate::tally::Outcome;
 use afterstate::value::{ActionValue, ActionValues, Decision};
 
-use super::{Agent, BoardState, Chooser, Judgement, RoundSpec, play_games};
+use super::{Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, play_games};
 use crate::LabError;
 use crate::games::{GameVisitor, with_game};
 use crate::recorder::Sink;
@@ -77,7 +77,7 @@ impl<G: Game> BaselineAgent<G> {
         legal.map(|slide| slide.direction()).collect()
     }
 
-    fn judgement(&self, decision: &Decision<G>) -> Judgement {
+    fn analysis(&self, decision: &Decision<G>) -> StateAnalysis {
         let mut values = ActionValues::default();
         for slide in decision.slides().legal() {
             // It does not estimate the rest of the game.
@@ -89,7 +89,7 @@ impl<G: Game> BaselineAgent<G> {
             Baseline::Random => Random.choose(&self.game, decision, &mut rng),
             Baseline::Greedy => GreedyReward.choose(&self.game, decision, &mut rng),
         };
-        Judgement {
+        StateAnalysis {
             rewards: Direction::ALL.map(|d| decision.slides().get(d).map(|s| s.reward())),
             values,
             chosen: Some(chosen.direction()),
@@ -109,21 +109,21 @@ impl<G: Game> Agent for BaselineAgent<G> {
         }
     }
 
-    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>> {
+    fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
         let one = |board: &BoardState| {
             let state = self.game.state(&board.tiles, board.chance_state)?;
             let decision = Decision::new(&self.game, state);
-            let over = Judgement {
+            let over = StateAnalysis {
                 rewards: [None; 4],
                 values: ActionValues::default(),
                 chosen: None,
             };
-            Some(decision.map_or(over, |decision| self.judgement(&decision)))
+            Some(decision.map_or(over, |decision| self.analysis(&decision)))
         };
         boards.iter().map(one).collect()
     }
 
-    fn chooser(&self) -> Chooser<'_> {
+    fn policy_fn(&self) -> PolicyFn<'_> {
         Box::new(move |tiles: &[u8], chance_state: ChanceState| {
             let state = self.game.state(tiles, chance_state)?;
             let decision = Decision::new(&self.game, state);

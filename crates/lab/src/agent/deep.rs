@@ -21,10 +21,10 @@ use afterstate_deep::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::ntuple::judge;
+use super::ntuple::analyze_states;
 use super::replay::{BatchAgent, reserve_buffer, with_replay};
 use super::{
-    Agent, BoardState, Chooser, EVALUATION, Judgement, RoundSpec, StoredAgent, TrainableAgent,
+    Agent, BoardState, EVALUATION, PolicyFn, RoundSpec, StateAnalysis, StoredAgent, TrainableAgent,
     recorder,
 };
 use crate::LabError;
@@ -359,16 +359,16 @@ impl<G: Game> Agent for DeepAgent<G> {
         }
     }
 
-    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>> {
+    fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
         let values = self.values();
         let choose = |decision: &Decision<G>| {
             let chosen = values.choose(&self.game, std::slice::from_ref(decision));
             chosen[0].direction()
         };
-        judge(&self.game, &values, boards, choose)
+        analyze_states(&self.game, &values, boards, choose)
     }
 
-    fn chooser(&self) -> Chooser<'_> {
+    fn policy_fn(&self) -> PolicyFn<'_> {
         let values = self.values();
         Box::new(move |tiles: &[u8], chance_state: ChanceState| {
             let state = self.game.state(tiles, chance_state)?;

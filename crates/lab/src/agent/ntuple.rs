@@ -18,8 +18,8 @@ use afterstate::tally::Outcome;
 use afterstate::value::{Decision, ValueFunction};
 
 use super::{
-    Agent, BoardState, Chooser, Judgement, RoundResult, RoundSpec, StoredAgent, TrainableAgent,
-    learn_games, play_games,
+    Agent, BoardState, PolicyFn, RoundResult, RoundSpec, StateAnalysis, StoredAgent,
+    TrainableAgent, learn_games, play_games,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
@@ -289,16 +289,16 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
         play_games(&self.game, round, || self.policy(), sink)
     }
 
-    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>> {
+    fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
         let mut policy = self.policy();
-        judge(&self.game, &self.network, boards, |decision| {
+        analyze_states(&self.game, &self.network, boards, |decision| {
             policy
                 .choose(&self.game, decision, &mut game_rng(0, 0))
                 .direction()
         })
     }
 
-    fn chooser(&self) -> Chooser<'_> {
+    fn policy_fn(&self) -> PolicyFn<'_> {
         let mut policy = self.policy();
         Box::new(move |tiles: &[u8], chance_state: ChanceState| {
             let state = self.game.state(tiles, chance_state)?;
@@ -346,13 +346,13 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> StoredAgent for NTupleAgent<G, N
     }
 }
 
-/// The values of many states by a value function, with the choice of a policy.
-pub(crate) fn judge<G: Game, V: ValueFunction<G>>(
+/// Analyses many states with a value function and the choices of a policy.
+pub(crate) fn analyze_states<G: Game, V: ValueFunction<G>>(
     game: &G,
     values: &V,
     boards: &[BoardState],
     mut choose: impl FnMut(&Decision<G>) -> afterstate::game::Direction,
-) -> Vec<Option<Judgement>> {
+) -> Vec<Option<StateAnalysis>> {
     let state = |board: &BoardState| game.state(&board.tiles, board.chance_state);
     let states: Vec<_> = boards.iter().map(state).collect();
     let decisions: Vec<Option<Decision<G>>> = states
@@ -367,12 +367,12 @@ pub(crate) fn judge<G: Game, V: ValueFunction<G>>(
         let _: &Option<_> = state;
         state.as_ref()?;
         Some(match decision {
-            None => Judgement {
+            None => StateAnalysis {
                 rewards: [None; 4],
                 values: Default::default(),
                 chosen: None,
             },
-            Some(decision) => Judgement {
+            Some(decision) => StateAnalysis {
                 rewards: afterstate::game::Direction::ALL
                     .map(|d| decision.slides().get(d).map(|slide| slide.reward())),
                 values: found.next().unwrap_or_default(),

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ntuple::{Dispatch, NTupleAgent, Virtual, no_states, state_agent};
 use super::{
-    Agent, BoardState, Chooser, Judgement, RoundResult, RoundSpec, StoredAgent, TrainableAgent,
+    Agent, BoardState, PolicyFn, RoundResult, RoundSpec, StateAnalysis, StoredAgent, TrainableAgent,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
@@ -204,12 +204,12 @@ impl<G: Game, A: BatchAgent<G>> Agent for ReplayedAgent<G, A> {
         self.agent.play(round, sink)
     }
 
-    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>> {
-        self.agent.judge(boards)
+    fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
+        self.agent.analyze(boards)
     }
 
-    fn chooser(&self) -> Chooser<'_> {
-        self.agent.chooser()
+    fn policy_fn(&self) -> PolicyFn<'_> {
+        self.agent.policy_fn()
     }
 
     fn bytes(&self) -> u64 {

@@ -11,7 +11,7 @@ pub struct ReplayStats {
     pub total: TrainingStats,
     /// Of the block that is not full yet.
     pub block: TrainingStats,
-    /// The running average of scores as in the report of the recipe `dqn-r4`: 0.99 of
+    /// The running average of scores as in the report of the recipe `dqn-report`: 0.99 of
     /// itself and 0.01 of half of each score, beginning with the first.
     pub running_average: Option<f64>,
 }

@@ -14,13 +14,13 @@ use super::{Remedy, Unplayable};
 #[non_exhaustive]
 pub enum ConvertError {
     /// A file name that does not determine the kind.
-    #[error("the name of {} does not say which format to write", .0.display())]
+    #[error("the file name {} does not determine the output format", .0.display())]
     UnknownKind(PathBuf),
     /// An existing file that is not a weight file.
-    #[error("{} is there already and is not a weight file", .0.display())]
+    #[error("{} already exists and is not a weight file", .0.display())]
     Taken(PathBuf),
     /// Tables that only their own format, or ours, can store.
-    #[error("{} cannot become a file of {kind}: {source}", path.display())]
+    #[error("{} cannot be converted to a file of {kind}: {source}", path.display())]
     NoTuples {
         /// The input.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum ConvertError {
         source: Unplayable,
     },
     /// Content that the new format cannot store.
-    #[error("a file of {kind} cannot keep {what} of {}{}", path.display(), because(reason))]
+    #[error("a file of {kind} cannot store {what} of {}{}", path.display(), because(reason))]
     NoPlace {
         /// The input.
         path: PathBuf,
@@ -44,13 +44,13 @@ pub enum ConvertError {
         remedy: Option<Remedy>,
     },
     /// Patterns for a file that declares its own.
-    #[error("{} names its own patterns; they are given only for files of other programs", .0.display())]
+    #[error("{} names its own patterns; they can be given only for files of other programs", .0.display())]
     HasPatterns(PathBuf),
     /// A game for a file that declares its own.
-    #[error("{} knows its game; one is given only for files of the 2048-Framework", .0.display())]
+    #[error("{} names its own game; one can be given only for files of the 2048-Framework", .0.display())]
     HasGame(PathBuf),
     /// A game with too many tiles for the tables of other programs.
-    #[error("{game} has more kinds of tiles than the tables of {} tell apart", path.display())]
+    #[error("{game} has more kinds of tiles than the tables of {} can represent", path.display())]
     TooManyTiles {
         /// The input.
         path: PathBuf,
@@ -91,7 +91,7 @@ pub enum ConvertError {
         kind: Kind,
     },
     /// The conversion was cancelled.
-    #[error("stopped: nothing was written")]
+    #[error("stopped: no file was written")]
     Stopped,
 }
 

@@ -16,7 +16,7 @@ pub enum Unplayable {
     Tuples(#[from] TupleSetError),
     /// Several stages of the game, each with its own tables.
     #[error(
-        "it has tables for {0} stages of the game, and players of more than one stage are not supported yet"
+        "it has tables for {0} stages of the game, and models with more than one stage are not supported"
     )]
     Stages(u64),
     /// The reason stored when it was converted.

@@ -111,7 +111,7 @@ impl LabError {
             | Self::DeepMemory { .. }
             | Self::Memory { .. }
             | Self::Refused { .. }
-            | Self::Solve(SolveError::Memory { .. } | SolveError::Crowd { .. })
+            | Self::Solve(SolveError::Memory { .. } | SolveError::TooManyStates { .. })
             | Self::Solution {
                 source: FileError::Memory { .. },
                 ..
@@ -174,10 +174,10 @@ fn of_conversion(error: &ConvertError) -> Option<Remedy> {
 fn of_solving(error: &SolveError) -> Option<Remedy> {
     match error {
         SolveError::Memory { .. } => Some(Remedy::SmallerTarget),
-        SolveError::Crowd { fast: true, .. } => Some(Remedy::FreeMemory),
-        SolveError::Crowd { .. } => Some(Remedy::MeasureOneSymmetry),
+        SolveError::TooManyStates { fast: true, .. } => Some(Remedy::FreeMemory),
+        SolveError::TooManyStates { .. } => Some(Remedy::MeasureOneSymmetry),
         SolveError::Tiles { most, .. } => Some(Remedy::TargetUpTo(*most)),
-        SolveError::NotAlike => Some(Remedy::MeasureAllSymmetries),
+        SolveError::Asymmetric => Some(Remedy::MeasureAllSymmetries),
         _ => None,
     }
 }

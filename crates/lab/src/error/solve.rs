@@ -23,12 +23,12 @@ pub enum SolveError {
         /// Bytes free.
         available: u64,
     },
-    /// A player that may reach too many states for the memory.
+    /// A model that may reach more states than fit into memory.
     #[error(
-        "to measure this player may take up to {} of memory beside the solution, and {} are free",
+        "measuring this model may need {} of memory in addition to the solution, and {} are free",
         bytes(*needed), bytes(*available)
     )]
-    Crowd {
+    TooManyStates {
         /// Bytes needed at most.
         needed: u64,
         /// Bytes free.
@@ -38,7 +38,7 @@ pub enum SolveError {
     },
     /// More cells than fit into a number.
     #[error(
-        "a board of {shape} has too many cells to be solved; expected at most {most} of this game"
+        "the board {shape} has too many cells to be solved; expected at most {most} for this game"
     )]
     Cells {
         /// The board.
@@ -48,7 +48,7 @@ pub enum SolveError {
     },
     /// A game that may reach tiles that do not fit into four bits.
     #[error(
-        "a game on {shape} may come to a tile of {largest}, and positions are kept with tiles up to {most}"
+        "a game on {shape} can reach the tile {largest}, and the solver supports tiles up to {most}"
     )]
     Tiles {
         /// The board.
@@ -70,17 +70,17 @@ pub enum SolveError {
         known: Vec<u64>,
     },
     /// A file name that is in use for something else.
-    #[error("{} is there already, and no solution", .0.display())]
+    #[error("{} already exists and is not a solution", .0.display())]
     Taken(PathBuf),
     /// An invalid discount.
     #[error("the discount is {0}; expected a number from 0 to 1")]
     Discount(f64),
     /// A board that the solved game cannot reach.
     #[error(
-        "the board `{board}` is not in the solution: no play from the start of the solved game comes to it \
-         (every position has a tile that has just entered, for one{})",
-        if *.has_chance_state { "; and the bag counts, which without `@` is taken for new: `@1133` says what is left in it, without \
-         the tile that is shown" } else { "" }
+        "the board `{board}` is not in the solution: it cannot occur in the solved game \
+         (for example, every position has a tile that has just spawned{})",
+        if *.has_chance_state { "; and the bag counts: it is full unless `@` lists its remaining tiles without the next tile, \
+         as in `@1133`" } else { "" }
     )]
     Unknown {
         /// As written.
@@ -89,7 +89,7 @@ pub enum SolveError {
         has_chance_state: bool,
     },
     /// A model of another game.
-    #[error("the model plays {found}, and the solution is of {expected}")]
+    #[error("the model plays {found}, but the solution is of {expected}")]
     OtherGame {
         /// What it plays.
         found: String,
@@ -97,26 +97,24 @@ pub enum SolveError {
         expected: String,
     },
     /// A model without symmetries, of which only canonical boards were to be measured.
-    #[error("the model has no symmetries: it may treat the images of a board differently")]
-    NotAlike,
+    #[error("the model does not use symmetries: it may value symmetric boards differently")]
+    Asymmetric,
     /// A discounted solution, which has no undiscounted scores.
-    #[error(
-        "the solution counts a reward one move later {0} times; expected one that was solved without a discount"
-    )]
+    #[error("the solution has the discount {0}; expected a solution without discount")]
     Discounted(f64),
     /// A solution that lacks a successor of one of its states.
-    #[error("the solution lacks positions that follow those it has: its file was damaged")]
+    #[error("the solution lacks successors of its positions: the file is damaged")]
     Incomplete,
     /// A model without a move for a position of the game.
-    #[error("the model knows no move where the game has one")]
-    Speechless,
-    /// A solution that plays no whole game, and its target.
+    #[error("the model has no move for a position that has legal moves")]
+    NoMove,
+    /// A solution of a game that ends at a target: the target.
     #[error(
-        "the solution is of the game that ends with {0}, and has no values beyond it; expected one of the whole game"
+        "the solution is of the game that ends at {0}, and has no values beyond; expected a solution of the whole game"
     )]
     EndsAtTarget(u64),
     /// A game that is over at the start.
-    #[error("the solved game ends with its target at the start: there is no move to compare")]
+    #[error("the solved game has its target at the start: there is no move to compare")]
     NoMoves,
 }
 
@@ -128,7 +126,7 @@ pub enum FileError {
     #[error(transparent)]
     Native(#[from] NativeError),
     /// A file that does not fit into memory.
-    #[error("it has {}, and {} of memory are free", bytes(*size), bytes(*available))]
+    #[error("it needs {} of memory, and {} are free", bytes(*size), bytes(*available))]
     Memory {
         /// Its bytes.
         size: u64,

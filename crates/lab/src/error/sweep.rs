@@ -15,7 +15,7 @@ pub enum SweepError {
     #[error(transparent)]
     Text(RecipeError),
     /// The file is too large to be a sweep.
-    #[error("{} is no sweep: it is larger than {limit} bytes; is it a model?", path.display())]
+    #[error("{} is not a sweep: it is larger than {limit} bytes; is it a model?", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -23,7 +23,7 @@ pub enum SweepError {
         limit: usize,
     },
     /// The file is not UTF-8.
-    #[error("{} is no sweep: byte {offset} is not UTF-8 text; is it a model?", path.display())]
+    #[error("{} is not a sweep: byte {offset} is not UTF-8 text; is it a model?", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum SweepError {
         expected: String,
     },
     /// A duplicate.
-    #[error("{origin}: the {what} {found} is there twice; take one of the two out")]
+    #[error("{origin}: the {what} {found} occurs twice; remove one of the two")]
     Twice {
         /// The file.
         origin: String,
@@ -68,7 +68,7 @@ pub enum SweepError {
     },
     /// A seed among the overrides.
     #[error(
-        "{origin}: the override `{found}` names a seed; seeds are named by `seeds` alone, for all variants"
+        "{origin}: the override `{found}` sets a seed; only `seeds` does that, for all variants"
     )]
     Seed {
         /// The file.
@@ -86,7 +86,7 @@ pub enum SweepError {
     },
     /// Variants of different games or boards.
     #[error(
-        "variant `{first}` plays {game}, and variant `{second}` plays {other}; only variants of one game on one board can be compared"
+        "variant `{first}` plays {game}, and variant `{second}` plays {other}; only variants of the same game and board can be compared"
     )]
     Games {
         /// The first variant.
@@ -99,11 +99,11 @@ pub enum SweepError {
         other: String,
     },
     /// The folder of a run, which cannot hold a sweep.
-    #[error("{} is the folder of a single training", .0.display())]
+    #[error("{} is a run folder, not the folder of a sweep", .0.display())]
     OfARun(PathBuf),
     /// A run that was trained with another recipe than the file has now.
     #[error(
-        "{} was trained with `{key}` = {trained}, and the sweep now has {wanted}",
+        "{} was trained with `{key}` = {trained}, but the sweep now has {wanted}",
         folder.display()
     )]
     Changed {
@@ -118,7 +118,7 @@ pub enum SweepError {
     },
     /// A run that ended before any of its games, and was not evaluated.
     #[error(
-        "{run}: no game ended in its training, so there is no score to compare; train it for longer, or set `games` above 0"
+        "{run}: no game ended during training, so there is no score to compare; train longer, or set `games` above 0"
     )]
     NoGame {
         /// The variant and the seed.

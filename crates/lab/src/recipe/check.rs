@@ -99,7 +99,7 @@ impl Recipe {
             let (high, wide) = kernel_of(kernel)?;
             if high > rows || wide > cols {
                 let expected =
-                    format!("kernels of at most {rows}x{cols} here: that is left of the board");
+                    format!("at most {rows}x{cols}, which remains of the board at this layer");
                 return Err(bad("network.convolutions", kernel, expected));
             }
             (rows, cols) = (rows + 1 - high, cols + 1 - wide);

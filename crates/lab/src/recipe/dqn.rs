@@ -179,7 +179,7 @@ impl Optimiser {
     }
 }
 
-/// The values of the deep Q-learning report (`dqn-r4`), but for its discount of 0.999.
+/// The values of the deep Q-learning report (`dqn-report`), but for its discount of 0.999.
 impl Default for DqnRecipe {
     fn default() -> Self {
         Self {

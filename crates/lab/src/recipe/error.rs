@@ -13,7 +13,7 @@ pub enum RecipeError {
     /// No built-in recipe has this name.
     #[error(
         "unknown recipe `{name}`{} The recipes are {}; \
-         a file of your own is named by its path, such as ./my.toml",
+         name a file by its path, such as ./my.toml",
         nearest.as_deref().map_or_else(|| ".".into(), did_you_mean), known.join(", ")
     )]
     UnknownRecipe {
@@ -24,6 +24,14 @@ pub enum RecipeError {
         /// Every built-in name.
         known: Vec<&'static str>,
     },
+    /// A former name of a built-in recipe.
+    #[error("the recipe `{former}` is now called `{present}`")]
+    RenamedRecipe {
+        /// The requested name.
+        former: &'static str,
+        /// The name that it has now.
+        present: &'static str,
+    },
     /// The file cannot be opened or read.
     #[error("cannot read the recipe {path}: {source}")]
     Unreadable {
@@ -33,7 +41,7 @@ pub enum RecipeError {
         source: io::Error,
     },
     /// The text is too large to be a recipe.
-    #[error("{origin} is no recipe: it is larger than {limit} bytes; is it a model?")]
+    #[error("{origin} is not a recipe: it is larger than {limit} bytes; is it a model?")]
     TooLarge {
         /// The file.
         origin: String,
@@ -41,7 +49,7 @@ pub enum RecipeError {
         limit: usize,
     },
     /// The file is not UTF-8.
-    #[error("{path} is no recipe: byte {offset} is not UTF-8 text; is it a model?")]
+    #[error("{path} is not a recipe: byte {offset} is not UTF-8 text; is it a model?")]
     NotText {
         /// The file.
         path: String,
@@ -65,7 +73,7 @@ pub enum RecipeError {
         "unknown key `{key}` in {origin}{}",
         match nearest {
             Some(nearest) => did_you_mean(nearest),
-            None => format!(": the keys there are {}", known.join(", ")),
+            None => format!(": its keys are {}", known.join(", ")),
         }
     )]
     UnknownKey {
@@ -81,7 +89,7 @@ pub enum RecipeError {
     /// A name that an earlier format, another program or the literature has for a key.
     #[error(
         "`{key}` in {origin} is called `{meant}` here{}",
-        owners.as_ref().map_or_else(String::new, |owners| format!(", and belongs to {owners}"))
+        owners.as_ref().map_or_else(String::new, |owners| format!(", and only {owners} have it"))
     )]
     OtherName {
         /// The name, with its table.
@@ -106,7 +114,7 @@ pub enum RecipeError {
         meant: String,
     },
     /// The last part of several keys.
-    #[error("`{key}` in {origin} may be {}: write one of them", candidates.join(" or "))]
+    #[error("`{key}` in {origin} is ambiguous: write {}", candidates.join(" or "))]
     Ambiguous {
         /// The name.
         key: String,
@@ -116,7 +124,7 @@ pub enum RecipeError {
         candidates: [String; 2],
     },
     /// A table where a key is expected.
-    #[error("`{key}` in {origin} is a table: set its keys one by one, as in `{key}.kind`")]
+    #[error("`{key}` in {origin} is a table: set its keys separately, as in `{key}.kind`")]
     WholeTable {
         /// The table.
         key: String,
@@ -124,7 +132,7 @@ pub enum RecipeError {
         origin: String,
     },
     /// A key that only the program sets.
-    #[error("`{key}` in {origin} cannot be set: it is written by the program")]
+    #[error("`{key}` in {origin} cannot be set: the program writes it")]
     Written {
         /// The key.
         key: String,
@@ -132,7 +140,7 @@ pub enum RecipeError {
         origin: String,
     },
     /// A key that the chosen kind of network or learner does not have.
-    #[error("`{key}` in {origin} has no place here: {reason}")]
+    #[error("`{key}` in {origin} does not apply: {reason}")]
     NotHere {
         /// The key, with its table.
         key: String,
@@ -144,7 +152,7 @@ pub enum RecipeError {
     /// Another kind than that of the file, with keys of the file that it does not have.
     #[error(
         "`{key}` is set to \"{kind}\", but {file} has keys of another kind: {}; \
-         begin with a recipe of that kind",
+         start from a recipe of that kind",
         stale.join(", ")
     )]
     Stale {
@@ -159,8 +167,8 @@ pub enum RecipeError {
     },
     /// A key that belongs to the games that a run has played.
     #[error(
-        "`{key}` in {origin} cannot change in a run that has begun, where only {} can; \
-         begin a new run",
+        "`{key}` in {origin} cannot change when a run is resumed, only {} can; \
+         start a new run",
         allowed.join(", ")
     )]
     NotOnResume {
@@ -233,9 +241,7 @@ pub enum RecipeError {
         needed: &'static str,
     },
     /// An override that does not read `KEY=VALUE`.
-    #[error(
-        "the override `{text}` does not read KEY=VALUE: write it as in `learner.learning_rate=0.01`"
-    )]
+    #[error("the override `{text}` is not KEY=VALUE: write it as in `learner.learning_rate=0.01`")]
     BadOverride {
         /// The override.
         text: String,

@@ -173,13 +173,13 @@ impl Section {
         kinds
     }
 
-    /// Why a key, which others have, is none of this key set's.
+    /// Why this key set does not have a key that others have.
     pub(super) fn why_not(&self, key_set: &KeySet, key: &str) -> String {
         let kinds = self.kinds_with(key);
         let (name, kind) = (self.name, &key_set.kind);
         if !kinds.contains(&kind.as_str()) {
             return format!(
-                "it belongs to {name}s of kind {}, and the {name} of this recipe is of kind \
+                "only {name}s of kind {} have it, and the {name} of this recipe is of kind \
                  \"{kind}\"",
                 quoted(&kinds)
             );
@@ -191,8 +191,7 @@ impl Section {
             let needed = words.first().filter(|_| words.len() == 1)?;
             (*needed != found).then(|| {
                 format!(
-                    "it belongs to `{name}.{choice}` = \"{needed}\", which is \"{found}\" in this \
-                     recipe"
+                    "it needs `{name}.{choice}` = \"{needed}\", which is \"{found}\" in this recipe"
                 )
             })
         });

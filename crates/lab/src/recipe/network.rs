@@ -157,7 +157,7 @@ impl Default for NTupleRecipe {
     }
 }
 
-/// The network of the deep Q-learning report (`dqn-r4`).
+/// The network of the deep Q-learning report (`dqn-report`).
 impl Default for DeepRecipe {
     fn default() -> Self {
         Self {

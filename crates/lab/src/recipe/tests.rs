@@ -88,7 +88,7 @@ fn the_reference_systems_are_as_specified() -> Outcome {
     same_but("state-6-textbook", "target=textbook")?;
     same_but("state-6x6", "tuples=6x6")?;
     same_but("state-500k", "episodes=500_000")?;
-    let dqn = Recipe::load("dqn-r4", &[])?;
+    let dqn = Recipe::load("dqn-report", &[])?;
     assert_eq!(dqn.network, NetworkRecipe::Deep(DeepRecipe::default()));
     let network = dqn.network.expect_deep()?;
     assert_eq!(network.convolutions, ["2x1", "1x2", "2x1", "1x2"]);
@@ -254,10 +254,10 @@ learning_rate=nan -> is NaN: the learning rate of step 1 is NaN: expected a numb
 learning_rate=[{ from = 3, learning_rate = 0.1 }] -> the first step begins at game 3: expected 0
 lamda=0.5        -> unknown key `lamda` in the override `lamda=0.5`: did you mean `learner.lambda`?
 learner={ lambda = 1 } -> `learner` in the override `learner={ lambda = 1 }` is a table
-kind=deep        -> may be network.kind or learner.kind
-changed=[]       -> it is written by the program
-lambda           -> the override `lambda` does not read KEY=VALUE
-=5               -> does not read KEY=VALUE
+kind=deep        -> is ambiguous: write network.kind or learner.kind
+changed=[]       -> the program writes it
+lambda           -> the override `lambda` is not KEY=VALUE
+=5               -> is not KEY=VALUE
 "#,
     );
     let choice = refusal(&format!("{MINIMAL}[learner]\nties = 5"));
@@ -338,7 +338,7 @@ fn learners_with_a_buffer_have_ranges() {
             "needs `network.dropout` to be above 0",
         ),
         (
-            "dqn-r4",
+            "dqn-report",
             "target_update_iterations=0",
             "`learner.target_update_iterations` is 0",
         ),
@@ -348,7 +348,7 @@ fn learners_with_a_buffer_have_ranges() {
         ("dqn", "filters=1025", "`network.filters` is 1025"),
         ("dqn", "hidden=[0]", "`network.hidden`"),
         ("dqn", "convolutions=[\"0x1\"]", "`network.convolutions`"),
-        ("dqn", "board=2x2", "kernels of at most"),
+        ("dqn", "board=2x2", "expected at most 1x1"),
         ("dqn", "value=state", "expected `action` or `afterstate`"),
     ] {
         let message = match Recipe::load(recipe, &[change.to_owned()]) {
@@ -379,6 +379,16 @@ fn boards_are_rows_by_columns() {
         "", "4", "x", "4x", "x4", "4x4x4", "+4x4", "4X4", "1x4", "4x6", "44x4", "４x4",
     ] {
         assert!(parse_board(board).is_err(), "{board}");
+    }
+}
+
+#[test]
+fn former_names_of_recipes_lead_to_the_present_ones() {
+    for (former, present) in RENAMED {
+        let message = Recipe::load(former, &[]).unwrap_err().to_string();
+        let expected = format!("the recipe `{former}` is now called `{present}`");
+        assert_eq!(message, expected);
+        assert_eq!(Recipe::load(present, &[]).unwrap().name, *present);
     }
 }
 

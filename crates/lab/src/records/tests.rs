@@ -140,11 +140,11 @@ fn slow_players_and_empty_files_are_refused() {
     assert!(
         report.faults[0]
             .reason
-            .contains("1 moves a second, expected at least 10")
+            .contains("1 moves per second, expected at least 10")
     );
     fs::write(&path, "\n\n").unwrap();
     let error = judged(&path, "2048", "4x4").unwrap_err().to_string();
-    assert!(error.contains("holds no records"), "{error}");
+    assert!(error.contains("has no records"), "{error}");
 }
 
 /// 100 games, of which 50 reach 384 and the highest tile is 768: 50 points, and one for each of the

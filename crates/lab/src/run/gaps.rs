@@ -87,7 +87,7 @@ impl Gaps {
     /// finite.
     pub fn keep(&mut self, line: Measurement) -> Result<(), LabError> {
         if !line.is_finite() {
-            let found = "a game in which nothing can be earned has no gap to keep".to_owned();
+            let found = "the optimum is 0, so there is no relative gap to save".to_owned();
             let path = self.path.clone();
             return Err(LabError::Inconsistent { path, found });
         }
@@ -161,7 +161,7 @@ fn damaged(path: &Path, line: u64) -> LabError {
     let columns = columns.join(",");
     LabError::Inconsistent {
         path: path.to_owned(),
-        found: format!("line {line} is not {what} of `{columns}`; mend it, or remove the file"),
+        found: format!("line {line} is not {what} of `{columns}`; correct it, or remove the file"),
     }
 }
 

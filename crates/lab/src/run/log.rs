@@ -18,7 +18,7 @@ impl Log {
         if length == 0 || path.exists() {
             return Ok(());
         }
-        Err(inconsistent(path, "it is gone", length))
+        Err(inconsistent(path, "it is missing", length))
     }
 
     /// Opens or creates it.
@@ -73,7 +73,7 @@ fn inconsistent(path: &Path, found: &str, counted: u64) -> LabError {
     LabError::Inconsistent {
         path: path.to_owned(),
         found: format!(
-            "{found} where the checkpoint counted {counted} bytes; restore it, or begin a new run"
+            "{found}, but the checkpoint expects {counted} bytes; restore it, or start a new run"
         ),
     }
 }

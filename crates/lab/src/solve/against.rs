@@ -25,7 +25,7 @@ use super::table::ValueTable;
 use super::work::{Waiting, Work, run_of};
 use super::{Solution, SolveError, SolveFailure};
 use crate::LabError;
-use crate::agent::Chooser;
+use crate::agent::PolicyFn;
 use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
 use crate::error::game_on;
 use crate::evaluate::Contender;
@@ -88,7 +88,6 @@ pub struct GapReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub best_win_probability: Option<f64>,
     /// `all` if every symmetric board was measured; `one` if only the canonical one.
-    #[serde(rename = "images")]
     pub symmetries: SymmetryMode,
     /// The number of states that the player can reach.
     pub states: u64,
@@ -149,7 +148,7 @@ fn gap(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
         return Err(SolveError::OtherGame { found, expected }.into());
     }
     if measure.symmetries == SymmetryMode::One && !contender.is_symmetric {
-        return Err(SolveError::NotAlike.into());
+        return Err(SolveError::Asymmetric.into());
     }
     if about.discount != 1.0 {
         return Err(SolveError::Discounted(about.discount).into());
@@ -200,16 +199,16 @@ impl Measure<'_> {
             spawns: solver.game().shape().cells() as u64,
         };
         let needed = reachable.bytes(self.solution.layers());
-        let crowd = |available| SolveError::Crowd {
+        let too_many = |available| SolveError::TooManyStates {
             needed,
             available,
             fast: self.symmetries == SymmetryMode::One,
         };
         if let Some(limit) = self.memory.filter(|&limit| needed > limit) {
-            return Err(crowd(limit));
+            return Err(too_many(limit));
         }
         let reserved = self.control.memory().reserve(needed);
-        reserved.map_err(|over| crowd(over.available))
+        reserved.map_err(|over| too_many(over.available))
     }
 }
 
@@ -287,7 +286,7 @@ impl PackedVisitor for MeasureVisitor<'_> {
                         symmetries,
                         known: &known,
                         target: solution.about().target.map(|target| target.tile),
-                        choose: self.0.contender.agent.chooser(),
+                        choose: self.0.contender.agent.policy_fn(),
                         totals: Totals::default(),
                         above: BTreeMap::new(),
                     };
@@ -369,7 +368,7 @@ struct MeasureWorker<'a, G> {
     symmetries: SymmetryMode,
     known: &'a Known<'a>,
     target: Option<u8>,
-    choose: Chooser<'a>,
+    choose: PolicyFn<'a>,
     totals: Totals,
     above: BTreeMap<u64, Chances>,
 }
@@ -390,13 +389,13 @@ impl<G: Game<Board: Packed>> MeasureWorker<'_, G> {
         let tiles = &tiles[..game.shape().cells()];
         let choices = (self.choose)(tiles, game.chance_state(state)).unwrap_or_default();
         if choices.is_empty() {
-            return Err(SolveError::Speechless);
+            return Err(SolveError::NoMove);
         }
         let best = self.known.value(solver.code().of_state(state));
         let best = best.ok_or(SolveError::Incomplete)?;
         let share = chance / choices.len() as f64;
         for direction in choices {
-            let slide = slides.get(direction).ok_or(SolveError::Speechless)?;
+            let slide = slides.get(direction).ok_or(SolveError::NoMove)?;
             let rest = self
                 .spread(slide.after(), share)
                 .ok_or(SolveError::Incomplete)?;

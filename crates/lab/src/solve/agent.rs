@@ -12,7 +12,9 @@ use afterstate::value::{ActionValue, Decision, Pending, ValueFunction};
 
 use super::{Solution, SolveError};
 use crate::LabError;
-use crate::agent::{Agent, BoardState, Chooser, Judgement, RoundSpec, judge, play_games};
+use crate::agent::{
+    Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, analyze_states, play_games,
+};
 use crate::evaluate::Contender;
 use crate::games::{PackedVisitor, with_packed_game};
 use crate::recorder::Sink;
@@ -71,15 +73,15 @@ impl<G: Game<Board: Packed>> Agent for ExactAgent<G> {
         play_games(&self.game, round, || self.policy(), sink)
     }
 
-    fn judge(&self, boards: &[BoardState]) -> Vec<Option<Judgement>> {
+    fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
         let mut policy = self.policy();
-        judge(&self.game, &self.values, boards, |decision| {
+        analyze_states(&self.game, &self.values, boards, |decision| {
             let mut rng = game_rng(0, 0);
             policy.choose(&self.game, decision, &mut rng).direction()
         })
     }
 
-    fn chooser(&self) -> Chooser<'_> {
+    fn policy_fn(&self) -> PolicyFn<'_> {
         let mut policy = self.policy();
         Box::new(move |tiles: &[u8], chance_state: ChanceState| {
             let state = self.game.state(tiles, chance_state)?;
@@ -197,11 +199,11 @@ mod tests {
             tiles: vec![1, 0, 0, 2],
             chance_state: ChanceState::NONE,
         };
-        let judgement = contender.agent.judge(&[board])[0].unwrap();
-        for (direction, value) in judgement.values.legal() {
+        let found = contender.agent.analyze(&[board])[0].unwrap();
+        for (direction, value) in found.values.legal() {
             let exact = analysis.moves[direction as usize].total.unwrap();
             assert!((f64::from(value.total) - exact).abs() < 1e-4);
         }
-        assert_eq!(judgement.chosen, analysis.best);
+        assert_eq!(found.chosen, analysis.best);
     }
 }

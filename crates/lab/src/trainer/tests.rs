@@ -164,7 +164,7 @@ fn deep(of: &[&str]) -> Recipe {
         "learner.max_updates=0",
     ];
     let overrides = overrides.iter().chain(of).map(|&text| text.to_owned());
-    Recipe::load("dqn-r4", &overrides.collect::<Vec<_>>()).unwrap()
+    Recipe::load("dqn-report", &overrides.collect::<Vec<_>>()).unwrap()
 }
 
 fn replay(updates: u64) -> Recipe {
@@ -296,8 +296,8 @@ fn a_trainer_lends_its_agent() {
                 tiles: vec![1, 0, 0, 0, 1 + n % 5, 0, 0, 0, 2],
                 chance_state: Default::default(),
             };
-            let judgement = agent.judge(&[board])[0].unwrap();
-            assert!(judgement.chosen.is_some());
+            let analysis = agent.analyze(&[board])[0].unwrap();
+            assert!(analysis.chosen.is_some());
         }
     });
     assert!(trainer.is_done() && trainer.games() == 3000);

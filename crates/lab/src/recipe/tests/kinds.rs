@@ -21,8 +21,8 @@ fn a_key_of_another_kind_is_refused_with_the_reason() {
         (
             "td-4x6",
             "epsilon=0.5",
-            "`learner.epsilon` in the override `epsilon=0.5` has no place here: it belongs to learners of kind \
-             \"replay\" and \"dqn\", and the learner of this recipe is of kind \"td\"",
+            "`learner.epsilon` in the override `epsilon=0.5` does not apply: only learners of kind \
+             \"replay\" and \"dqn\" have it, and the learner of this recipe is of kind \"td\"",
         ),
         ("td-4x6", "double=true", "learners of kind \"dqn\""),
         ("td-4x6", "filters=8", "networks of kind \"deep\""),
@@ -45,32 +45,32 @@ fn a_key_of_another_kind_is_refused_with_the_reason() {
         (
             "threes-4x6",
             "lambda=0.5",
-            "it belongs to `learner.update` = \"backward\", which is \"forward\" in this recipe",
+            "it needs `learner.update` = \"backward\", which is \"forward\" in this recipe",
         ),
         (
             "dqn",
             "weight_decay=0.1",
-            "it belongs to `learner.optimiser` = \"adamw\"",
+            "it needs `learner.optimiser` = \"adamw\"",
         ),
         (
             "dqn",
             "target_update_iterations=5",
-            "it belongs to `learner.target_update` = \"copy\", which is \"soft\"",
+            "it needs `learner.target_update` = \"copy\", which is \"soft\"",
         ),
         (
-            "dqn-r4",
+            "dqn-report",
             "tau=0.1",
-            "it belongs to `learner.target_update` = \"soft\"",
+            "it needs `learner.target_update` = \"soft\"",
         ),
         (
-            "dqn-r4",
+            "dqn-report",
             "acting_network=target",
             "`learner.target_update` = \"soft\"",
         ),
         (
             "deep-best",
             "mask_targets=true",
-            "it belongs to `learner.value` = \"action\"",
+            "it needs `learner.value` = \"action\"",
         ),
     ] {
         let message = message(recipe, &[change]);
@@ -79,7 +79,7 @@ fn a_key_of_another_kind_is_refused_with_the_reason() {
     let file = format!("{MINIMAL}[learner]\nepsilon = 0.5\n");
     let message = refusal(&file);
     assert!(
-        message.contains("`learner.epsilon` in my.toml has no place here"),
+        message.contains("`learner.epsilon` in my.toml does not apply"),
         "{message}"
     );
 }
@@ -152,7 +152,7 @@ fn names_of_others_are_refused_with_the_key() {
     }
     let eps = message("td-4x6", &["eps=0.1"]);
     assert!(
-        eps.ends_with("and belongs to learners of kind \"replay\" and \"dqn\""),
+        eps.ends_with("and only learners of kind \"replay\" and \"dqn\" have it"),
         "{eps}"
     );
     for (text, part) in [
@@ -178,12 +178,9 @@ fn names_of_others_are_refused_with_the_key() {
         ),
         (
             "[learner]\nwibble = 1",
-            "unknown key `learner.wibble` in my.toml: the keys there are",
+            "unknown key `learner.wibble` in my.toml: its keys are",
         ),
-        (
-            "wibble = 1",
-            "the keys there are block_games, board, changed",
-        ),
+        ("wibble = 1", "its keys are block_games, board, changed"),
     ] {
         let message = refusal(text);
         assert!(message.contains(part), "{text}: {message}");
@@ -298,7 +295,7 @@ fn a_started_run_accepts_few_changes() -> Outcome {
         let refused = resume(wrong).map_err(|error| error.to_string());
         let message = refused.err().unwrap_or_default();
         assert!(
-            message.contains("cannot change in a run that has begun"),
+            message.contains("cannot change when a run is resumed"),
             "{message}"
         );
     }

@@ -109,7 +109,7 @@ fn score(game: Grid, model: &Model) -> f64 {
     fn of(
         game: Grid,
         state: State<GridBoard>,
-        choose: &mut Chooser<'_>,
+        choose: &mut PolicyFn<'_>,
         known: &mut HashMap<State<GridBoard>, f64>,
     ) -> f64 {
         if let Some(&score) = known.get(&state) {
@@ -138,7 +138,7 @@ fn score(game: Grid, model: &Model) -> f64 {
         known.insert(state, score);
         score
     }
-    let (mut choose, mut known) = (model.agent.chooser(), HashMap::new());
+    let (mut choose, mut known) = (model.agent.policy_fn(), HashMap::new());
     let mut starts = Vec::new();
     game.for_each_start(|state, p| starts.push((state, p)));
     starts
@@ -403,8 +403,8 @@ fn belief(game: Grid, model: &Model) -> f64 {
             tiles,
             chance_state: game.chance_state(state),
         };
-        let judgement = model.agent.judge(&[board])[0].unwrap();
-        let totals = judgement
+        let analysis = model.agent.analyze(&[board])[0].unwrap();
+        let totals = analysis
             .values
             .legal()
             .map(|(_, value)| f64::from(value.total));
