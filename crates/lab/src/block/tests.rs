@@ -105,7 +105,10 @@ fn statistics_of_format_1_are_read() {
         .replace("total", "all")
         .replace("running_average", "average");
     assert_ne!(former, text);
-    assert_eq!(serde_json::from_str::<ReplayStats>(&former).unwrap(), stats);
+    let former = serde_json::from_str(&format!(r#"{{"studied":{former}}}"#)).unwrap();
+    let mut progress = crate::migrate::progress(former);
+    let found: ReplayStats = serde_json::from_value(progress["replay"].take()).unwrap();
+    assert_eq!(found, stats);
 }
 
 #[test]
