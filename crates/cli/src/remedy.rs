@@ -19,7 +19,7 @@ pub fn worded(remedy: &Remedy, command: &Command) -> String {
     match remedy {
         Remedy::AnotherFolder => named("name another folder"),
         Remedy::AnotherFile => named("name another file"),
-        Remedy::WritablePlace => named("choose a place with write permission"),
+        Remedy::WritablePlace => named("choose a writable place"),
         Remedy::FreeSpace => {
             "free some space or choose another folder; what was saved before is intact".to_owned()
         }

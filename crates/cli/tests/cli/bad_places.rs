@@ -46,7 +46,7 @@ fn a_folder_without_write_permission() {
             let words = [
                 "locked/run",
                 "ermission denied",
-                "may write to with `--out`",
+                "choose a writable place with `--out`",
             ];
             Done::of(&train, output).fails(3, &words);
             assert!(lab.names("locked").is_empty());
@@ -332,7 +332,7 @@ fn a_finished_run_without_its_checkpoint_is_left_alone() {
     lab.train("run", 50, "");
     fs::remove_file(lab.path("run/checkpoint.safetensors")).expect("a checkpoint");
     let model = fs::read(lab.path("run/model.safetensors")).expect("a model");
-    lab.refuses("train --resume run", &["no checkpoint to go on from"]);
+    lab.refuses("train --resume run", &["no checkpoint to resume from"]);
     assert_eq!(
         fs::read(lab.path("run/model.safetensors")).expect("a model"),
         model

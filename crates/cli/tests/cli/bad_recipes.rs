@@ -333,7 +333,7 @@ fn boards_that_cannot_be() {
         ("2".to_owned(), vec!["1 row", "4 rows of 4"]),
         (
             format!("131072,131072,0,0/{empty}"),
-            vec!["131072,131072", "can come to"],
+            vec!["131072,131072", "cannot occur in"],
         ),
     ] {
         lab.refuses(&format!("analyze {board} --model run"), &words);
