@@ -6,10 +6,12 @@
 
 mod backward;
 mod forward;
+mod published;
 pub mod schedule;
 
 pub use backward::Backward;
 pub use forward::{Forward, OnPolicyForward};
+pub use published::{End, PublishedBackward, PublishedParams, SlideRewards, Subtracted};
 
 use crate::Value;
 

@@ -7,7 +7,10 @@ use afterstate::game::{
     After, Board, Direction, Fast2048, FastFibonacci, FastThrees, Fibonacci, Game, Grid,
     POWERS_OF_TWO_SPAWNS, PowersOfTwo, Rules, Shape, State, Threes,
 };
-use afterstate::learn::{Backward, Forward, OnPolicyForward, TdParams};
+use afterstate::learn::{
+    Backward, End, Forward, OnPolicyForward, PublishedBackward, PublishedParams, SlideRewards,
+    Subtracted, TdParams,
+};
 use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{
     AfterstateNetwork, NetworkOptions, StateNetwork, Tc, Td, TupleSet, WeightCell, WeightPart,
@@ -192,6 +195,97 @@ fn td0_forward_on_states() {
         0.5,
     ));
     assert_eq!(values(network.tables()), (17.0, 14.0));
+}
+
+/// The two boards of [`an_on_policy_learner_takes_the_value_that_chose_the_move`], played and
+/// updated as published. On both the best move earns 128.
+fn published(params: PublishedParams) -> (Value, Value) {
+    let network = state_network(1.0);
+    let game = Fast2048::new();
+    let mut player = PublishedBackward::new(&game, &network, Ties::Order, params);
+    player.set_learning_rate(0.5);
+    for board in [0x6635_4543_5354_3431, 0x6635_4543_5354_3432] {
+        let decision = Decision::new(&game, State(Board::from_packed(board))).unwrap();
+        let slide = player.act(&game, &decision, 0, &mut game_rng(1, 1));
+        assert_eq!(slide.reward(), 128);
+    }
+    player.finish(State(Board::EMPTY), 0);
+    values(network.tables())
+}
+
+#[test]
+fn updates_as_published() {
+    // As the textbook: 128: 20 -> 74. Then 128 + 74 = 202: 10 -> 106.
+    let textbook = PublishedParams::default();
+    assert_eq!(published(textbook), (106.0, 74.0));
+    // The last state stays, and the one before it moves towards 128 - 20: 10 -> 59.
+    let end = End::Negated;
+    assert_eq!(published(PublishedParams { end, ..textbook }), (59.0, 20.0));
+    // The reward twice: 128 + 128 + 74 = 330: 10 -> 170.
+    let twice = PublishedParams {
+        reward_twice: true,
+        ..textbook
+    };
+    assert_eq!(published(twice), (170.0, 74.0));
+    // Against V(s) of the choice nothing differs here: no update has changed it before its own.
+    let subtracted = Subtracted::StoredValue;
+    let stored = PublishedParams {
+        subtracted,
+        ..textbook
+    };
+    assert_eq!(published(stored), (106.0, 74.0));
+}
+
+/// The error is target minus r + E[V] of the chosen move, as it was then.
+#[test]
+fn the_stored_total_is_that_of_the_choice() {
+    let network = state_network(1.0);
+    let game = Fast2048::new();
+    let params = PublishedParams {
+        subtracted: Subtracted::StoredTotal,
+        ..PublishedParams::default()
+    };
+    let mut player = PublishedBackward::new(&game, &network, Ties::Order, params);
+    player.set_learning_rate(0.5);
+    let board = State(Board::from_packed(0x6635_4543_5354_3431));
+    let decision = Decision::new(&game, board).unwrap();
+    let mut greedy = Greedy::new(&game, &network, Ties::Order);
+    let slide = greedy.choose(&game, &decision, &mut game_rng(1, 1));
+    let mut expected = slide.reward() as Value;
+    game.for_each_spawn(slide.after(), |next, _, p| {
+        expected += p as Value * network.value(next);
+    });
+    player.act(&game, &decision, 0, &mut game_rng(1, 1));
+    player.finish(State(Board::EMPTY), 0);
+    let (value, _) = values(network.tables());
+    let error = 128.0 - expected;
+    assert!(
+        (value - (10.0 + 0.5 * error)).abs() < 1e-3,
+        "{value} {expected}"
+    );
+}
+
+/// Rewards of spawns reach a learner, and none of them a player that learns from slides alone.
+#[test]
+fn slide_rewards_hide_those_of_spawns() {
+    let learned = |hide: bool| {
+        let network = afterstate_network(1.0);
+        let game = Fast2048::new();
+        let player = OnPolicyForward::<_, _, Td>::new(&game, &network, Ties::Order, 0.5);
+        let mut player: Box<dyn Player<Fast2048>> = match hide {
+            true => Box::new(SlideRewards(player)),
+            false => Box::new(player),
+        };
+        for board in [0x6635_4543_5354_3431, 0x6635_4543_5354_3432] {
+            let decision = Decision::new(&game, State(Board::from_packed(board))).unwrap();
+            player.act(&game, &decision, 40, &mut game_rng(1, 1));
+        }
+        player.finish(State(Board::EMPTY), 8);
+        values(network.tables())
+    };
+    // At the second move: 40 + 128 + 20 = 188: 10 -> 99. At the end: 8: 20 -> 14.
+    assert_eq!(learned(false), (99.0, 14.0));
+    assert_eq!(learned(true), (79.0, 10.0));
 }
 
 #[test]

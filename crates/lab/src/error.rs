@@ -287,6 +287,11 @@ pub enum LabError {
     /// A sweep that cannot be run or resumed.
     #[error(transparent)]
     Sweep(#[from] SweepError),
+    /// Rewards of spawns that are to be left out, in a game without them.
+    #[error(
+        "`learner.spawn_rewards` is false, but new tiles of {0} bring no points; expected true, or a game of Threes!"
+    )]
+    NoSpawnRewards(String),
     /// A model of another network than the recipe's.
     #[error(
         "{} cannot be trained by this recipe: `{what}` of its network is {found}; expected {expected}",

@@ -44,8 +44,8 @@ pub use error::RecipeError;
 pub(crate) use error::shorten;
 pub use keys::parse_whole;
 pub use learner::{
-    BackwardRecipe, BufferRecipe, LearnerRecipe, ReplayRecipe, Rule, Target, TdRecipe, Update,
-    ValueOf,
+    BackwardRecipe, BufferRecipe, EndOfGame, LearnerRecipe, ReplayRecipe, Rule, Subtract, Target,
+    TdRecipe, Update, ValueOf,
 };
 pub(crate) use names::nearest;
 pub use network::{DeepRecipe, DropoutPlace, InitialWeights, NTupleRecipe, NetworkRecipe, Relu};

@@ -8,6 +8,7 @@ mod deep;
 
 use afterstate::game::Shape;
 use afterstate::learn::schedule::Schedule;
+use afterstate::learn::{End, PublishedParams, Subtracted};
 use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
 use afterstate::replay::ReplayConfig;
@@ -19,7 +20,10 @@ use crate::LabError;
 use crate::error::game_on;
 use crate::games::{self, rules};
 use crate::metadata::word;
-use crate::recipe::{NetworkRecipe, Recipe, Rule, Target, TdRecipe, ValueOf, parse_board};
+use crate::recipe::{
+    BackwardRecipe, EndOfGame, NetworkRecipe, Recipe, Rule, Subtract, Target, TdRecipe, ValueOf,
+    parse_board,
+};
 
 /// An agent with either kind of network.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +40,11 @@ impl AgentSpec {
     /// # Errors
     /// When the game is unknown, or the network does not fit the board.
     pub fn of(recipe: &Recipe) -> Result<Self, LabError> {
+        let learns_all = recipe.learner.td().is_none_or(|td| td.spawn_rewards);
+        let rules = rules(&recipe.game)?;
+        if !learns_all && (1..4).all(|tile| rules.spawn_reward(tile) == 0) {
+            return Err(LabError::NoSpawnRewards(recipe.game.clone()));
+        }
         match recipe.network {
             NetworkRecipe::NTuple(_) => NTupleSpec::of(recipe).map(Self::NTuple),
             NetworkRecipe::Deep(_) => DeepSpec::of(recipe).map(Self::Deep),
@@ -167,6 +176,8 @@ pub struct TdSpec {
     pub update: UpdateSpec,
     /// The learning rate.
     pub learning_rate: Schedule,
+    /// Whether rewards of spawns are learned from.
+    pub spawn_rewards: bool,
 }
 
 /// When a value is updated.
@@ -181,6 +192,8 @@ pub enum UpdateSpec {
         /// Whether each reward counts twice, as published in two reports of the DLP lab, 2021.
         reward_twice: bool,
     },
+    /// The same as published, with other ends or errors.
+    Published(PublishedParams),
 }
 
 impl TdSpec {
@@ -191,13 +204,35 @@ impl TdSpec {
             rule: learner.rule(),
             update: match learner.td().and_then(TdRecipe::backward) {
                 None => UpdateSpec::Forward,
-                Some(backward) => UpdateSpec::Backward {
-                    lambda: backward.lambda as f32,
-                    reward_twice: backward.target == Target::RewardTwice,
-                },
+                Some(backward) => update_of(backward),
             },
             learning_rate: learner.learning_rate().clone(),
+            spawn_rewards: learner.td().is_none_or(|td| td.spawn_rewards),
         }
+    }
+}
+
+fn update_of(backward: &BackwardRecipe) -> UpdateSpec {
+    let reward_twice = backward.target == Target::RewardTwice;
+    let end = match backward.end {
+        EndOfGame::Zero => End::Zero,
+        EndOfGame::Negated => End::Negated,
+    };
+    let subtracted = match backward.subtract {
+        Subtract::Value => Subtracted::Value,
+        Subtract::StoredValue => Subtracted::StoredValue,
+        Subtract::StoredTotal => Subtracted::StoredTotal,
+    };
+    match (end, subtracted) {
+        (End::Zero, Subtracted::Value) => UpdateSpec::Backward {
+            lambda: backward.lambda as f32,
+            reward_twice,
+        },
+        _ => UpdateSpec::Published(PublishedParams {
+            end,
+            subtracted,
+            reward_twice,
+        }),
     }
 }
 

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use afterstate::episode::Player;
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::{ChanceState, Game};
-use afterstate::learn::{Backward, OnPolicyForward, TdParams};
+use afterstate::learn::{Backward, OnPolicyForward, PublishedBackward, SlideRewards, TdParams};
 use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{
     AfterstateNetwork, AtomicF32, NetworkError, NetworkOptions, StateNetwork, Tc, Td, UpdateRule,
@@ -264,7 +264,14 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
 
     fn learn_by<R: UpdateRule>(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult {
         let rate = |number| learner.learning_rate.at(number);
+        if !learner.spawn_rewards {
+            let make = || SlideRewards(self.any_player::<R>(learner.update));
+            return Virtual::learn(&self.game, round, rate, make);
+        }
         match learner.update {
+            UpdateSpec::Published(_) => Virtual::learn(&self.game, round, rate, || {
+                self.any_player::<R>(learner.update)
+            }),
             UpdateSpec::Forward => D::learn(&self.game, round, rate, || {
                 OnPolicyForward::<G, N, R>::new(&self.game, &self.network, self.ties, 0.0)
             }),
@@ -280,6 +287,33 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
                 let learner = Backward::<G, N, R>::new(&self.game, &self.network, params);
                 (self.policy(), learner)
             }),
+        }
+    }
+}
+
+impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
+    /// The player of an update, type-erased: for those that are rarely used.
+    fn any_player<R: UpdateRule>(&self, update: UpdateSpec) -> Box<dyn Player<G> + '_> {
+        let (game, network, ties) = (&self.game, &self.network, self.ties);
+        match update {
+            UpdateSpec::Forward => {
+                Box::new(OnPolicyForward::<G, N, R>::new(game, network, ties, 0.0))
+            }
+            UpdateSpec::Backward {
+                lambda,
+                reward_twice,
+            } => {
+                let params = TdParams {
+                    lambda,
+                    reward_twice,
+                    ..TdParams::default()
+                };
+                let learner = Backward::<G, N, R>::new(game, network, params);
+                Box::new((self.policy(), learner))
+            }
+            UpdateSpec::Published(params) => {
+                Box::new(PublishedBackward::new(game, network, ties, params))
+            }
         }
     }
 }

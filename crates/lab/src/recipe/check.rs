@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::Recipe;
 use super::dqn::{DqnRecipe, DqnValue, Optimiser, TargetUpdate};
 use super::error::{RecipeError, shorten};
-use super::learner::{BufferRecipe, LearnerRecipe, TdRecipe};
+use super::learner::{BufferRecipe, EndOfGame, LearnerRecipe, Rule, Subtract, TdRecipe, ValueOf};
 use super::network::{DeepRecipe, DropoutPlace, NTupleRecipe, NetworkRecipe};
 
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
@@ -122,10 +122,38 @@ fn validate_tables(network: &NTupleRecipe) -> Result<(), RecipeError> {
 }
 
 fn validate_td(learner: &TdRecipe) -> Result<(), RecipeError> {
-    let backward = learner.backward();
-    backward.map_or(Ok(()), |backward| {
-        number("learner.lambda", backward.lambda, 0.0..=1.0)
-    })
+    let Some(backward) = learner.backward() else {
+        return Ok(());
+    };
+    number("learner.lambda", backward.lambda, 0.0..=1.0)?;
+    let key = match (backward.end, backward.subtract) {
+        (EndOfGame::Zero, Subtract::Value) => return Ok(()),
+        (EndOfGame::Negated, _) => "learner.end",
+        (EndOfGame::Zero, _) => "learner.subtract",
+    };
+    let needs = |other, needed: &str, found: String| {
+        let expected =
+            format!("its default, or `{other}` = {needed}: it is for TD(0) of state values");
+        Err(bad(key, found, expected))
+    };
+    if learner.value != ValueOf::State {
+        return needs(
+            "learner.value",
+            "\"state\"",
+            "set with values of afterstates".into(),
+        );
+    }
+    if learner.rule != Rule::Td {
+        return needs("learner.rule", "\"td\"", "set with TC".into());
+    }
+    if backward.lambda != 0.0 {
+        return needs(
+            "learner.lambda",
+            "0",
+            format!("set with lambda {}", backward.lambda),
+        );
+    }
+    Ok(())
 }
 
 fn validate_dqn(learner: &DqnRecipe, network: &DeepRecipe) -> Result<(), RecipeError> {

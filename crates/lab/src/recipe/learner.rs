@@ -41,6 +41,8 @@ pub struct TdRecipe {
     pub discount: f64,
     /// How ties between equally good slides are broken.
     pub ties: Ties,
+    /// Whether points that a new tile brings count as reward in learning; they do in the score.
+    pub spawn_rewards: bool,
 }
 
 /// The keys of `kind = "replay"`.
@@ -113,6 +115,36 @@ pub struct BackwardRecipe {
     pub lambda: f64,
     /// What a value is moved towards.
     pub target: Target,
+    /// How the last state of a game is treated.
+    pub end: EndOfGame,
+    /// What the error subtracts from the target.
+    pub subtract: Subtract,
+}
+
+/// How the last state of a game is treated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndOfGame {
+    /// It moves towards its reward alone: what follows is worth 0.
+    #[default]
+    Zero,
+    /// As in "DLP Homework 2": it is not updated, and the state before it moves towards its reward
+    /// minus the value of the last one.
+    Negated,
+}
+
+/// What the error subtracts from the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subtract {
+    /// The value at the update.
+    #[default]
+    Value,
+    /// The value of the state when its move was chosen.
+    StoredValue,
+    /// The reward of the chosen move and the expected value after it, when it was chosen: a reading
+    /// of the second DLP lab report.
+    StoredTotal,
 }
 
 /// What a value is moved towards.
@@ -293,6 +325,7 @@ impl Default for TdRecipe {
             learning_rate: Schedule::default(),
             discount: 1.0,
             ties: Ties::default(),
+            spawn_rewards: true,
         }
     }
 }
