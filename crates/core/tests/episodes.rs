@@ -302,7 +302,7 @@ fn given_starts_are_the_same_side_by_side<G: Game, V: ValueFunction<G>>(game: &G
         let outcome = play_on(game, episode, &mut policy(), &mut NoLearner, &mut rng);
         let given = number % 3 != 0;
         assert_eq!(outcome.start == Start::Given, given);
-        assert_eq!(outcome.moves == 0, number == 4);
+        assert!(number != 4 || outcome.moves == 0, "it starts at its end");
         once(&mut expected, number, outcome);
     }
     let mut found = BTreeMap::new();

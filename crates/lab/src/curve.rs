@@ -67,6 +67,15 @@ pub struct GapPoint {
     pub relative: f64,
 }
 
+/// A score and the number of its game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GameScore {
+    /// The number of the game, from 1.
+    pub episode: u64,
+    /// Its score.
+    pub score: u64,
+}
+
 impl Curve {
     /// The curve of these blocks, without gaps. A value of 1 of the run's network stands for
     /// `value_unit` points.

@@ -33,10 +33,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::curve::Curve;
+use crate::curve::{Curve, GameScore};
 use crate::disk::replace;
 use crate::numbers::grouped;
-use crate::scores::GameScore;
 use letters::Letters;
 use scene::Scene;
 

@@ -6,16 +6,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::LabError;
+use crate::curve::GameScore;
 pub use crate::error::ScoresError;
-
-/// A score and the number of its game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GameScore {
-    /// The number of the game, from 1.
-    pub episode: u64,
-    /// Its score.
-    pub score: u64,
-}
 
 /// The longest line that is read: many times what one needs.
 const LONGEST: u64 = 200;

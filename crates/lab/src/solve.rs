@@ -88,11 +88,11 @@ impl Stage {
         match self {
             Self::Listing => "listing",
             Self::Score => "score",
-            Self::Win => "chance of the target",
+            Self::Win => "probability of the target",
             Self::Worst => "score with the worst spawns",
             Self::Best => "score with the best spawns",
-            Self::WorstWin => "chance of the target with the worst spawns",
-            Self::BestWin => "chance of the target with the best spawns",
+            Self::WorstWin => "probability of the target with the worst spawns",
+            Self::BestWin => "probability of the target with the best spawns",
         }
     }
 }

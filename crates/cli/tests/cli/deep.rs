@@ -241,7 +241,7 @@ mod built_in {
             *updates = json!(u64::MAX);
             *text = json!(progress.to_string());
         };
-        damage(&updates, &["more than anyone has played"]);
+        damage(&updates, &["above the supported maximum"]);
         for array in ["conv1.weight", "online.conv1.weight", "first.conv1.weight"] {
             damage(
                 &|tensors| {

@@ -221,7 +221,7 @@ fn quiet_and_without_progress() {
     lab.train("b", 30, "--board 2x3 --set tuples=012");
     lab.run("solve --board 2x3 --out s").succeeds();
     lab.run("eval a --against s --keep").succeeds();
-    let told = "not in the plot of gaps";
+    let told = "not in the plot of optimality gaps";
     let plot = "plot a b --out plots";
     let noted = lab.run(&format!("{plot} --no-progress")).succeeds();
     assert!(noted.stderr.contains(told), "{}", noted.stderr);

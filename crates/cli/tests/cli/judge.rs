@@ -66,7 +66,7 @@ fn an_unknown_speed_is_no_speed() {
     lab.run("judge games.txt --min-speed 3999").succeeds();
     let done = lab.run("judge games.txt --min-speed 4001").ends_with(1);
     assert!(
-        done.stdout.contains("the times do not show the speed"),
+        done.stdout.contains("the times are too coarse"),
         "{}",
         done.stdout
     );

@@ -112,7 +112,7 @@ fn what_is_wrong_is_refused_before_anything_is_trained() {
     );
     lab.refuses(
         "sweep small.toml --out out/td/seed-1",
-        &["out/td/seed-1", "the folder of a single training", "--out"],
+        &["out/td/seed-1", "is a run folder, not", "--out"],
     );
 }
 

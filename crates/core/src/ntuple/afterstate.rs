@@ -46,13 +46,7 @@ impl<G: Game> ValueFunction<G> for AfterstateNetwork {
 
     #[inline(always)]
     fn locate(&self, _: &G, decision: &Decision<G>, at: &mut Indices) {
-        let slides = decision.slides();
-        let four = slides.afterstates().map(|After(board)| board);
-        self.tables.find(four, at);
-        let cells = self.tables.at(at);
-        for slide in slides.legal() {
-            cells.prefetch(slide.direction() as usize);
-        }
+        self.tables.locate_slides(decision.slides(), at);
     }
 
     #[inline(always)]

@@ -28,7 +28,7 @@ use super::tables::{WeightTables, sum, value};
 use super::{NetworkError, NetworkOptions, TupleSet, UpdateRule};
 use crate::Value;
 use crate::episode::Step;
-use crate::game::{After, Game, Position, Slide, State};
+use crate::game::{Game, Position, Slide, State};
 use crate::machine::{AtomicF32, F32x2, Indices};
 use crate::ntuple::{Trainable, TrajectoryStep, Updated};
 use crate::value::{ActionValue, Decision, Pending, ValueFunction};
@@ -223,13 +223,7 @@ impl<G: Game> ValueFunction<G> for StateNetwork {
 
     #[inline(always)]
     fn locate(&self, _: &G, decision: &Decision<G>, at: &mut Indices) {
-        let slides = decision.slides();
-        let four = slides.afterstates().map(|After(board)| board);
-        self.tables.find(four, at);
-        let cells = self.tables.at(at);
-        for slide in slides.legal() {
-            cells.prefetch(slide.direction() as usize);
-        }
+        self.tables.locate_slides(decision.slides(), at);
     }
 
     #[inline(always)]

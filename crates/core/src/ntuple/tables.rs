@@ -5,7 +5,7 @@ use std::ops::Add;
 use super::rule::{Sums, UpdateRule, WeightCell};
 use super::{Chunking, LookupPlan, NetworkError, NetworkOptions, TupleSet};
 use crate::Value;
-use crate::game::Position;
+use crate::game::{After, Position, Slides};
 use crate::machine::{AtomicF32, AtomicF32x2, Indices, WeightMemory, WeightView, Zeroed};
 use crate::ntuple::Updated;
 
@@ -210,6 +210,17 @@ impl<C: WeightCell> WeightTables<C> {
     #[inline(always)]
     pub(super) fn find<B: Position>(&self, four: [B; 4], found: &mut Indices) {
         self.plan.find(four, found);
+    }
+
+    /// Computes the indices of the afterstates of all slides, and prefetches the weights of the
+    /// legal ones.
+    #[inline(always)]
+    pub(super) fn locate_slides<B: Position>(&self, slides: &Slides<B>, at: &mut Indices) {
+        self.find(slides.afterstates().map(|After(board)| board), at);
+        let cells = self.at(at);
+        for slide in slides.legal() {
+            cells.prefetch(slide.direction() as usize);
+        }
     }
 
     /// The weights at these indices.

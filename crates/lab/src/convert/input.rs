@@ -251,14 +251,14 @@ impl Input {
         };
         let (player, tuples, source): (_, _, Box<dyn ReadAt>) = match played {
             Err(source) => {
-                let nobody = NTupleSpec {
+                let placeholder = NTupleSpec {
                     game: games::DEFAULT_GAME.to_owned(),
                     tuples: TupleSet::parse("0", Shape::FOUR, true)?,
                     value: ValueOf::Afterstate,
                     ties: Ties::Order,
                     discount: 1.0,
                 };
-                (nobody, Err(source), Box::new(saved.into_file()))
+                (placeholder, Err(source), Box::new(saved.into_file()))
             }
             Ok(()) => {
                 let player = model::player(&fields)?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::game::{Board, Fast2048, POWERS_OF_TWO_SPAWNS, Shape};
+use crate::game::{After, Board, Fast2048, POWERS_OF_TWO_SPAWNS, Shape};
 use crate::ntuple::{Tc, Td};
 use crate::random::game_rng;
 

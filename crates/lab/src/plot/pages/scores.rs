@@ -2,13 +2,13 @@
 
 use super::several::{page, strokes};
 use super::{Text, below};
+use crate::curve::GameScore;
 use crate::numbers::grouped;
 use crate::plot::chart::YAxis;
 use crate::plot::legend::LegendEntry;
 use crate::plot::scale::{AxisUnit, Scale, step};
 use crate::plot::scene::{Scene, Stroke};
 use crate::plot::{ScoreSeries, ScoreStyle};
-use crate::scores::GameScore;
 
 /// Steps of the y axis.
 const STEPS: usize = 6;
