@@ -210,7 +210,7 @@ pub struct EvalArgs {
 /// `afterstate judge`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  afterstate judge games.txt                                the records of `eval --records`
+  afterstate judge games.txt                                the records of an evaluation
   afterstate judge threes.txt --game threes --min-speed 1000
   zcat games.gz | afterstate judge - --json
 

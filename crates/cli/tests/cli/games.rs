@@ -106,7 +106,7 @@ fn small_boards_of_every_game_are_solved_and_measured_against() {
     );
     lab.refuses(
         "solve --game 2584 --board 3x3",
-        &["a tile of 4181", "`--target` up to 987"],
+        &["the tile 4181", "`--target` of at most 987"],
     );
 }
 

@@ -39,7 +39,7 @@ fn a_verdict_is_told() {
     let text = lab.run("judge games.txt").succeeds().stdout;
     for words in [
         "mean = 12",
-        "passed: 1 episode by",
+        "passed: 1 valid episode",
         "Assessment: 0.0 points",
         "unfinished games: 1",
     ] {

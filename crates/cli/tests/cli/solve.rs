@@ -278,7 +278,7 @@ fn files_that_are_no_solutions_are_refused() {
     for taken in ["run/model.safetensors", "empty", "/dev/null"] {
         lab.refuses(
             &format!("solve --board 2x2 --out {taken}"),
-            &[taken, "no solution"],
+            &[taken, "is not a solution"],
         );
     }
     lab.run("solve --board 2x2 --out t").succeeds();
@@ -360,7 +360,10 @@ fn players_that_cannot_be_measured_are_refused() {
         20,
         "--board 2x3 --set tuples=012 --set symmetry=false",
     );
-    lab.refuses("eval plain --against s --fast", &["no symmetries"]);
+    lab.refuses(
+        "eval plain --against s --fast",
+        &["does not use symmetries"],
+    );
     lab.refuses(
         "eval plain --against plain/model.safetensors",
         &["not a usable solution", "it is a model"],
