@@ -214,7 +214,7 @@ pub struct EvalArgs {
   afterstate judge threes.txt --game threes --min-speed 1000
   zcat games.gz | afterstate judge - --json
 
-Every slide, reward and new tile is checked against the rules, and the frequencies of new tiles and of their cells against their probabilities. Times must not decrease. The exit status is 0 if there are no faults, 1 if there are any, and 2 if the records cannot be read.")]
+Every slide, reward and new tile is checked against the rules, and the frequencies of new tiles and of their cells against their probabilities. Times must not decrease. The assessment is the percentage of games that reach the goal tile, and a point for the goal and each larger tile; courses of other years count differently. The exit status is 0 if there are no faults, 1 if there are any, and 2 if the records cannot be read.")]
 pub struct JudgeArgs {
     /// A file of records, one line each; - for standard input
     pub records: PathBuf,

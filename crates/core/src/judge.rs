@@ -8,6 +8,7 @@
 
 mod frequency;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use frequency::{Frequency, Test};
@@ -123,7 +124,30 @@ pub struct Judge<G: Game> {
     tally: Tally,
     unfinished: u64,
     millis: u64,
+    player: Share,
+    environment: Share,
     drawn: Drawn,
+}
+
+/// What one side did in all valid episodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// Its actions: slides, or new tiles.
+    pub moves: u64,
+    /// The time that they took, in milliseconds, as recorded.
+    pub millis: u64,
+}
+
+impl Share {
+    fn add(&mut self, millis: u64) {
+        self.moves += 1;
+        self.millis = self.millis.saturating_add(millis);
+    }
+
+    /// Actions per second; `None` if no time was recorded.
+    pub fn speed(&self) -> Option<f64> {
+        (self.millis > 0).then(|| 1000.0 * self.moves as f64 / self.millis as f64)
+    }
 }
 
 /// The spawns so far.
@@ -152,6 +176,8 @@ impl<G: Game> Judge<G> {
             tally: Tally::default(),
             unfinished: 0,
             millis: 0,
+            player: Share::default(),
+            environment: Share::default(),
         }
     }
 
@@ -166,6 +192,11 @@ impl<G: Game> Judge<G> {
     /// How many of them end before the game is over.
     pub fn unfinished(&self) -> u64 {
         self.unfinished
+    }
+
+    /// The slides, and the new tiles.
+    pub fn shares(&self) -> (Share, Share) {
+        (self.player, self.environment)
     }
 
     /// Tests whether spawns have the expected frequencies: by cell, by tile, and by hint.
@@ -219,6 +250,12 @@ impl<G: Game> Judge<G> {
         self.tally.add(&outcome);
         self.unfinished += u64::from(!over);
         self.millis = self.millis.saturating_add(whole);
+        for one in &episode.moves {
+            match one.action {
+                Action::Slide(_) => self.player.add(one.millis),
+                Action::Place { .. } => self.environment.add(one.millis),
+            }
+        }
         Ok(outcome)
     }
 }

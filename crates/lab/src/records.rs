@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use afterstate::format::episode::{EpisodeError, EpisodeRecord};
 use afterstate::game::{Game, Shape};
-use afterstate::judge::{Judge, Test};
+use afterstate::judge::{Judge, Share, Test};
 use afterstate::tally::Tally;
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +101,16 @@ pub struct JudgeReport {
     pub max: u64,
     /// Moves per second by the start and end times; `None` if all times are equal.
     pub moves_per_second: Option<f64>,
+    /// The speed that was asked for.
+    pub min_speed: Option<f64>,
+    /// Whether every action follows the rules, whatever its speed.
+    pub actions_passed: bool,
+    /// Whether it was fast enough; `None` if no speed was asked for.
+    pub speed_passed: Option<bool>,
+    /// The slides of the player.
+    pub player: Share,
+    /// The new tiles of the environment.
+    pub environment: Share,
     /// Points: the percentage of games that reach the goal tile, and one for each further tile from
     /// the goal on; `None` for games without a goal.
     pub assessment: Option<f64>,
@@ -299,6 +309,7 @@ fn report<G: Game>(
         ));
     }
     let speed = (tally.seconds > 0.0).then(|| tally.speed());
+    let of_actions = faults.count;
     match (speed, options.min_speed) {
         (Some(found), Some(least)) if found < least => faults.of_all(format!(
             "{found:.0} moves per second, expected at least {least:.0}"
@@ -312,7 +323,13 @@ fn report<G: Game>(
         }
         _ => {}
     }
+    let (player, environment) = judge.shares();
     JudgeReport {
+        min_speed: options.min_speed,
+        actions_passed: of_actions == 0,
+        speed_passed: options.min_speed.map(|_| faults.count == of_actions),
+        player,
+        environment,
         passed: faults.count == 0 && !interrupted,
         interrupted,
         game: options.game.to_owned(),

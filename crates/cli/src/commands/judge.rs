@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use std::io;
 use std::path::Path;
 
+use afterstate::judge::Share;
 use afterstate_lab::games::shape;
 use afterstate_lab::recipe::parse_board;
 use afterstate_lab::records::{FaultReport, JudgeOptions, JudgeReport, judge, judge_stream};
@@ -92,12 +93,13 @@ fn report(verdict: &JudgeReport) -> String {
         let count = grouped(v.unfinished as f64);
         line(format!("unfinished games: {count}"));
     }
-    match v.moves_per_second {
-        Some(found) => line(format!("speed: {}", speed(found))),
-        None => line(
-            "speed: unknown, because all games start and end in the same millisecond".to_owned(),
-        ),
-    }
+    line(format!(
+        "moves: {} by the player{}, {} by the environment{}",
+        grouped(v.player.moves as f64),
+        pace(&v.player),
+        grouped(v.environment.moves as f64),
+        pace(&v.environment),
+    ));
     for fault in v.faults.iter().take(LISTED) {
         line(format!("FAULT {}", place(fault)));
     }
@@ -105,12 +107,34 @@ fn report(verdict: &JudgeReport) -> String {
         let more = grouped((v.fault_count - LISTED as u64) as f64);
         line(format!("and {more} more faults"));
     }
+    line(format!("actions: {}", passed(v.actions_passed)));
+    let found = match v.moves_per_second {
+        Some(found) => speed(found),
+        None => "unknown, because all games start and end in the same millisecond".to_owned(),
+    };
+    line(match (v.speed_passed, v.min_speed) {
+        (Some(fast), Some(least)) => {
+            let (word, least) = (passed(fast), grouped(least));
+            format!("speed: {word} ({found}; expected at least {least} moves/s)")
+        }
+        _ => format!("speed: {found}"),
+    });
     line(verdict_line(v));
     let counts = v.fault_count == 0 && !v.interrupted;
     if let Some(points) = v.assessment.filter(|_| counts) {
         line(format!("Assessment: {points:.1} points"));
     }
     text
+}
+
+fn passed(passed: bool) -> &'static str {
+    if passed { "passed" } else { "FAILED" }
+}
+
+/// How fast one side was, if its times were recorded.
+fn pace(side: &Share) -> String {
+    let pace = side.speed().map(|found| format!(" ({})", speed(found)));
+    pace.unwrap_or_default()
 }
 
 /// The last line: whether the records passed, and how many episodes are valid.

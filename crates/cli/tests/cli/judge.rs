@@ -42,6 +42,8 @@ fn a_verdict_is_told() {
         "passed: 1 valid episode",
         "Assessment: 0.0 points",
         "unfinished games: 1",
+        "moves: 4 by the player, 6 by the environment",
+        "actions: passed",
     ] {
         assert!(text.contains(words), "{words} in {text}");
     }
@@ -51,10 +53,30 @@ fn a_verdict_is_told() {
         .run("judge slow.txt --min-speed 100")
         .ends_with(1)
         .stdout;
-    assert!(
-        text.contains("4 moves per second, expected at least 100"),
-        "{text}"
+    for words in [
+        "4 moves per second, expected at least 100",
+        "actions: passed",
+        "speed: FAILED (4 moves/s; expected at least 100 moves/s)",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    let fast = lab.run("judge slow.txt --min-speed 3 --json").json();
+    assert_eq!(
+        (&fast["actions_passed"], &fast["speed_passed"]),
+        (&true.into(), &true.into())
     );
+    assert_eq!(fast["player"]["moves"], 4);
+    // The times of the player's slides and of new tiles are apart.
+    let timed = GAME
+        .replace("#D[8]", "#D[8](250)")
+        .replace("#LA1", "#LA1(500)");
+    lab.write(
+        "timed.txt",
+        timed.replace("|place@1794770036503", "|place@1794770037503"),
+    );
+    let text = lab.run("judge timed.txt").succeeds().stdout;
+    let words = "moves: 4 by the player (16 moves/s), 6 by the environment (12 moves/s)";
+    assert!(text.contains(words), "{text}");
 }
 
 /// Whoever takes the times away does not get past a limit.

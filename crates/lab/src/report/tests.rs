@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use afterstate::game::Direction;
+use afterstate::judge::Share;
 
 use crate::analyze::{Analysis, Exact, Move};
 use crate::bench::{BenchReport, BenchRow, Mode};
@@ -220,6 +221,14 @@ fn judgements_and_gaps() {
         mean: 1.0 / 3.0,
         max: 9,
         moves_per_second: None,
+        min_speed: Some(1000.0),
+        actions_passed: true,
+        speed_passed: Some(false),
+        player: Share {
+            moves: 7,
+            millis: 3,
+        },
+        environment: Share::default(),
         assessment: Some(0.5),
         tests: vec![NamedTest {
             name: "tiles".to_owned(),
