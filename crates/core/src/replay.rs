@@ -15,7 +15,7 @@ mod snapshot;
 
 pub use buffer::{Overwrite, ReplayBuffer};
 pub use format1::Format1Replay;
-pub use ntuple::NTupleReplayAgent;
+pub use ntuple::{NTupleReplayAgent, NTupleReplayParams, SpawnValue, TdErrorOf};
 pub use snapshot::{EnvSnapshot, PositionArrays, ReplaySnapshot, SnapshotError, TransitionArrays};
 
 use std::collections::VecDeque;

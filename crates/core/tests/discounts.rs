@@ -15,7 +15,9 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::{Greedy, Policy, Random, Ties};
 use afterstate::random::game_rng;
-use afterstate::replay::{NTupleReplayAgent, ReplayAgent, ReplayConfig, ReplayTrainer};
+use afterstate::replay::{
+    NTupleReplayAgent, NTupleReplayParams, ReplayAgent, ReplayConfig, ReplayTrainer,
+};
 use afterstate::solve::{Aim, Chance, Ending, Goal, Recursive};
 use afterstate::value::ValueFunction;
 
@@ -361,7 +363,8 @@ fn replay_converges_to_the_discounted_solution() {
     let game = two_by_two();
     for n_step in [1, 3] {
         let network = td(0.0).states();
-        let mut agent = NTupleReplayAgent::new(&game, &network, Ties::Random, 0.0);
+        let mut agent =
+            NTupleReplayAgent::new(&game, &network, Ties::Random, NTupleReplayParams::default());
         let config = ReplayConfig {
             n_step,
             discount: DISCOUNT,

@@ -11,7 +11,7 @@ use afterstate::learn::schedule::Schedule;
 use afterstate::learn::{End, PublishedParams, Subtracted};
 use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
-use afterstate::replay::ReplayConfig;
+use afterstate::replay::{NTupleReplayParams, ReplayConfig};
 
 pub(crate) use deep::CONVOLUTIONS;
 pub use deep::DeepSpec;
@@ -21,8 +21,8 @@ use crate::error::game_on;
 use crate::games::{self, rules};
 use crate::metadata::word;
 use crate::recipe::{
-    BackwardRecipe, EndOfGame, NetworkRecipe, Recipe, Rule, Subtract, Target, TdRecipe, ValueOf,
-    parse_board,
+    BackwardRecipe, EndOfGame, LearnerRecipe, NetworkRecipe, Recipe, Rule, Subtract, Target,
+    TdRecipe, ValueOf, parse_board,
 };
 
 /// An agent with either kind of network.
@@ -233,6 +233,18 @@ fn update_of(backward: &BackwardRecipe) -> UpdateSpec {
             subtracted,
             reward_twice,
         }),
+    }
+}
+
+/// How an n-tuple network learns from the replay buffer of a recipe.
+pub(crate) fn replay_params(recipe: &Recipe) -> NTupleReplayParams {
+    match &recipe.learner {
+        LearnerRecipe::Replay(replay) => NTupleReplayParams {
+            td_error: replay.td_error,
+            mask_terminal: replay.mask_terminal,
+            spawn_value: replay.spawn_value,
+        },
+        _ => NTupleReplayParams::default(),
     }
 }
 

@@ -28,7 +28,7 @@ use crate::model::{self, metadata};
 use crate::recipe::Recipe;
 use crate::run::{self, Run, RunProgress};
 use crate::share::threads;
-use crate::spec::{AgentSpec, TdSpec, replay_config};
+use crate::spec::{AgentSpec, TdSpec, replay_config, replay_params};
 use crate::tensorboard::EventWriter;
 
 /// A training run between two rounds.
@@ -477,7 +477,8 @@ fn new_agent(
     let agent = match &spec {
         AgentSpec::NTuple(spec) if recipe.learner.buffer().is_some() => {
             let config = replay_config(recipe)?;
-            replay_agent(spec, config, recipe.seed, initial_value, budget)?
+            let params = replay_params(recipe);
+            replay_agent(spec, params, config, recipe.seed, initial_value, budget)?
         }
         AgentSpec::NTuple(spec) => {
             ntuple_agent(spec, recipe.learner.rule(), initial_value, budget)?

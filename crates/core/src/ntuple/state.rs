@@ -25,7 +25,7 @@ use std::ops::Range;
 
 use super::layout::TableLayout;
 use super::tables::{WeightTables, sum, value};
-use super::{NetworkError, NetworkOptions, TupleSet, UpdateRule};
+use super::{NetworkError, NetworkOptions, Td, TupleSet, UpdateRule};
 use crate::Value;
 use crate::episode::Step;
 use crate::game::{Game, Position, Slide, State};
@@ -94,6 +94,52 @@ impl StateNetwork {
         value + change / empty as Value
     }
 
+    /// The value of each tuple alone: the sum of its lookups under all symmetries.
+    pub fn tuple_values<B: Position>(
+        &self,
+        State(board): State<B>,
+        at: &mut Indices,
+    ) -> Vec<Value> {
+        self.tables.find([board; 4], at);
+        let weights: Vec<Value> = self
+            .tables
+            .at(at)
+            .each(0)
+            .map(|cell| cell.get()[0].get())
+            .collect();
+        let sums = weights.chunks(self.lookups_of_a_tuple());
+        sums.map(|weights| weights.iter().sum()).collect()
+    }
+
+    /// Moves the value of each tuple alone towards a target of its own, as if each were a network,
+    /// and returns their errors.
+    pub fn update_tuples<B: Position>(
+        &self,
+        State(board): State<B>,
+        targets: &[Value],
+        learning_rate: Value,
+        at: &mut Indices,
+    ) -> Vec<Value> {
+        let values = self.tuple_values(State(board), at);
+        let errors: Vec<Value> = targets
+            .iter()
+            .zip(values)
+            .map(|(target, value)| target - value)
+            .collect();
+        let lookups = self.lookups_of_a_tuple();
+        let mut changes = std::mem::take(&mut at.change);
+        let step = learning_rate / lookups as Value;
+        self.adjust::<Td>(at, 0, |lookup| errors[lookup / lookups], step, &mut changes);
+        self.spread(board, at, 0, &changes);
+        at.change = changes;
+        errors
+    }
+
+    /// The lookups of a tuple: one for each symmetry.
+    fn lookups_of_a_tuple(&self) -> usize {
+        self.tables.lookups() / self.tables.tuples().patterns().len()
+    }
+
     /// Adjusts every weight and the part of its own expected change that depends on it, and records
     /// the changes.
     #[inline(always)]
@@ -101,29 +147,26 @@ impl StateNetwork {
         &self,
         at: &Indices,
         lane: usize,
-        delta: Value,
-        learning_rate: Value,
+        delta: impl Fn(usize) -> Value,
+        step: Value,
         changes: &mut Vec<Value>,
     ) -> Value {
         let tables = &self.tables;
-        let step = learning_rate / tables.lookups() as Value;
         let sums = R::sums(&tables.sums).at(at).each(lane);
         let cells = tables.at(at).each(lane).zip(sums);
         let mut value = 0.0;
         changes.clear();
-        changes.extend(
-            cells
-                .zip(tables.plan.numberings())
-                .map(|((cell, sums), numbering)| {
-                    let [weight, expected_change] = cell.get();
-                    let (before, after) = R::adjust(weight, sums.get(), delta, step);
-                    value += after;
-                    let tiles = numbering.tiles(cell.place());
-                    let empty = count(digits_equal(tiles, 0, numbering.ones()));
-                    add(expected_change, (before - after) * empty);
-                    after - before
-                }),
-        );
+        changes.extend(cells.zip(tables.plan.numberings()).enumerate().map(
+            |(lookup, ((cell, sums), numbering))| {
+                let [weight, expected_change] = cell.get();
+                let (before, after) = R::adjust(weight, sums.get(), delta(lookup), step);
+                value += after;
+                let tiles = numbering.tiles(cell.place());
+                let empty = count(digits_equal(tiles, 0, numbering.ones()));
+                add(expected_change, (before - after) * empty);
+                after - before
+            },
+        ));
         value
     }
 
@@ -302,7 +345,8 @@ impl<G: Game> Trainable<G> for StateNetwork {
     ) -> Updated {
         let mut changes = std::mem::take(&mut at.change);
         let delta = target - value(self.tables.at(at), lane);
-        let value = self.adjust::<R>(at, lane, delta, learning_rate, &mut changes);
+        let step = learning_rate / self.tables.lookups() as Value;
+        let value = self.adjust::<R>(at, lane, |_| delta, step, &mut changes);
         self.spread(board, at, lane, &changes);
         at.change = changes;
         Updated { value, delta }

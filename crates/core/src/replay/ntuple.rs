@@ -1,5 +1,11 @@
 //! An n-tuple network of states that learns from replayed transitions: V(state) moves towards r +
 //! gamma^n V(next).
+//!
+//! [`NTupleReplayParams`] has three differences from this, all in the n-tuple experiments of the
+//! "2048 experiment report": an error for each tuple alone, finished games that are not masked, and
+//! moves that are valued by one sampled spawn.
+
+use serde::{Deserialize, Serialize};
 
 use super::{BatchStats, ReplayAgent, Transition};
 use crate::Value;
@@ -10,22 +16,118 @@ use crate::policy::{Greedy, Policy, Ties};
 use crate::random::Rng;
 use crate::value::Decision;
 
+/// Whose error an update reduces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TdErrorOf {
+    /// That of the value, the sum over all tuples.
+    #[default]
+    Network,
+    /// That of each tuple alone, as if it were a network: each learns the whole return, and the
+    /// value is the sum of as many returns as there are tuples.
+    Tuple,
+}
+
+/// How the value of a slide is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpawnValue {
+    /// By the expectation over all spawns.
+    #[default]
+    Expectation,
+    /// By one spawn, drawn at random for each slide.
+    Sample,
+}
+
+/// The settings of an [`NTupleReplayAgent`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NTupleReplayParams {
+    /// Whose error an update reduces.
+    pub td_error: TdErrorOf,
+    /// Whether the state after a finished game counts as worth 0, instead of its value.
+    pub mask_terminal: bool,
+    /// How slides are valued while training.
+    pub spawn_value: SpawnValue,
+}
+
+impl Default for NTupleReplayParams {
+    fn default() -> Self {
+        Self {
+            td_error: TdErrorOf::default(),
+            mask_terminal: true,
+            spawn_value: SpawnValue::default(),
+        }
+    }
+}
+
 /// Chooses by the reward plus the expectation of V over spawns, and learns V of states.
 pub struct NTupleReplayAgent<'n, G: Game> {
     network: &'n StateNetwork,
     policy: Greedy<'n, G, StateNetwork>,
+    params: NTupleReplayParams,
     learning_rate: Value,
     at: Indices,
 }
 
 impl<'n, G: Game> NTupleReplayAgent<'n, G> {
     /// An agent with this network.
-    pub fn new(game: &G, network: &'n StateNetwork, ties: Ties, learning_rate: Value) -> Self {
+    pub fn new(
+        game: &G,
+        network: &'n StateNetwork,
+        ties: Ties,
+        params: NTupleReplayParams,
+    ) -> Self {
         Self {
             network,
             policy: Greedy::new(game, network, ties),
-            learning_rate,
+            params,
+            learning_rate: 0.0,
             at: Indices::default(),
+        }
+    }
+}
+
+impl<G: Game> NTupleReplayAgent<'_, G> {
+    /// The slide with the largest reward plus value of one sampled state after it; the first of
+    /// equal ones.
+    fn by_sample(&self, game: &G, decision: &Decision<G>, rng: &mut Rng) -> Slide<G::Board> {
+        let discount = Trainable::<G>::discount(self.network);
+        let mut best: Option<(Value, Slide<G::Board>)> = None;
+        for slide in decision.slides().legal() {
+            let next = game.spawn(slide.after(), rng);
+            let total = slide.reward() as Value + discount * self.network.value(next);
+            if best.is_none_or(|(most, _)| total > most) {
+                best = Some((total, slide));
+            }
+        }
+        best.expect("a decision has a legal slide").1
+    }
+
+    /// Each tuple's value of the state moves towards the reward plus the same tuple's value of the
+    /// next one. The loss is the mean over tuples.
+    fn learn_by_tuples(
+        &mut self,
+        transition: &Transition<G::Board>,
+        reward: Value,
+        discount: Value,
+    ) -> BatchStats {
+        let mut targets = self.network.tuple_values(transition.next, &mut self.at);
+        for target in &mut targets {
+            *target = reward + discount * *target;
+        }
+        let rate = self.learning_rate;
+        let errors = self
+            .network
+            .update_tuples(transition.state, &targets, rate, &mut self.at);
+        let count = errors.len().max(1) as f64;
+        let squared = |error: &Value| f64::from(*error) * f64::from(*error);
+        let before = targets
+            .iter()
+            .zip(&errors)
+            .map(|(target, error)| target - error);
+        BatchStats {
+            loss: errors.iter().map(squared).sum::<f64>() / count,
+            value: f64::from(before.sum::<Value>()),
         }
     }
 }
@@ -40,7 +142,14 @@ impl<G: Game> ReplayAgent<G> for NTupleReplayAgent<'_, G> {
     ) {
         chosen.clear();
         let choices = decisions.iter();
-        chosen.extend(choices.map(|decision| self.policy.choose(game, decision, rng)));
+        match self.params.spawn_value {
+            SpawnValue::Expectation => {
+                chosen.extend(choices.map(|decision| self.policy.choose(game, decision, rng)));
+            }
+            SpawnValue::Sample => {
+                chosen.extend(choices.map(|decision| self.by_sample(game, decision, rng)));
+            }
+        }
     }
 
     fn learn(&mut self, _: &G, batch: &[Transition<G::Board>]) -> BatchStats {
@@ -49,8 +158,17 @@ impl<G: Game> ReplayAgent<G> for NTupleReplayAgent<'_, G> {
         let gamma = Trainable::<G>::discount(self.network);
         for transition in batch {
             let mut target = transition.reward as Value + transition.later_rewards;
-            if !transition.done {
-                let discount = gamma.powi(transition.steps as i32);
+            let discount = match transition.done && self.params.mask_terminal {
+                true => 0.0,
+                false => gamma.powi(transition.steps as i32),
+            };
+            if self.params.td_error == TdErrorOf::Tuple {
+                let one = self.learn_by_tuples(transition, target, discount);
+                stats.loss += share * one.loss;
+                stats.value += share * one.value;
+                continue;
+            }
+            if discount != 0.0 {
                 target += discount * self.network.value(transition.next);
             }
             let state = transition.state;

@@ -1,8 +1,9 @@
 use super::*;
 use crate::episode::{NoLearner, play};
 use crate::game::{Fast2048, Grid, POWERS_OF_TWO_SPAWNS, PowersOfTwo, Shape};
-use crate::ntuple::{NetworkOptions, StateNetwork, TupleSet};
+use crate::ntuple::{NetworkOptions, StateNetwork, TupleSet, WeightPart};
 use crate::policy::{Greedy, Policy, Random, Ties};
+use crate::value::{Decision, ValueFunction};
 
 fn config() -> ReplayConfig {
     ReplayConfig {
@@ -270,6 +271,99 @@ fn replay_state_of_format_1_is_read() {
     assert!(matches!(saved.snapshot(), Err(SnapshotError::Position(_))));
 }
 
+/// Computed by hand: two tables of one cell without symmetry, so that V is the sum of two weights.
+#[test]
+fn each_tuple_may_learn_the_whole_return() {
+    let shape = Shape::new(2, 2).unwrap();
+    let game = Grid::new(shape, &PowersOfTwo);
+    let tuples = TupleSet::parse("0 1", shape, false).unwrap();
+    let options = NetworkOptions {
+        initial_value: 10.0,
+        ..NetworkOptions::default()
+    };
+    let state = |tiles: [u8; 4]| game.state(&tiles, crate::game::ChanceState::NONE).unwrap();
+    let learned = |params: NTupleReplayParams| {
+        let network = StateNetwork::new(&tuples, &options, &POWERS_OF_TWO_SPAWNS).unwrap();
+        let mut agent = NTupleReplayAgent::new(&game, &network, Ties::Order, params);
+        ReplayAgent::<_>::set_learning_rate(&mut agent, 0.5);
+        let transition = Transition {
+            state: state([1, 1, 0, 0]),
+            direction: Direction::Left,
+            reward: 4,
+            later_rewards: 0.0,
+            steps: 1,
+            next: state([2, 0, 0, 1]),
+            done: true,
+        };
+        let stats = agent.learn(&game, &[transition]);
+        let plain = StateNetwork::new(&tuples, &options, &POWERS_OF_TWO_SPAWNS).unwrap();
+        for (tuple, cell) in [(0, 1), (1, 1)] {
+            let mut weight = [0.0];
+            network
+                .tables()
+                .export(tuple, WeightPart::Weight, cell, &mut weight);
+            plain
+                .tables()
+                .import(tuple, WeightPart::Weight, cell, &weight);
+        }
+        plain.refresh();
+        // The expectation over spawns follows the weights.
+        let board = state([1, 1, 2, 0]);
+        let decision = Decision::new(&game, board).unwrap();
+        let values = |network: &StateNetwork| {
+            network.action_values(&game, &decision, &mut Default::default())
+        };
+        assert_eq!(values(&network), values(&plain));
+        (network.value(state([1, 1, 0, 0])), stats.loss, stats.value)
+    };
+    let masked = NTupleReplayParams::default();
+    // The game is over: the error is 4 - 10, and each of two weights takes a quarter of it.
+    assert_eq!(learned(masked), (7.0, 36.0, 10.0));
+    // Not masked, 4 + 10 - 10.
+    let open = NTupleReplayParams {
+        mask_terminal: false,
+        ..masked
+    };
+    assert_eq!(learned(open), (12.0, 16.0, 10.0));
+    // Each tuple alone: 4 + 5 - 5, of which its weight takes half.
+    let tuple = NTupleReplayParams {
+        td_error: TdErrorOf::Tuple,
+        ..open
+    };
+    assert_eq!(learned(tuple), (14.0, 16.0, 10.0));
+}
+
+/// A slide is valued by one state after it, which is drawn anew each time.
+#[test]
+fn slides_may_be_valued_by_one_spawn() {
+    let shape = Shape::new(2, 2).unwrap();
+    let game = Grid::new(shape, &PowersOfTwo);
+    let tuples = TupleSet::parse("0", shape, false).unwrap();
+    let network = StateNetwork::new(&tuples, &NetworkOptions::default(), &POWERS_OF_TWO_SPAWNS);
+    let network = network.unwrap();
+    // Only a 2 in the first cell has a value.
+    network.tables().import(0, WeightPart::Weight, 1, &[100.0]);
+    network.refresh();
+    let params = NTupleReplayParams {
+        spawn_value: SpawnValue::Sample,
+        ..NTupleReplayParams::default()
+    };
+    let mut agent = NTupleReplayAgent::new(&game, &network, Ties::Order, params);
+    let board = game
+        .state(&[0, 0, 2, 0], crate::game::ChanceState::NONE)
+        .unwrap();
+    let decision = Decision::new(&game, board).unwrap();
+    let mut rng = game_rng(1, 1);
+    let mut chosen = Vec::new();
+    let mut directions = std::collections::HashSet::new();
+    for _ in 0..100 {
+        agent.choose(&game, &[decision], &mut rng, &mut chosen);
+        directions.insert(chosen[0].direction() as u8);
+    }
+    // Up leads to a tile 4 in the first cell; right leaves it to chance whether a 2 gets there.
+    assert!(directions.len() > 1, "{directions:?}");
+}
+
 /// Computed by hand: a table of one cell without symmetry, so that V is the weight of its tile.
 #[test]
 fn values_move_towards_reward_plus_next_value() {
@@ -281,7 +375,9 @@ fn values_move_towards_reward_plus_next_value() {
         ..NetworkOptions::default()
     };
     let network = StateNetwork::new(&tuples, &options, &POWERS_OF_TWO_SPAWNS).unwrap();
-    let mut agent = NTupleReplayAgent::new(&game, &network, Ties::Order, 0.5);
+    let mut agent =
+        NTupleReplayAgent::new(&game, &network, Ties::Order, NTupleReplayParams::default());
+    ReplayAgent::<_>::set_learning_rate(&mut agent, 0.5);
     let state = |tiles: [u8; 4]| game.state(&tiles, crate::game::ChanceState::NONE).unwrap();
     let mut transition = Transition {
         state: state([1, 1, 0, 0]),
@@ -312,7 +408,9 @@ fn replay_learns_a_small_board() {
     let tuples = TupleSet::parse("0123", shape, true).unwrap();
     let options = NetworkOptions::default();
     let network = StateNetwork::new(&tuples, &options, &POWERS_OF_TWO_SPAWNS).unwrap();
-    let mut agent = NTupleReplayAgent::new(&game, &network, Ties::Order, 0.1);
+    let mut agent =
+        NTupleReplayAgent::new(&game, &network, Ties::Order, NTupleReplayParams::default());
+    ReplayAgent::<_>::set_learning_rate(&mut agent, 0.1);
     let mut trainer = ReplayTrainer::new(
         game,
         ReplayConfig {

@@ -13,6 +13,7 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::game_rng;
+use afterstate::replay::NTupleReplayParams;
 use afterstate::solve::Packed;
 use afterstate::tally::Outcome;
 use afterstate::value::{Decision, ValueFunction};
@@ -75,6 +76,8 @@ pub(super) struct NTupleAgent<G, N, D> {
     pub(super) game: G,
     pub(super) network: N,
     pub(super) ties: Ties,
+    /// How it learns from a replay buffer, if it does.
+    pub(super) replay: NTupleReplayParams,
     reserved: Reservation,
     dispatch: PhantomData<D>,
 }
@@ -201,6 +204,7 @@ fn afterstate_agent<G: Game, D: Dispatch>(
         game,
         network: AfterstateNetwork::new(tuples, &options).map_err(refused)?,
         ties: new.spec.ties,
+        replay: NTupleReplayParams::default(),
         reserved,
         dispatch: PhantomData,
     })
@@ -225,6 +229,7 @@ pub(super) fn state_agent<G: Game, D: Dispatch>(
         game,
         network: network.map_err(refused)?,
         ties: spec.ties,
+        replay: NTupleReplayParams::default(),
         reserved,
         dispatch: PhantomData,
     })

@@ -8,8 +8,8 @@ use afterstate::format::native::{Keep, Metadata, NativeError, RawTensor};
 use afterstate::game::Game;
 use afterstate::ntuple::StateNetwork;
 use afterstate::replay::{
-    EnvSnapshot, Format1Replay, NTupleReplayAgent, PositionArrays, ReplayAgent, ReplayConfig,
-    ReplaySnapshot, ReplayTrainer, TrainingStats, Transition, TransitionArrays,
+    EnvSnapshot, Format1Replay, NTupleReplayAgent, NTupleReplayParams, PositionArrays, ReplayAgent,
+    ReplayConfig, ReplaySnapshot, ReplayTrainer, TrainingStats, Transition, TransitionArrays,
 };
 use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,7 @@ const REPLAY: &str = "replay";
 /// When there is not enough memory, or the game has no values of states.
 pub(crate) fn replay_agent(
     spec: &NTupleSpec,
+    params: NTupleReplayParams,
     config: ReplayConfig,
     seed: u64,
     initial_value: f32,
@@ -42,6 +43,7 @@ pub(crate) fn replay_agent(
 ) -> Result<Box<dyn TrainableAgent>, LabError> {
     let new = NewAgent {
         spec,
+        params,
         config,
         seed,
         initial_value,
@@ -52,6 +54,7 @@ pub(crate) fn replay_agent(
 
 struct NewAgent<'a> {
     spec: &'a NTupleSpec,
+    params: NTupleReplayParams,
     config: ReplayConfig,
     seed: u64,
     initial_value: f32,
@@ -63,7 +66,8 @@ impl GameVisitor for NewAgent<'_> {
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
         let (spec, budget) = (self.spec, self.budget);
-        let agent = state_agent::<G, Virtual>(game, spec, false, self.initial_value, budget)?;
+        let mut agent = state_agent::<G, Virtual>(game, spec, false, self.initial_value, budget)?;
+        agent.replay = self.params;
         let reserved = reserve_buffer(&game, &self.config, budget)?;
         Ok(with_replay(game, agent, self.config, self.seed, reserved))
     }
@@ -136,7 +140,12 @@ pub(super) trait BatchAgent<G: Game>: StoredAgent {
 impl<G: Game, D: Dispatch> BatchAgent<G> for NTupleAgent<G, StateNetwork, D> {
     fn with_learner(&self, train: &mut dyn FnMut(&mut dyn ReplayAgent<G>)) {
         let (game, network) = (&self.game, &self.network);
-        train(&mut NTupleReplayAgent::new(game, network, self.ties, 0.0));
+        train(&mut NTupleReplayAgent::new(
+            game,
+            network,
+            self.ties,
+            self.replay,
+        ));
     }
 
     fn refresh_network(&self, threads: usize) {

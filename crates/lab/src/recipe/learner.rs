@@ -5,7 +5,7 @@
 
 use afterstate::learn::schedule::Schedule;
 use afterstate::policy::Ties;
-use afterstate::replay::Overwrite;
+use afterstate::replay::{Overwrite, SpawnValue, TdErrorOf};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::dqn::{DqnRecipe, DqnValue};
@@ -55,6 +55,12 @@ pub struct ReplayRecipe {
     pub discount: f64,
     /// How ties between equally good slides are broken.
     pub ties: Ties,
+    /// Whose error an update reduces.
+    pub td_error: TdErrorOf,
+    /// Whether the state after a finished game counts as worth 0.
+    pub mask_terminal: bool,
+    /// How slides are valued while training.
+    pub spawn_value: SpawnValue,
     /// The environments and the replay buffer.
     #[serde(flatten)]
     pub buffer: BufferRecipe,
@@ -336,6 +342,9 @@ impl Default for ReplayRecipe {
             learning_rate: Schedule::default(),
             discount: 1.0,
             ties: Ties::default(),
+            td_error: TdErrorOf::default(),
+            mask_terminal: true,
+            spawn_value: SpawnValue::default(),
             buffer: BufferRecipe::default(),
         }
     }
