@@ -15,6 +15,7 @@
 //! are not finite have no point, and everything else is kept inside its frame.
 
 mod chart;
+pub mod diagram;
 mod legend;
 mod letters;
 mod merge;
@@ -136,6 +137,9 @@ pub enum PlotError {
     /// The font that the program carries could not be read.
     #[error("the built-in font is damaged")]
     Font(#[from] ttf_parser::FaceParsingError),
+    /// The network of a worked example could not be created.
+    #[error(transparent)]
+    Network(#[from] afterstate::ntuple::NetworkError),
     /// A plot could not be encoded as PNG.
     #[error("cannot make a PNG of {width}x{height} pixels: {reason}")]
     Png {
