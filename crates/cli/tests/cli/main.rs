@@ -22,3 +22,4 @@ mod runs;
 mod solve;
 mod sweep;
 mod train;
+mod tuples;
