@@ -61,6 +61,25 @@ impl Plot {
     pub fn png(&self) -> Result<Vec<u8>, PlotError> {
         png::render(&self.scene, &Letters::new()?)
     }
+
+    /// Writes it to a file, as SVG or PNG by the ending of its name. The file is replaced
+    /// atomically.
+    ///
+    /// # Errors
+    /// When the name has another ending, or the plot cannot be rendered or written.
+    pub fn write(&self, file: &Path) -> Result<(), PlotError> {
+        let path = || file.to_owned();
+        let bytes = match file.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => self.svg().into_bytes(),
+            Some("png") => self.png()?,
+            _ => return Err(PlotError::Ending { path: path() }),
+        };
+        let written = replace(file, &bytes);
+        written.map_err(|source| PlotError::Write {
+            path: path(),
+            source,
+        })
+    }
 }
 
 /// One of several items that are compared by a number: a row of [`lanes`].
@@ -125,6 +144,12 @@ pub enum PlotError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// The name of a file does not say its format.
+    #[error("cannot tell the format of {}; expected a name that ends with .svg or .png", path.display())]
+    Ending {
+        /// The file.
+        path: PathBuf,
     },
     /// A plot could not be written.
     #[error("cannot write {}", path.display())]

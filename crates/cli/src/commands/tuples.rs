@@ -8,10 +8,8 @@ use afterstate::machine::AtomicF32;
 use afterstate::ntuple::{NAMED_SETS, Pattern, TupleSet, WeightTables};
 use afterstate_lab::LabError;
 use afterstate_lab::games::shape;
-use afterstate_lab::plot::Plot;
 use afterstate_lab::plot::diagram::{Theme, tuple_set};
 use afterstate_lab::recipe::parse_board;
-use anyhow::bail;
 use serde::Serialize;
 
 use super::shown;
@@ -28,11 +26,10 @@ pub fn run(args: &TuplesArgs) -> anyhow::Result<()> {
     let tuples = TupleSet::parse(&text, shape, !args.no_symmetry)?;
     let document = Document::new(&text, &tuples);
     if let Some(file) = &args.out {
-        let name = document.name.as_deref().unwrap_or("Tuples");
-        draw(
-            &tuple_set(name, &tuples, theme(args.theme)).map_err(LabError::from)?,
-            file,
-        )?;
+        let name = document.name.as_deref().unwrap_or("");
+        let plot = tuple_set(name, &tuples, theme(args.theme));
+        plot.and_then(|plot| plot.write(file))
+            .map_err(LabError::from)?;
     }
     if args.json {
         return print_json(&document);
@@ -49,26 +46,6 @@ fn theme(theme: ThemeArg) -> Theme {
 
 fn written(file: &Path) -> String {
     format!("\n{}\n", shown(file))
-}
-
-/// Writes a drawing in the format that the name of the file says.
-fn draw(plot: &Plot, file: &Path) -> anyhow::Result<()> {
-    let ending = file.extension().and_then(|ending| ending.to_str());
-    let bytes = match ending {
-        Some("svg") => plot.svg().into_bytes(),
-        Some("png") => plot.png().map_err(LabError::from)?,
-        _ => bail!(
-            "cannot tell the format of {}; expected a file name that ends with .svg or .png",
-            shown(file)
-        ),
-    };
-    std::fs::write(file, bytes).map_err(|source| {
-        anyhow::Error::from(LabError::File {
-            action: "write",
-            path: file.to_owned(),
-            source,
-        })
-    })
 }
 
 /// A tuple set; the JSON of `tuples --json`.
@@ -140,7 +117,7 @@ impl Document {
 
     fn text(&self, tuples: &TupleSet) -> anyhow::Result<String> {
         let mut text = String::new();
-        let name = self.name.as_deref().unwrap_or("tuples");
+        let name = self.name.as_deref().unwrap_or("patterns");
         writeln!(
             text,
             "{name} on {}: {} tuples, {} lookups of one value ({} symmetries)\n",

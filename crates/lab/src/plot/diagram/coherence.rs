@@ -6,6 +6,9 @@ use super::text::number;
 use super::worked::{self, ALPHA, COHERENCE_ROWS, CoherenceRow};
 use crate::plot::{Plot, PlotError};
 
+/// One of the numbers of an update.
+type Of = fn(&CoherenceRow) -> f32;
+
 /// Where the charts begin.
 const LEFT: f32 = 110.0;
 
@@ -62,8 +65,7 @@ fn weights(canvas: &mut Canvas, rows: &[CoherenceRow]) {
         canvas.ring((column(n), height(row.target)), 7.0, Ink::Muted);
     }
     let start = (column(0) - 25.4, height(0.0));
-    let lines: [(&dyn Fn(&CoherenceRow) -> f32, Ink); 2] =
-        [(&|row| row.td, Ink::Orange), (&|row| row.weight, Ink::Blue)];
+    let lines: [(Of, Ink); 2] = [(|row| row.td, Ink::Orange), (|row| row.weight, Ink::Blue)];
     for (of, ink) in lines {
         let mut points = vec![start];
         points.extend(
@@ -98,7 +100,6 @@ fn ratios(canvas: &mut Canvas, rows: &[CoherenceRow]) {
 
 /// The numbers of the first updates.
 fn table(canvas: &mut Canvas, rows: &[CoherenceRow]) {
-    type Of = fn(&CoherenceRow) -> f32;
     let lines: [(&str, Of, Ink); 7] = [
         ("target", |row| row.target, Ink::Muted),
         ("error δ", |row| row.delta, Ink::Main),

@@ -137,7 +137,7 @@ fn update() -> Result<String, PlotError> {
 fn table_sizes() -> String {
     let row = |size: worked::TableSize| {
         let weights = powers(size.tables, size.cells, size.weights);
-        let weights = weights.replace('{', "").replace('}', "").replace('×', "x");
+        let weights = weights.replace(['{', '}'], "").replace('×', "x");
         vec![size.label.clone(), weights, bytes(size.bytes())]
     };
     table(

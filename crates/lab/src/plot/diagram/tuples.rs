@@ -11,7 +11,7 @@ use crate::numbers::grouped;
 use crate::plot::{Plot, PlotError};
 
 /// The tuples of a set, each on a board of its own: its cells are marked and numbered in the order
-/// of the pattern.
+/// of the pattern. The name is in the title; patterns without a name have an empty one.
 ///
 /// # Errors
 /// When the built-in font cannot be read.
@@ -31,8 +31,13 @@ pub fn tuple_set(name: &str, tuples: &TupleSet, theme: Theme) -> Result<Plot, Pl
     } else {
         1
     };
+    let set = if name.is_empty() {
+        String::new()
+    } else {
+        format!("{name}: ")
+    };
     let title = format!(
-        "{name}: {} on a {shape} board",
+        "{set}{} on a {shape} board",
         counted(patterns.len(), "tuple")
     );
     let about = format!(
