@@ -6,6 +6,7 @@
 //! numbers: [`number_blocks`] are the tables between markers in them. A test compares drawings and
 //! pages with this code; `cargo run -p afterstate-lab --example diagrams` writes them.
 
+mod backups;
 mod canvas;
 mod choosing;
 mod coherence;
@@ -16,10 +17,11 @@ mod text;
 mod tuples;
 pub(super) mod worked;
 
+pub use backups::backup_diagrams;
 pub use choosing::{choose_by_afterstate, choose_by_state};
 pub use coherence::coherence;
 pub use dqn::dqn;
-pub use learning::{backup_diagrams, odd_end, reward_twice, td_lambda, td_monte_carlo};
+pub use learning::{odd_end, reward_twice, td_lambda, td_monte_carlo};
 pub use pages::{fill_page, number_blocks};
 pub use tuples::{ntuple_lookup, table_sizes, tuple_set};
 

@@ -4,10 +4,18 @@
 //! The examples of learning are one game of four moves on a 2x2 board of 2048. The network has one
 //! tuple of all cells and no symmetries, so a value is one weight, and m is 1.
 
+mod dqn;
+mod lookup;
+
+pub(in crate::plot) use dqn::{Dqn, dqn};
+pub(in crate::plot) use lookup::{
+    Digit, Lookup, Lookups, TableSize, lookup_update, lookups, table_sizes,
+};
+
 use afterstate::Value;
 use afterstate::game::{
-    After, Board, ChanceState, Direction, Fast2048, Game, Grid, GridBoard, POWERS_OF_TWO_SPAWNS,
-    Position, PowersOfTwo, Shape, Spawn, State,
+    After, ChanceState, Direction, Game, Grid, GridBoard, POWERS_OF_TWO_SPAWNS, PowersOfTwo, Shape,
+    Spawn, State,
 };
 use afterstate::ntuple::{
     AfterstateNetwork, NetworkError, NetworkOptions, StateNetwork, Tc, Td, Trainable, TupleSet,
@@ -15,8 +23,6 @@ use afterstate::ntuple::{
 };
 use afterstate::random::game_rng;
 use afterstate::value::{Decision, ValueFunction};
-
-use crate::recipe::{LearnerRecipe, Recipe, TargetUpdate};
 
 /// The learning rate of the examples: halves are easy to follow.
 pub(in crate::plot) const ALPHA: Value = 0.5;
@@ -442,170 +448,6 @@ pub(in crate::plot) fn choices() -> Result<Choices, NetworkError> {
     })
 }
 
-/// A digit of an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::plot) struct Digit {
-    /// The cell on the board.
-    pub cell: usize,
-    /// Its tile's index: 10 for 1024.
-    pub tile: u8,
-    /// 16 to the power of its place.
-    pub power: u64,
-}
-
-impl Digit {
-    pub fn product(self) -> u64 {
-        u64::from(self.tile) * self.power
-    }
-}
-
-/// A tuple under one symmetry of a board.
-#[derive(Clone, Debug)]
-pub(in crate::plot) struct Lookup {
-    pub digits: Vec<Digit>,
-    pub index: u64,
-    pub weight: Value,
-}
-
-/// All lookups of a tuple on a board, and the value by the network.
-#[derive(Clone, Debug)]
-pub(in crate::plot) struct Lookups {
-    pub board: Board,
-    pub pattern: String,
-    pub lookups: Vec<Lookup>,
-    pub value: Value,
-}
-
-/// The board of the README, for a 6-tuple.
-const BOARD: [u8; 16] = [10, 9, 3, 1, 8, 6, 2, 0, 1, 0, 0, 0, 0, 1, 0, 0];
-/// The weights that its lookups find.
-const WEIGHTS: [Value; 8] = [3100.0, 840.0, -25.5, 12.0, 2950.0, -140.0, 365.0, 4.5];
-
-/// Looks up a tuple under all symmetries. Weights are set at the indices of the arithmetic; the
-/// network then finds them by its own code.
-pub(in crate::plot) fn lookups() -> Result<Lookups, NetworkError> {
-    let (network, lookups) = lookup_network()?;
-    let board = Board::from_tiles(&BOARD);
-    let pattern = &network.tables().tuples().patterns()[0];
-    Ok(Lookups {
-        board,
-        pattern: pattern.to_string(),
-        lookups,
-        value: network.value(After(board)),
-    })
-}
-
-fn lookup_network() -> Result<(AfterstateNetwork, Vec<Lookup>), NetworkError> {
-    let tuples = tuples("012345", Shape::FOUR, true);
-    let pattern = &tuples.patterns()[0];
-    let network = AfterstateNetwork::new(&tuples, &NetworkOptions::default())?;
-    let board = Board::from_tiles(&BOARD);
-    let mut lookups = Vec::new();
-    for (sources, set) in Shape::FOUR.symmetries().into_iter().zip(WEIGHTS) {
-        let digit = |(place, &cell): (usize, &u8)| {
-            let cell = sources[usize::from(cell)];
-            Digit {
-                cell,
-                tile: board.cell(cell),
-                power: 16_u64.pow(place as u32),
-            }
-        };
-        let digits: Vec<Digit> = pattern.cells().iter().enumerate().map(digit).collect();
-        let index: u64 = digits.iter().map(|digit| digit.product()).sum();
-        let tables = network.tables();
-        tables.import(0, WeightPart::Weight, index as usize, &[set]);
-        let mut found = [0.0];
-        tables.export(0, WeightPart::Weight, index as usize, &mut found);
-        let [weight] = found;
-        lookups.push(Lookup {
-            digits,
-            index,
-            weight,
-        });
-    }
-    Ok((network, lookups))
-}
-
-/// One update of the board of the lookups.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::plot) struct LookupUpdate {
-    pub row: Row,
-    pub learning_rate: Value,
-    pub lookups: usize,
-    /// The change of each weight.
-    pub step: Value,
-}
-
-/// Moves the value of that board towards a target, each weight by its share.
-pub(in crate::plot) fn lookup_update() -> Result<LookupUpdate, NetworkError> {
-    let (network, _) = lookup_network()?;
-    let board = After(Board::from_tiles(&BOARD));
-    let before = network.value(board);
-    let (target, learning_rate) = (before + 64.0, 0.1);
-    let updated = update::<Fast2048, _, Td>(&network, board, target, learning_rate);
-    let index = lookups()?.lookups[0].index as usize;
-    let mut weight = [0.0];
-    network
-        .tables()
-        .export(0, WeightPart::Weight, index, &mut weight);
-    Ok(LookupUpdate {
-        row: Row {
-            value: before,
-            target,
-            delta: updated.delta,
-            after: updated.value,
-        },
-        learning_rate,
-        lookups: network.tables().lookups(),
-        step: weight[0] - WEIGHTS[0],
-    })
-}
-
-/// Weights and bytes of tables.
-#[derive(Clone, Debug)]
-pub(in crate::plot) struct TableSize {
-    pub label: String,
-    pub cells: usize,
-    pub tables: usize,
-    pub weights: u128,
-}
-
-impl TableSize {
-    /// Four bytes a weight.
-    pub fn bytes(&self) -> u128 {
-        self.weights * size_of::<Value>() as u128
-    }
-}
-
-/// Tables of 1 to 8 cells, a set, and a table of the whole board.
-pub(in crate::plot) fn table_sizes() -> Vec<TableSize> {
-    let of = |label: &str, patterns: &str| {
-        let set = tuples(patterns, Shape::FOUR, true);
-        TableSize {
-            label: label.to_owned(),
-            cells: set.patterns()[0].cells().len(),
-            tables: set.patterns().len(),
-            weights: u128::from(set.weights()),
-        }
-    };
-    vec![
-        of("one 2-tuple", "01"),
-        of("one 4-tuple", "0123"),
-        of("one 5-tuple", "01234"),
-        of("one 6-tuple", "012345"),
-        of("4x6: four 6-tuples", "4x6"),
-        of("8x6: eight 6-tuples", "8x6"),
-        of("one 7-tuple", "0123456"),
-        of("one 8-tuple", "01234567"),
-        TableSize {
-            label: "the whole board".to_owned(),
-            cells: 16,
-            tables: 1,
-            weights: 16_u128.pow(16),
-        },
-    ]
-}
-
 /// One update of a weight by TC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::plot) struct CoherenceRow {
@@ -667,95 +509,4 @@ pub(in crate::plot) fn coherence() -> Result<Vec<CoherenceRow>, NetworkError> {
         });
     }
     Ok(rows)
-}
-
-/// The loop of deep Q-learning with the settings of the recipe `dqn-r4`, and one target.
-#[derive(Clone, Debug)]
-pub(in crate::plot) struct Dqn {
-    pub num_envs: usize,
-    pub buffer_size: usize,
-    pub batch_size: usize,
-    pub updates_per_step: usize,
-    pub copy_iterations: u64,
-    /// The share of random moves.
-    pub epsilon: f64,
-    pub discount: f64,
-    pub reward_scale: f64,
-    /// The board before the slide, its points, and the slide.
-    pub state: Board,
-    pub direction: Direction,
-    pub points: u32,
-    /// Q(s, a) of the online network.
-    pub value: f64,
-    /// Outputs of the online and of the target network for the next state: up, right, down, left.
-    pub online: [f64; 4],
-    pub target: [f64; 4],
-}
-
-impl Dqn {
-    /// Iterations after which the buffer is full.
-    pub fn iterations_to_fill(&self) -> usize {
-        self.buffer_size.div_ceil(self.num_envs)
-    }
-
-    /// How often a transition is drawn on average, once the buffer is full.
-    pub fn draws(&self) -> f64 {
-        (self.updates_per_step * self.batch_size) as f64 / self.num_envs as f64
-    }
-
-    /// The reward in the units of the network.
-    pub fn reward(&self) -> f64 {
-        f64::from(self.points) / self.reward_scale
-    }
-
-    /// The slide with the largest output.
-    pub fn argmax(outputs: [f64; 4]) -> usize {
-        (1..4).fold(
-            0,
-            |best, a| if outputs[a] > outputs[best] { a } else { best },
-        )
-    }
-
-    /// The target of DQN: the target network chooses and values the next slide.
-    pub fn plain_target(&self) -> f64 {
-        self.reward() + self.discount * self.target[Self::argmax(self.target)]
-    }
-
-    /// The target of double DQN: the online network chooses, the target network values.
-    pub fn double_target(&self) -> f64 {
-        self.reward() + self.discount * self.target[Self::argmax(self.online)]
-    }
-}
-
-/// The settings of the recipe, and a slide that earns 128 points.
-pub(in crate::plot) fn dqn() -> Dqn {
-    let recipe = Recipe::load("dqn-r4", &[]).expect("a built-in recipe");
-    let LearnerRecipe::Dqn(learner) = &recipe.learner else {
-        unreachable!("dqn-r4 is a recipe of deep Q-learning");
-    };
-    let TargetUpdate::Copy {
-        target_update_iterations,
-    } = learner.target_update
-    else {
-        unreachable!("dqn-r4 copies its target network");
-    };
-    let state = Board::from_tiles(&[1, 6, 6, 3, 2, 5, 4, 1, 0, 2, 1, 0, 0, 0, 1, 0]);
-    let direction = Direction::Left;
-    let slide = Fast2048::new().slides(State(state)).get(direction);
-    Dqn {
-        num_envs: learner.buffer.num_envs,
-        buffer_size: learner.buffer.buffer_size,
-        batch_size: learner.buffer.batch_size,
-        updates_per_step: learner.buffer.updates_per_step,
-        copy_iterations: target_update_iterations,
-        epsilon: learner.buffer.epsilon,
-        discount: learner.discount,
-        reward_scale: learner.reward_scale,
-        state,
-        direction,
-        points: slide.expect(LEGAL).reward(),
-        value: 4.0,
-        online: [3.5, 3.75, 2.75, 4.25],
-        target: [3.5, 4.125, 2.5, 4.0],
-    }
 }
