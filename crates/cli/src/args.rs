@@ -82,6 +82,8 @@ pub enum Command {
     Runs(RunsArgs),
     /// List the built-in recipes, each with its purpose, result and training time
     Recipes(RecipesArgs),
+    /// List the tuples of a set, show them on their board, and draw them
+    Tuples(TuplesArgs),
     /// Measure the speed of the main networks, with one thread and with all
     Bench(BenchArgs),
     /// Print a completion script for a shell
@@ -511,4 +513,43 @@ pub struct CompletionsArgs {
 pub struct ManArgs {
     /// The command to describe [default: the program]
     pub command: Option<String>,
+}
+
+/// `afterstate tuples`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate tuples 4x6
+  afterstate tuples 4x6 --out 4x6.svg
+  afterstate tuples 012345 0145 1256 --out mine.png --theme dark
+  afterstate tuples lines --board 3x3 --json
+
+Named sets are 4x6, 5x6, 6x6, 8x6 and 8x4, all for 4x4 boards, and `lines`: all rows and columns of any board. A pattern names cells by rows: 0-9, then a-f (on to o on 5x5).")]
+pub struct TuplesArgs {
+    /// A named set, or patterns
+    #[arg(required = true, value_name = "SET")]
+    pub set: Vec<String>,
+    /// Rows and columns of the board, each from 2 to 5
+    #[arg(long, value_name = "RxC", default_value = "4x4")]
+    pub board: String,
+    /// The tables are looked up once each, not for all symmetries of the board
+    #[arg(long)]
+    pub no_symmetry: bool,
+    /// Draw the set into this file, whose name ends with .svg or .png
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// The colours of the drawing
+    #[arg(long, default_value = "light", requires = "out")]
+    pub theme: ThemeArg,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The colours of a drawing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ThemeArg {
+    /// Dark on white
+    Light,
+    /// Light on dark
+    Dark,
 }

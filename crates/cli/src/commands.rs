@@ -14,6 +14,7 @@ pub mod runs;
 pub mod solve;
 pub mod sweep;
 pub mod train;
+pub mod tuples;
 
 use std::path::Path;
 

@@ -48,6 +48,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Sweep(args) => commands::sweep::run(args),
         Command::Runs(args) => commands::runs::run(args),
         Command::Recipes(args) => commands::recipes::run(args),
+        Command::Tuples(args) => commands::tuples::run(args),
         Command::Bench(args) => commands::bench::run(args),
         Command::Completions(args) => commands::generated::completions(args),
         Command::Man(args) => commands::generated::man(args),

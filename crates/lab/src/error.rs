@@ -1,5 +1,5 @@
 //! The errors of this crate: each says what was found and what was expected. What to do about it is
-//! its [`Remedy`](crate::Remedy), which every user interface words in its own terms.
+//! its [`Remedy`], which every user interface words in its own terms.
 
 mod convert;
 mod foreign;

@@ -15,6 +15,7 @@
 //! are not finite have no point, and everything else is kept inside its frame.
 
 mod chart;
+pub mod diagram;
 mod legend;
 mod letters;
 mod merge;
@@ -26,7 +27,6 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,6 +63,25 @@ impl Plot {
     /// When there is no memory for its pixels.
     pub fn png(&self) -> Result<Vec<u8>, PlotError> {
         png::render(&self.scene, &Letters::new()?)
+    }
+
+    /// Writes it to a file, as SVG or PNG by the ending of its name. The file is replaced
+    /// atomically.
+    ///
+    /// # Errors
+    /// When the name has another ending, or the plot cannot be rendered or written.
+    pub fn write(&self, file: &Path) -> Result<(), PlotError> {
+        let path = || file.to_owned();
+        let bytes = match file.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => self.svg().into_bytes(),
+            Some("png") => self.png()?,
+            _ => return Err(PlotError::Ending { path: path() }),
+        };
+        let written = replace(file, &bytes);
+        written.map_err(|source| PlotError::Write {
+            path: path(),
+            source,
+        })
     }
 }
 
@@ -204,9 +223,12 @@ pub enum PlotError {
         /// What the system said.
         source: io::Error,
     },
-    /// A file of neither format.
-    #[error("{} has neither the ending .svg nor .png", .0.display())]
-    Ending(PathBuf),
+    /// The name of a file does not say its format.
+    #[error("cannot tell the format of {}; expected a name that ends with .svg or .png", path.display())]
+    Ending {
+        /// The file.
+        path: PathBuf,
+    },
     /// A plot could not be written.
     #[error("cannot write {}", path.display())]
     Write {
@@ -218,6 +240,9 @@ pub enum PlotError {
     /// The font that the program carries could not be read.
     #[error("the built-in font is damaged")]
     Font(#[from] ttf_parser::FaceParsingError),
+    /// The network of a worked example could not be created.
+    #[error(transparent)]
+    Network(#[from] afterstate::ntuple::NetworkError),
     /// A plot could not be encoded as PNG.
     #[error("cannot make a PNG of {width}x{height} pixels: {reason}")]
     Png {
@@ -314,22 +339,6 @@ pub fn scores(series: &[ScoreSeries], style: &ScoreStyle, title: &str) -> Result
     Ok(Plot {
         name: "scores".to_owned(),
         scene: scene.ok_or(PlotError::NothingInside)?,
-    })
-}
-
-/// Writes a plot into a file whose name ends in `.svg` or `.png`, replaced atomically.
-///
-/// # Errors
-/// When the name has another ending, or the plot cannot be rendered or written.
-pub fn save_as(plot: &Plot, path: &Path) -> Result<(), PlotError> {
-    let bytes = match path.extension().and_then(OsStr::to_str) {
-        Some("svg") => plot.svg().into_bytes(),
-        Some("png") => plot.png()?,
-        _ => return Err(PlotError::Ending(path.to_owned())),
-    };
-    replace(path, &bytes).map_err(|source| PlotError::Write {
-        path: path.to_owned(),
-        source,
     })
 }
 

@@ -43,6 +43,7 @@ fn every_option_of_the_design_is_there() {
         ("runs", "json"),
         ("recipes", "json"),
         ("bench", "seconds warmup-games network threads json"),
+        ("tuples", "board no-symmetry out theme json"),
         ("completions", ""),
     ] {
         let found = args.find_subcommand(command);

@@ -51,7 +51,7 @@ fn scores(args: &PlotArgs) -> anyhow::Result<()> {
     let plot = plot::scores(&series, &style, &title).map_err(LabError::from)?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("plots"));
     let files = match out.extension() {
-        Some(_) => plot::save_as(&plot, &out).map(|()| vec![out]),
+        Some(_) => plot.write(&out).map(|()| vec![out]),
         None => plot::save(&[plot], &out),
     };
     report(args, title, files.map_err(LabError::from)?)

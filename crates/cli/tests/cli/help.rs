@@ -48,6 +48,7 @@ fn every_command_is_listed_works_and_has_examples() {
         "bench",
         "sweep",
         "runs",
+        "tuples",
         "completions",
     ] {
         assert!(

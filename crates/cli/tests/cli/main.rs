@@ -24,3 +24,4 @@ mod scores;
 mod solve;
 mod sweep;
 mod train;
+mod tuples;

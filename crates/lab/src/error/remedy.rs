@@ -120,7 +120,7 @@ impl LabError {
             Self::Plot(PlotError::Folder { source, .. } | PlotError::Write { source, .. }) => {
                 class_of(false, source)
             }
-            Self::Plot(PlotError::Png { .. }) => ErrorClass::System,
+            Self::Plot(PlotError::Png { .. } | PlotError::Network(_)) => ErrorClass::System,
             Self::Sweep(SweepError::Run { source, .. } | SweepError::Variant { source, .. }) => {
                 source.class()
             }

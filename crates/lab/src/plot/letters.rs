@@ -4,7 +4,7 @@
 use tiny_skia::{Path, PathBuilder};
 use ttf_parser::{Face, FaceParsingError, GlyphId, OutlineBuilder};
 
-use super::scene::{PixelPoint, Type};
+use super::scene::{PixelPoint, Script, Type};
 
 /// Letters that are tried at either end of a text that is too long.
 const LONGEST: usize = 200;
@@ -27,9 +27,11 @@ impl Letters {
     /// The width of the text in pixels.
     pub fn width(&self, text: &str, face: Type) -> f32 {
         let font = self.font(face);
-        text.chars()
-            .map(|c| advance(font, glyph(font, c)) * scale(font, face))
-            .sum()
+        let width = |c| {
+            let (script, letter) = Script::of(c);
+            advance(font, glyph(font, letter)) * scale(font, face) * script.size()
+        };
+        text.chars().map(width).sum()
     }
 
     /// The room to keep for the text. An SVG is shown with the viewer's font, and the widest of the
@@ -71,10 +73,13 @@ impl Letters {
             scale,
         };
         for c in text.chars() {
-            let glyph = glyph(font, c);
+            let (script, letter) = Script::of(c);
+            let glyph = glyph(font, letter);
+            pen.scale = scale * script.size();
+            pen.at.1 = at.1 + script.drop() * face.size;
             // Blanks have no outline; the pen moves on all the same.
             font.outline_glyph(glyph, &mut pen);
-            pen.at.0 += advance(font, glyph) * scale;
+            pen.at.0 += advance(font, glyph) * pen.scale;
         }
         pen.path.finish()
     }

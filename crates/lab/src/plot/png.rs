@@ -18,7 +18,8 @@ pub(super) fn render(scene: &Scene, letters: &Letters) -> Result<Vec<u8>, PlotEr
         reason,
     };
     let mut page = Pixmap::new(width, height).ok_or_else(|| failed("no such size".into()))?;
-    page.fill(Color::WHITE);
+    let [r, g, b] = scene.background.rgb();
+    page.fill(Color::from_rgba8(r, g, b, 255));
     for shape in &scene.shapes {
         put(&mut page, shape, letters);
     }

@@ -24,6 +24,78 @@ impl Colour {
     }
 }
 
+/// Letters of subscripts and superscripts: ASCII, moved into the private use area of Unicode, where
+/// no other text has letters. So a text with them is still one text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Script {
+    Normal,
+    Sub,
+    Super,
+}
+
+impl Script {
+    const SUB: u32 = 0xE000;
+    const SUPER: u32 = 0xE100;
+
+    /// The letter to draw, and where.
+    pub fn of(c: char) -> (Self, char) {
+        let ascii = |from: u32| char::from_u32(u32::from(c) - from).unwrap_or(' ');
+        match u32::from(c) {
+            0xE000..=0xE07F => (Self::Sub, ascii(Self::SUB)),
+            0xE100..=0xE17F => (Self::Super, ascii(Self::SUPER)),
+            _ => (Self::Normal, c),
+        }
+    }
+
+    /// The letter in this place; only ASCII can be moved.
+    fn moved(self, c: char) -> char {
+        let from = match self {
+            Self::Normal => return c,
+            Self::Sub => Self::SUB,
+            Self::Super => Self::SUPER,
+        };
+        let moved = c.is_ascii().then(|| char::from_u32(from + u32::from(c)));
+        moved.flatten().unwrap_or(c)
+    }
+
+    /// The size of its letters, as a share of the others.
+    pub fn size(self) -> f32 {
+        if self == Self::Normal { 1.0 } else { 0.7 }
+    }
+
+    /// How far its baseline is below that of the others, as a share of their size.
+    pub fn drop(self) -> f32 {
+        match self {
+            Self::Normal => 0.0,
+            Self::Sub => 0.16,
+            Self::Super => -0.36,
+        }
+    }
+}
+
+/// A formula as a text: `S_{t+1}` has a subscript, `16^{n}` a superscript.
+pub(super) fn formula(text: &str) -> String {
+    let mut script = Script::Normal;
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        match (c, letters.peek()) {
+            ('_', Some('{')) => script = Script::Sub,
+            ('^', Some('{')) => script = Script::Super,
+            ('}', _) => {
+                script = Script::Normal;
+                continue;
+            }
+            _ => {
+                out.push(script.moved(c));
+                continue;
+            }
+        }
+        letters.next();
+    }
+    out
+}
+
 /// How a line is drawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stroke {
@@ -91,17 +163,18 @@ pub(super) enum SceneShape {
 pub(super) struct Scene {
     pub width: f32,
     pub height: f32,
+    pub background: Colour,
     pub shapes: Vec<SceneShape>,
 }
 
 impl Scene {
     /// A white page.
     pub fn new(width: f32, height: f32) -> Self {
-        let shapes = Vec::new();
         Self {
             width,
             height,
-            shapes,
+            background: Colour(0xffffff),
+            shapes: Vec::new(),
         }
     }
 
@@ -122,11 +195,24 @@ impl Scene {
 
     /// Writes one line of text; what cannot be printed, or would break the SVG, becomes a space.
     pub fn text(&mut self, at: PixelPoint, text: &str, anchor: Anchor, face: Type) {
-        let printable = |c: char| !c.is_control() && !matches!(c, '\u{fffe}' | '\u{ffff}');
+        let printable = |c: char| {
+            !c.is_control()
+                && !matches!(c, '\u{fffe}' | '\u{ffff}')
+                && Script::of(c).0 == Script::Normal
+        };
         let text = text
             .chars()
             .map(|c| if printable(c) { c } else { ' ' })
             .collect();
+        self.put_text(at, text, anchor, face);
+    }
+
+    /// Writes one line of text with subscripts and superscripts: see [`formula`].
+    pub fn formula(&mut self, at: PixelPoint, text: &str, anchor: Anchor, face: Type) {
+        self.put_text(at, formula(text), anchor, face);
+    }
+
+    fn put_text(&mut self, at: PixelPoint, text: String, anchor: Anchor, face: Type) {
         self.shapes.push(SceneShape::Text {
             at,
             text,

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::scene::{Anchor, PixelPoint, Scene, SceneShape};
+use super::scene::{Anchor, PixelPoint, Scene, SceneShape, Script};
 
 /// The head of every file: round joins, and fonts as wide as the built-in one or narrower.
 const FONTS: &str = "Noto Sans, Open Sans, Segoe UI, Helvetica, Arial, sans-serif";
@@ -14,7 +14,8 @@ pub(super) fn render(scene: &Scene) -> String {
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{w}\" height=\"{h}\" \
          viewBox=\"0 0 {w} {h}\" font-family=\"{FONTS}\" stroke-linejoin=\"round\" \
-         stroke-linecap=\"round\">\n<rect width=\"{w}\" height=\"{h}\" fill=\"#ffffff\"/>\n"
+         stroke-linecap=\"round\">\n<rect width=\"{w}\" height=\"{h}\" fill=\"#{:06x}\"/>\n",
+        scene.background.0
     );
     for shape in &scene.shapes {
         out.push_str(&element(shape));
@@ -71,7 +72,7 @@ fn element(shape: &SceneShape) -> String {
                 at.1,
                 face.size,
                 face.colour.0,
-                escaped(text)
+                content(text, face.size)
             )
         }
     }
@@ -83,6 +84,31 @@ fn list(points: &[PixelPoint]) -> String {
         let gap = if out.is_empty() { "" } else { " " };
         // Writing to a String cannot fail.
         write!(out, "{gap}{x:.1},{y:.1}").ok();
+    }
+    out
+}
+
+/// The text; subscripts and superscripts are spans with a size and a shift of their own.
+fn content(text: &str, size: f32) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut baseline = 0.0;
+    let letters: Vec<(Script, char)> = text.chars().map(Script::of).collect();
+    for run in letters.chunk_by(|a, b| a.0 == b.0) {
+        let script = run[0].0;
+        let run = escaped(&run.iter().map(|(_, c)| c).collect::<String>());
+        let shift = script.drop() * size - baseline;
+        baseline += shift;
+        if script == Script::Normal && shift == 0.0 {
+            out.push_str(&run);
+        } else {
+            let size = size * script.size();
+            // Writing to a String cannot fail.
+            write!(
+                out,
+                "<tspan font-size=\"{size:.1}\" dy=\"{shift:.1}\">{run}</tspan>"
+            )
+            .ok();
+        }
     }
     out
 }

@@ -11,6 +11,7 @@ use super::scene::{Anchor, Scene, SceneShape};
 use super::{PlotError, chart, draw, legend, pages, svg};
 use crate::curve::{Curve, GapPoint, Point, RateChange};
 
+mod diagrams;
 mod gaps;
 mod hostile;
 mod lanes;
@@ -397,22 +398,29 @@ fn no_text_is_cut_off_or_lies_on_another() {
     let of_lanes = lanes::cases(long);
     let of_lanes = of_lanes.iter().map(|case| lanes::scene(case, long));
     for scene in others.chain(of_gaps).chain(of_lanes) {
-        let boxes = boxes(&scene, &letters);
-        for (i, (text, [left, top, right, bottom])) in boxes.iter().enumerate() {
-            assert!(
-                *left >= 0.0 && *right <= scene.width,
-                "{text}: {left} {right}"
-            );
-            assert!(
-                *top >= 0.0 && *bottom <= scene.height,
-                "{text}: {top} {bottom}"
-            );
-            for (other, [l, t, r, b]) in &boxes[..i] {
-                let apart = right <= l || r <= left || bottom <= t || b <= top;
-                assert!(apart, "`{text}` lies on `{other}`");
+        assert_eq!(misplaced(&scene, &letters), Vec::<String>::new());
+    }
+}
+
+/// The texts that are cut off or lie on another.
+fn misplaced(scene: &Scene, letters: &Letters) -> Vec<String> {
+    let mut found = Vec::new();
+    let boxes = boxes(scene, letters);
+    for (i, (text, [left, top, right, bottom])) in boxes.iter().enumerate() {
+        if *left < 0.0 || *right > scene.width {
+            found.push(format!("{text}: {left} {right}"));
+        }
+        if *top < 0.0 || *bottom > scene.height {
+            found.push(format!("{text}: {top} {bottom}"));
+        }
+        for (other, [l, t, r, b]) in &boxes[..i] {
+            let apart = right <= l || r <= left || bottom <= t || b <= top;
+            if !apart {
+                found.push(format!("`{text}` lies on `{other}`"));
             }
         }
     }
+    found
 }
 
 #[test]

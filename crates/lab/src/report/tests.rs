@@ -123,7 +123,7 @@ fn events() {
         ..Progress::stage(Task::Evaluate, "", 0.5, 4)
     };
     for run in [None, Some(run)] {
-        let result = run.is_some().then(|| TrainResult {
+        let result = run.is_some().then_some(TrainResult {
             games: u64::MAX,
             model: None,
         });

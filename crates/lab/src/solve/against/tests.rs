@@ -299,7 +299,7 @@ fn mismatched_models_and_solutions_are_refused() {
         "{error}"
     );
     let error = refused(&model, &solution(small, None), SymmetryMode::One);
-    assert!(error.contains("no symmetries"), "{error}");
+    assert!(error.contains("does not use symmetries"), "{error}");
     let mut discounted = solution(small, None);
     discounted.about.discount = 0.9;
     let error = refused(&model, &discounted, SymmetryMode::All);
