@@ -188,7 +188,7 @@ mod built_in {
             done.stdout
         );
         lab.refuses(
-            "train --resume run --set learning_rate=0.1",
+            "train --resume run --set discount=0.1",
             &[
                 "`learner.learning_rate`",
                 "cannot change when a run is resumed",
