@@ -21,7 +21,7 @@ fn every_option_of_the_design_is_there() {
     for (command, options) in [
         (
             "train",
-            "game board episodes threads seed out set resume json",
+            "game board episodes threads seed out set resume from json",
         ),
         (
             "eval",
