@@ -70,7 +70,7 @@ pub enum Command {
     Analyze(AnalyzeArgs),
     /// Convert a weight file of one program to the format of another
     Convert(ConvertArgs),
-    /// Solve a small board exactly: the optimal expected score, and the probability of a tile
+    /// Solve a small board exactly: the optimal score, and the probability of a tile
     Solve(SolveArgs),
     /// Verify that recorded games follow the rules
     Judge(JudgeArgs),
