@@ -190,7 +190,7 @@ mod built_in {
         lab.refuses(
             "train --resume run --set discount=0.1",
             &[
-                "`learner.learning_rate`",
+                "`learner.discount`",
                 "cannot change when a run is resumed",
             ],
         );

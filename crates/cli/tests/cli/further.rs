@@ -37,7 +37,7 @@ fn a_run_goes_on_with_another_learning_rate() {
     );
     lab.refuses(
         "train --resume run --episodes 500",
-        &["learner.learning_rate", "trained by"],
+        &["learner.learning_rate", "trained with"],
     );
 }
 

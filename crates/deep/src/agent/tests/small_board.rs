@@ -26,12 +26,12 @@ fn expected(agent: &DqnAgent, game: &Grid, state: State<GridBoard>, known: &mut 
 /// Both the optimum and the agent's expected score are exact, so these tests have no random error.
 #[test]
 fn a_small_board_is_learned_to_its_optimum_by_actions() {
-    learn_a_small_board(ACTION, false, 0.98);
+    learn_a_small_board(ACTION, false, 0.97);
 }
 
 #[test]
 fn a_small_board_is_learned_to_its_optimum_by_actions_whose_rewards_are_known() {
-    learn_a_small_board(ACTION, true, 0.98);
+    learn_a_small_board(ACTION, true, 0.97);
 }
 
 #[test]
