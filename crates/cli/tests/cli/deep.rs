@@ -189,10 +189,7 @@ mod built_in {
         );
         lab.refuses(
             "train --resume run --set discount=0.1",
-            &[
-                "`learner.discount`",
-                "cannot change when a run is resumed",
-            ],
+            &["`learner.discount`", "cannot change when a run is resumed"],
         );
         let longer = lab
             .run("train --resume run --set max_updates=60")
