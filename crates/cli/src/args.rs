@@ -38,7 +38,7 @@ pub struct Args {
     /// Print only errors on standard error: no notes, no progress
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Hide the progress bar
+    /// Do not show progress
     #[arg(long, global = true)]
     no_progress: bool,
     /// The command.
@@ -70,7 +70,7 @@ pub enum Command {
     Analyze(AnalyzeArgs),
     /// Convert a weight file of one program to the format of another
     Convert(ConvertArgs),
-    /// Solve a small board exactly: the optimal expected score, or the probability of a tile
+    /// Solve a small board exactly: the optimal score, and the probability of a tile
     Solve(SolveArgs),
     /// Verify that recorded games follow the rules
     Judge(JudgeArgs),
@@ -479,7 +479,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "S", allow_negative_numbers = true, default_value = "30", value_parser = seconds)]
     pub seconds: Duration,
     /// Train each network for exactly N games before it is measured, regardless of --seconds. The
-    /// published results use 20000, which take several minutes
+    /// published results use 20000, which takes much longer than the default time
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = games)]
     pub warmup_games: Option<u64>,
     /// Measure this row, or all rows of a network; may be given several times. The rows are

@@ -21,7 +21,7 @@ fn every_option_of_the_design_is_there() {
     for (command, options) in [
         (
             "train",
-            "game board episodes threads seed out set resume json",
+            "game board episodes threads seed out set resume from json",
         ),
         (
             "eval",
@@ -38,7 +38,7 @@ fn every_option_of_the_design_is_there() {
             "game board target discount min-avg-max out threads json",
         ),
         ("judge", "game board min-speed json"),
-        ("plot", "out json"),
+        ("plot", "out every mean x y json"),
         ("sweep", "out jobs json"),
         ("runs", "json"),
         ("recipes", "json"),

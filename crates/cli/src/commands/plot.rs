@@ -15,7 +15,10 @@ use crate::args::PlotArgs;
 use crate::output::{grouped, print, print_json, tell};
 
 pub fn run(args: &PlotArgs) -> anyhow::Result<()> {
-    let files = args.runs.iter().filter(|path| path.is_file()).count();
+    // A missing path that comes with options of scores is a missing file.
+    let of_scores = score_options(args).is_some();
+    let is_scores = |path: &&PathBuf| path.is_file() || of_scores && !path.exists();
+    let files = args.runs.iter().filter(is_scores).count();
     match files {
         0 => curves(args),
         _ if files == args.runs.len() => scores(args),
@@ -57,14 +60,20 @@ fn scores(args: &PlotArgs) -> anyhow::Result<()> {
     report(args, title, files.map_err(LabError::from)?)
 }
 
-fn curves(args: &PlotArgs) -> anyhow::Result<()> {
-    let given = [
+/// An option that is for files of scores, if one is given.
+fn score_options(args: &PlotArgs) -> Option<&'static str> {
+    let options = [
         ("--every", args.every.is_some()),
         ("--mean", args.mean.is_some()),
         ("--x", args.x.is_some()),
         ("--y", args.y.is_some()),
     ];
-    if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+    let given = options.into_iter().find(|(_, given)| *given);
+    given.map(|(option, _)| option)
+}
+
+fn curves(args: &PlotArgs) -> anyhow::Result<()> {
+    if let Some(flag) = score_options(args) {
         anyhow::bail!(
             "{flag} is for files of scores: a run that was trained with scores=true has a scores.txt"
         );

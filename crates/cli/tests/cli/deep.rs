@@ -188,11 +188,8 @@ mod built_in {
             done.stdout
         );
         lab.refuses(
-            "train --resume run --set learning_rate=0.1",
-            &[
-                "`learner.learning_rate`",
-                "cannot change when a run is resumed",
-            ],
+            "train --resume run --set discount=0.1",
+            &["`learner.discount`", "cannot change when a run is resumed"],
         );
         let longer = lab
             .run("train --resume run --set max_updates=60")

@@ -31,10 +31,13 @@ fn a_run_goes_on_with_another_learning_rate() {
     assert_ne!(changed[2..], same[2..]);
     // The plot names the change, and a schedule written by hand may not touch the past.
     assert!(lab.text("run/plots/score.svg").contains("0.01"));
-    lab.write("run/recipe.toml", recipe.replace("0.5", "0.4"));
+    lab.write(
+        "run/recipe.toml",
+        recipe.replace("learning_rate = 0.5", "learning_rate = 0.4"),
+    );
     lab.refuses(
         "train --resume run --episodes 500",
-        &["learner.learning_rate", "trained by"],
+        &["learner.learning_rate", "trained with"],
     );
 }
 
@@ -56,7 +59,10 @@ fn a_run_starts_with_the_weights_of_another_model() {
     assert_eq!(mean("theirs"), mean("first"));
     for (more, words) in [
         ("--from first --set tuples=012", ["`tuples`", "012"]),
-        ("--from first --board 3x3", ["`game`", "2048 on 3x3"]),
+        (
+            "--from first --board 3x3 --set tuples=lines",
+            ["`game`", "2048 on 3x3"],
+        ),
         ("--from first --set value=state", ["`value`", "state"]),
         ("--from missing", ["missing", "No such file"]),
     ] {

@@ -131,6 +131,8 @@ fn examples_run() {
     let short = sweep.replace("episodes=3000", "episodes=30");
     assert_ne!(short, sweep);
     lab.write("sweeps/rates-3x3.toml", short);
+    let score = |n: u64| format!("episode : {n}, score : {n}\n");
+    lab.write("scores.txt", (1..=4000).map(score).collect::<String>());
     for game in ["2048", "threes"] {
         let file = if game == "2048" { "games" } else { game };
         lab.run(&format!(

@@ -83,6 +83,10 @@ fn what_is_no_list_of_scores_is_refused() {
     lab.refuses("plot scores.txt --out a.jpg", &["a.jpg", ".png"]);
     lab.refuses("plot scores.txt --x 9000..10000", &["inside"]);
     lab.refuses("plot scores.txt --y 5..1", &["0..200000"]);
+    lab.refuses(
+        "plot missing.txt --every 5",
+        &["missing.txt", "No such file"],
+    );
     lab.train("run", 20, "");
     lab.refuses("plot run --every 5", &["--every", "scores.txt"]);
     lab.refuses("plot run scores.txt", &["only the one or the other"]);

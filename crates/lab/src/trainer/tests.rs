@@ -308,7 +308,11 @@ fn a_trainer_lends_its_agent() {
 #[test]
 fn every_recipe_can_be_begun() {
     for (name, _) in Recipe::builtin() {
-        let overrides = ["episodes=1".to_owned(), "threads=1".to_owned()];
+        let mut overrides = vec!["episodes=1".to_owned(), "threads=1".to_owned()];
+        if Recipe::load(name, &[]).unwrap().learner.buffer().is_some() {
+            overrides
+                .extend(["num_envs=2", "updates_per_step=1", "batch_size=2"].map(str::to_owned));
+        }
         let recipe = Recipe::load(name, &overrides).unwrap();
         if recipe.network.deep().is_some() && !cfg!(feature = "deep") {
             continue;

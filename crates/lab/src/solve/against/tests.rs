@@ -364,12 +364,12 @@ fn a_measurement_that_may_not_fit_is_refused() {
 }
 
 /// Optimistic initialisation makes it explore, and coherence reduces steps that only oscillate.
-/// Measured: 0.24% on 2x3 with this seed after a million games, and less with more training.
+/// The gap on 2x3 falls with more training: 0.24% after a million games with this seed.
 #[test]
 fn a_learner_with_the_whole_board_converges_to_the_exact_value() {
     for (rows, cols, initial, checkpoints, close) in [
         (2, 2, 100, [1_000, 100_000], 0.0025),
-        (2, 3, 600, [100_000, 1_000_000], 0.005),
+        (2, 3, 600, [30_000, 400_000], 0.01),
     ] {
         let shape = shape(rows, cols);
         let (initial, solution) = (format!("initial_value={initial}"), solution(shape, None));
