@@ -70,3 +70,53 @@ fn a_run_starts_with_the_weights_of_another_model() {
         lab.refuses(&train, &words);
     }
 }
+
+/// Each published update trains, and differs from the textbook's.
+#[test]
+fn updates_as_published_are_trained() {
+    let lab = Lab::new();
+    let model = |name: &str, more: &str| {
+        let train = "--seed 2 --board 3x3 --threads 1 --set tuples=lines --episodes 60";
+        lab.run(&format!("train {train} --out {name} {more}"))
+            .succeeds();
+        lab.bytes(&format!("{name}/model.safetensors"))
+    };
+    let weights = |name: &str, more: &str| {
+        let bytes = model(name, more);
+        let length = u64::from_le_bytes(bytes[..8].try_into().expect("a header")) as usize;
+        bytes[8 + length..].to_vec()
+    };
+    let states = "state-6 --set target=textbook --set ties=order";
+    let textbook = weights("textbook", states);
+    for (name, set) in [
+        ("end", "end=negated"),
+        ("total", "subtract=stored-total"),
+        ("value", "subtract=stored-value"),
+    ] {
+        assert_ne!(
+            weights(name, &format!("{states} --set {set}")),
+            textbook,
+            "{name}"
+        );
+    }
+    let replay = "ntuple-replay --set num_envs=4";
+    let plain = weights("replay", replay);
+    for (name, set) in [
+        ("tuple", "td_error=tuple"),
+        ("open", "mask_terminal=false"),
+        ("sample", "spawn_value=sample"),
+    ] {
+        assert_ne!(
+            weights(name, &format!("{replay} --set {set}")),
+            plain,
+            "{name}"
+        );
+    }
+    let threes = "td-4x6 --game threes";
+    let slides = weights("slides", &format!("{threes} --set spawn_rewards=false"));
+    assert_ne!(slides, weights("threes", threes));
+    lab.refuses(
+        "train td-4x6 --set spawn_rewards=false --out other",
+        &["spawn_rewards", "2048", "Threes!"],
+    );
+}

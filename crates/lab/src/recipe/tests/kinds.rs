@@ -15,6 +15,60 @@ fn message(recipe: &str, changes: &[&str]) -> String {
     }
 }
 
+/// Updates as published are for TD(0) of state values, and a key that would do nothing is refused.
+#[test]
+fn updates_as_published_need_what_they_are_for() -> Outcome {
+    let states = load(
+        "state-6",
+        &["target=textbook", "end=negated", "subtract=stored-total"],
+    )?;
+    let backward = states
+        .learner
+        .td()
+        .and_then(TdRecipe::backward)
+        .ok_or("backward")?;
+    assert_eq!(backward.end, EndOfGame::Negated);
+    assert_eq!(backward.subtract, Subtract::StoredTotal);
+    for (recipe, changes, part) in [
+        ("td-4x6", vec!["end=negated"], "`learner.value` = \"state\""),
+        (
+            "td-4x6",
+            vec!["subtract=stored-value"],
+            "`learner.value` = \"state\"",
+        ),
+        (
+            "state-6",
+            vec!["end=negated", "rule=tc"],
+            "`learner.rule` = \"td\"",
+        ),
+        (
+            "state-6",
+            vec!["end=negated", "lambda=0.5"],
+            "`learner.lambda` = 0",
+        ),
+        ("state-6", vec!["end=never"], "negated"),
+        (
+            "state-6",
+            vec!["update=forward", "end=negated"],
+            "does not apply",
+        ),
+        (
+            "td-4x6",
+            vec!["td_error=tuple"],
+            "learners of kind \"replay\"",
+        ),
+        (
+            "dqn",
+            vec!["spawn_rewards=false"],
+            "learners of kind \"td\"",
+        ),
+    ] {
+        let message = message(recipe, &changes);
+        assert!(message.contains(part), "{changes:?}: {message}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_key_of_another_kind_is_refused_with_the_reason() {
     for (recipe, change, part) in [
