@@ -105,29 +105,32 @@ impl<'v, G: Game, V: ValueFunction<G>> Greedy<'v, G, V> {
             Some(looked) if looked == decision.state() => Pending::resume(decision, &self.lookup),
             _ => Pending::begin(self.values, game, decision, &mut self.lookup),
         };
-        let mut best: Option<(Slide<G::Board>, ActionValue)> = None;
-        let mut best_total = Value::NEG_INFINITY;
+        // Only what the comparison needs is kept in the loop: the slide is read once, at the end.
+        let mut best: Option<Direction> = None;
+        let (mut best_value, mut best_total) = (0.0, Value::NEG_INFINITY);
         let mut equals = 1;
         let ties = self.ties;
         self.values.evaluate(game, &pending, |slide, value| {
-            let wins = if best.is_none() {
+            // Comparisons with NaN are false; the learner detects it and stops the run.
+            let larger = value.total > best_total;
+            let wins = if larger || best.is_none() {
+                equals = 1;
                 true
-            } else if value.total == best_total && ties == Ties::Random {
+            } else if ties == Ties::Random && value.total == best_total {
                 equals += 1;
                 rng.below(equals) == 0
             } else {
-                // Comparisons with NaN are false; the learner detects it and stops the run.
-                value.total > best_total
+                false
             };
-            if value.total > best_total {
-                equals = 1;
-            }
             if wins {
-                best = Some((slide, value));
-                best_total = value.total;
+                best = Some(slide.direction());
+                (best_value, best_total) = (value.value, value.total);
             }
         });
-        best.expect("a decision has a legal slide")
+        let slide = best.and_then(|direction| decision.slides().get(direction));
+        let (value, total) = (best_value, best_total);
+        let slide = slide.expect("a decision has a legal slide");
+        (slide, ActionValue { value, total })
     }
 }
 
