@@ -17,13 +17,9 @@ fn a_run_goes_on_with_another_learning_rate() {
         done.stdout
     );
     let recipe = lab.text("run/recipe.toml");
-    let steps =
-        "learning_rate = [{ from = 0, learning_rate = 0.5 }, { from = 200, learning_rate = 0.01 }]";
-    let lines: Vec<&str> = recipe.lines().map(str::trim).collect();
-    assert!(
-        lines.concat().contains(&steps.replace(' ', "")) || recipe.contains("from = 200"),
-        "{recipe}"
-    );
+    for part in ["from = 200", "learning_rate = 0.01", "learning_rate = 0.5"] {
+        assert!(recipe.contains(part), "{part} in {recipe}");
+    }
     let rates = Blocks::of(&lab, "run").column("learning_rate");
     assert_eq!(rates, [0.5, 0.5, 0.01, 0.01]);
     let [changed, same] = ["run", "same"].map(|run| Blocks::of(&lab, run).column("mean"));

@@ -277,47 +277,45 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
             UpdateSpec::Published(_) => Virtual::learn(&self.game, round, rate, || {
                 self.any_player::<R>(learner.update)
             }),
-            UpdateSpec::Forward => D::learn(&self.game, round, rate, || {
-                OnPolicyForward::<G, N, R>::new(&self.game, &self.network, self.ties, 0.0)
-            }),
+            UpdateSpec::Forward => D::learn(&self.game, round, rate, || self.forward_player::<R>()),
             UpdateSpec::Backward {
                 lambda,
                 reward_twice,
             } => D::learn(&self.game, round, rate, || {
-                let params = TdParams {
-                    lambda,
-                    reward_twice,
-                    ..TdParams::default()
-                };
-                let learner = Backward::<G, N, R>::new(&self.game, &self.network, params);
-                (self.policy(), learner)
+                self.backward_player::<R>(lambda, reward_twice)
             }),
         }
     }
-}
 
-impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
+    fn forward_player<R: UpdateRule>(&self) -> OnPolicyForward<'_, G, N, R> {
+        OnPolicyForward::new(&self.game, &self.network, self.ties, 0.0)
+    }
+
+    fn backward_player<R: UpdateRule>(
+        &self,
+        lambda: f32,
+        reward_twice: bool,
+    ) -> (Greedy<'_, G, N>, Backward<'_, G, N, R>) {
+        let params = TdParams {
+            lambda,
+            reward_twice,
+            ..TdParams::default()
+        };
+        let learner = Backward::new(&self.game, &self.network, params);
+        (self.policy(), learner)
+    }
+
     /// The player of an update, type-erased: for those that are rarely used.
     fn any_player<R: UpdateRule>(&self, update: UpdateSpec) -> Box<dyn Player<G> + '_> {
-        let (game, network, ties) = (&self.game, &self.network, self.ties);
         match update {
-            UpdateSpec::Forward => {
-                Box::new(OnPolicyForward::<G, N, R>::new(game, network, ties, 0.0))
-            }
+            UpdateSpec::Forward => Box::new(self.forward_player::<R>()),
             UpdateSpec::Backward {
                 lambda,
                 reward_twice,
-            } => {
-                let params = TdParams {
-                    lambda,
-                    reward_twice,
-                    ..TdParams::default()
-                };
-                let learner = Backward::<G, N, R>::new(game, network, params);
-                Box::new((self.policy(), learner))
-            }
+            } => Box::new(self.backward_player::<R>(lambda, reward_twice)),
             UpdateSpec::Published(params) => {
-                Box::new(PublishedBackward::new(game, network, ties, params))
+                let (game, network) = (&self.game, &self.network);
+                Box::new(PublishedBackward::new(game, network, self.ties, params))
             }
         }
     }
