@@ -71,24 +71,32 @@ static BUILTIN: &[(&str, &str)] = builtin![
     "quick",
     "td-4x6",
     "state-22",
+    "state-22-textbook",
     "state-6",
     "state-6-textbook",
     "state-6x6",
     "state-500k",
+    "state-500k-textbook",
     "ntuple-replay",
+    "ntuple-replay-report",
     "dqn",
     "dqn-report",
     "deep-best",
     "threes-8x4",
-    "threes-8x4-forward",
+    "threes-8x4-textbook",
+    "threes-8x4-backward",
     "threes-4x6",
+    "threes-4x6-textbook",
     "threes-hint",
     "threes-best",
     "2584",
 ];
 
 /// Former names of built-in recipes, with the present ones.
-static RENAMED: &[(&str, &str)] = &[("dqn-r4", "dqn-report")];
+static RENAMED: &[(&str, &str)] = &[
+    ("dqn-r4", "dqn-report"),
+    ("threes-8x4-forward", "threes-8x4-textbook"),
+];
 
 /// A training run, complete: with one thread, the same recipe gives the same model.
 ///

@@ -12,6 +12,8 @@
 //! Every `Schedule` is valid: it has a rate for every game, and every rate is above zero and
 //! finite.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -203,6 +205,24 @@ impl Schedule {
     }
 }
 
+/// In a few words, as titles show it: `0.1`, `0.1, from game 50000 0.01`, `0.2 to 0.01 in 5 steps`.
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.as_steps() {
+            [] => Ok(()),
+            [only] => write!(f, "{}", only.learning_rate),
+            [first, last] => {
+                let (from, rate) = (last.from, last.learning_rate);
+                write!(f, "{}, from game {from} {rate}", first.learning_rate)
+            }
+            [first, .., last] => {
+                let (count, rate) = (self.as_steps().len(), last.learning_rate);
+                write!(f, "{} to {rate} in {count} steps", first.learning_rate)
+            }
+        }
+    }
+}
+
 impl Default for Schedule {
     /// 0.1 throughout: the usual rate of TD(0).
     fn default() -> Schedule {
@@ -265,6 +285,17 @@ mod tests {
         assert_eq!(schedule.at(0), 0.1);
         assert_eq!(schedule.at(u64::MAX), 0.1);
         assert_eq!(schedule, Schedule::default());
+        Ok(())
+    }
+
+    #[test]
+    fn titles_show_it_in_a_few_words() -> Result<(), ScheduleError> {
+        let shown = |pairs: &[(u64, f64)]| steps(pairs).map(|schedule| schedule.to_string());
+        assert_eq!(shown(&[(0, 0.1)])?, "0.1");
+        let two = shown(&[(0, 0.1), (3000, 0.01)])?;
+        assert_eq!(two, "0.1, from game 3000 0.01");
+        let three = shown(&[(0, 0.1), (10, 0.01), (20, 0.001)])?;
+        assert_eq!(three, "0.1 to 0.001 in 3 steps");
         Ok(())
     }
 

@@ -4,7 +4,9 @@
 //! and one addition serve both: 27 instructions for eight weights instead of 54.
 
 use std::ops::Add;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+#[cfg(not(target_arch = "x86_64"))]
+use std::sync::atomic::Ordering;
 
 use super::{AtomicF32, WeightRef};
 use crate::Value;
@@ -75,23 +77,47 @@ impl AtomicF32x2 {
     /// Both numbers.
     #[inline(always)]
     pub(crate) fn get(&self) -> F32x2 {
-        let bits = self.0.load(Ordering::Relaxed);
         #[cfg(target_arch = "x86_64")]
         {
-            F32x2(bytemuck::must_cast([bits, 0]))
+            let both: Register;
+            // SAFETY: it is the relaxed load of an aligned word, into the register that the sums
+            // are added in: the compiler would load it as an integer and take it apart, 4% of the
+            // instructions of an update by TC. SSE2 is part of x86-64.
+            unsafe {
+                std::arch::asm!(
+                    "movsd {both}, qword ptr [{word}]",
+                    word = in(reg) self.0.as_ptr(),
+                    both = lateout(xmm_reg) both,
+                    options(readonly, nostack, preserves_flags),
+                );
+            }
+            F32x2(both)
         }
         #[cfg(not(target_arch = "x86_64"))]
-        F32x2([bits as u32, (bits >> 32) as u32].map(Value::from_bits))
+        {
+            let bits = self.0.load(Ordering::Relaxed);
+            F32x2([bits as u32, (bits >> 32) as u32].map(Value::from_bits))
+        }
     }
 
     /// Replaces both.
     #[inline(always)]
     pub(crate) fn set(&self, numbers: F32x2) {
         #[cfg(target_arch = "x86_64")]
-        let [bits, _]: [u64; 2] = bytemuck::must_cast(numbers.0);
+        // SAFETY: it is the relaxed store of an aligned word: see `get`.
+        unsafe {
+            std::arch::asm!(
+                "movlps qword ptr [{word}], {both}",
+                word = in(reg) self.0.as_ptr(),
+                both = in(xmm_reg) numbers.0,
+                options(nostack, preserves_flags),
+            );
+        }
         #[cfg(not(target_arch = "x86_64"))]
-        let bits = u64::from(numbers.0[0].to_bits()) | u64::from(numbers.0[1].to_bits()) << 32;
-        self.0.store(bits, Ordering::Relaxed);
+        {
+            let [first, second] = numbers.0.map(|number| u64::from(number.to_bits()));
+            self.0.store(first | second << 32, Ordering::Relaxed);
+        }
     }
 }
 

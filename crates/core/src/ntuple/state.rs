@@ -33,11 +33,17 @@ use crate::machine::{AtomicF32, F32x2, Indices};
 use crate::ntuple::{Trainable, TrajectoryStep, Updated};
 use crate::value::{ActionValue, Decision, Pending, ValueFunction};
 
+/// The largest tile that four bits tell apart.
+const LARGEST_TILE: usize = 15;
+
 /// An n-tuple network of states that stores the expectation over spawns.
 pub struct StateNetwork {
     tables: WeightTables<[AtomicF32; 2]>,
     /// The new tiles with their probabilities.
     spawns: &'static [(u8, f64)],
+    /// The probability that a new tile is this one; 0 for the largest, which stands for all
+    /// larger ones.
+    chances: [Value; LARGEST_TILE + 1],
     discount: Value,
 }
 
@@ -51,6 +57,9 @@ impl StateNetwork {
     /// # Errors
     /// When the tables have more than four bits a tile or several banks, or the system refuses the
     /// memory.
+    ///
+    /// # Panics
+    /// When a spawn has the largest tile that four bits tell apart.
     pub fn new(
         tuples: &TupleSet,
         options: &NetworkOptions,
@@ -64,10 +73,16 @@ impl StateNetwork {
             let found = tuples.banks();
             return Err(NetworkError::Banks { found });
         }
+        let mut chances = [0.0; LARGEST_TILE + 1];
+        for &(tile, chance) in spawns {
+            assert!(usize::from(tile) < LARGEST_TILE, "no game starts so high");
+            chances[usize::from(tile)] = chance as Value;
+        }
         // With equal weights a spawn changes no value, so the expected changes are 0.
         Ok(Self {
             tables: WeightTables::new(tuples, options)?,
             spawns,
+            chances,
             discount: options.discount,
         })
     }
@@ -155,18 +170,21 @@ impl StateNetwork {
         let sums = R::sums(&tables.sums).at(at).each(lane);
         let cells = tables.at(at).each(lane).zip(sums);
         let mut value = 0.0;
-        changes.clear();
-        changes.extend(cells.zip(tables.plan.numberings()).enumerate().map(
-            |(lookup, ((cell, sums), numbering))| {
+        changes.resize(tables.lookups(), 0.0);
+        // Not `extend`, whose closure is compiled into a function of its own: learning would take
+        // 4% more instructions.
+        let lookups = cells.zip(tables.plan.numberings()).zip(&mut *changes);
+        lookups
+            .enumerate()
+            .for_each(|(lookup, (((cell, sums), numbering), change))| {
                 let [weight, expected_change] = cell.get();
                 let (before, after) = R::adjust(weight, sums.get(), delta(lookup), step);
                 value += after;
                 let tiles = numbering.tiles(cell.place());
                 let empty = count(digits_equal(tiles, 0, numbering.ones()));
                 add(expected_change, (before - after) * empty);
-                after - before
-            },
-        ));
+                *change = after - before;
+            });
         value
     }
 
@@ -177,14 +195,16 @@ impl StateNetwork {
         let (plan, cells) = (&self.tables.plan, self.tables.at(at));
         for cell in 0..plan.cells() {
             let shown = board.cell(cell);
-            for &(_, chance) in self.spawns.iter().filter(|(tile, _)| *tile == shown) {
-                for touched in plan.at_cell(cell) {
-                    let lookup = touched.lookup as usize;
-                    let changed = cells.weight(lookup, lane);
-                    let [_, expected_change] =
-                        changed.before(usize::from(shown) << touched.shift).get();
-                    add(expected_change, changes[lookup] * chance as Value);
-                }
+            let chance = self.chances[usize::from(shown).min(LARGEST_TILE)];
+            if chance == 0.0 {
+                continue;
+            }
+            for touched in plan.at_cell(cell) {
+                let lookup = touched.lookup as usize;
+                let changed = cells.weight(lookup, lane);
+                let [_, expected_change] =
+                    changed.before(usize::from(shown) << touched.shift).get();
+                add(expected_change, changes[lookup] * chance);
             }
         }
     }

@@ -74,6 +74,9 @@ impl Recipe {
         }
         let brief = |change: &String| {
             let (key, value) = change.split_once('=').unwrap_or((change, ""));
+            if key == LEARNING_RATE {
+                return format!("learning_rate={}", self.learner.learning_rate());
+            }
             // `kind` alone would be ambiguous.
             let key = match key.rsplit_once('.') {
                 Some((_, last)) if last != keys::KIND => last,
