@@ -291,6 +291,7 @@ pub struct AnalyzeArgs {
   afterstate convert 2048.bin model.safetensors         from TDL2048-Demo
   afterstate convert weights.bin model.safetensors --patterns \"012345 456789 012456 45689a\"
   afterstate convert runs/quick weights.bin --weights-only
+  afterstate convert runs/threes-4x6 weights.bin --base 15
 
 The input format is detected from its content, the output format from the file name: .safetensors (Afterstate), .w (TDL2048+), 2048.bin (TDL2048-Demo), weights.bin (2048-Framework); for any other name give --to. A model that was converted from another program is converted back byte for byte. Content that the output format cannot store is an error.")]
 pub struct ConvertArgs {
@@ -312,6 +313,10 @@ pub struct ConvertArgs {
     /// Each table is looked up once, not for all eight symmetries of a board
     #[arg(long)]
     pub no_symmetry: bool,
+    /// Tiles that an index of a new weights.bin tells apart: 15 for tables of 15^n weights, as
+    /// players of Threes! have them; such an input is detected by its size [default: 16]
+    #[arg(long, value_name = "TILES", value_parser = clap::value_parser!(u64).range(15..=16))]
+    pub base: Option<u64>,
     /// Leave out the sums of TC, which only training needs
     #[arg(long)]
     pub weights_only: bool,

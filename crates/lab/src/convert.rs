@@ -7,6 +7,7 @@
 
 mod carry;
 mod input;
+mod rebase;
 #[cfg(test)]
 mod tests;
 
@@ -46,6 +47,8 @@ pub struct ConvertOptions<'a> {
     pub game: Option<&'a str>,
     /// Whether all symmetries of the board share the tables, which they do not declare either.
     pub symmetry: bool,
+    /// The number of tiles that an index of the new tables tells apart, if not 16.
+    pub base: Option<u64>,
     /// Whether to leave out what only learning needs.
     pub weights_only: bool,
     /// Whether to overwrite any file.
@@ -109,7 +112,7 @@ pub fn convert(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabError> 
 
 /// The same without the events of its start and its end.
 fn convert_silently(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabError> {
-    let input = Input::open(options)?;
+    let mut input = Input::open(options)?;
     let free = can_be_written(options.to, |path| options.force || is_replaceable(path));
     if !free.map_err(LabError::file("write", options.to))? {
         return Err(ConvertError::Taken(options.to.to_owned()).into());
@@ -121,6 +124,12 @@ fn convert_silently(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabEr
             _ => return Err(ConvertError::UnknownKind(options.to.to_owned()).into()),
         },
     };
+    if let Some(base) = options.base {
+        if kind != Kind::Of(Program::Framework) {
+            return Err(ConvertError::Base { base, kind }.into());
+        }
+        input = input.rebased(rebase::USUAL, base)?;
+    }
     let output = Output::new(&input, kind, options)?;
     let written = LabError::file("write", options.to);
     let file = AtomicFile::create(options.to).map_err(LabError::file("write", options.to))?;

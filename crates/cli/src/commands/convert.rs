@@ -23,6 +23,7 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
         patterns: args.patterns.as_deref(),
         game: args.game.as_deref(),
         symmetry: !args.no_symmetry,
+        base: args.base,
         weights_only: args.weights_only,
         force: args.force,
         control: &display.control(),

@@ -162,7 +162,7 @@ pub enum TablePatternError {
         pattern: String,
         /// Its weights.
         found: u64,
-        /// 16 to the power of the number of cells.
+        /// The base of its indices to the power of the number of cells.
         expected: u64,
     },
     /// A table that does not belong to a tuple.
@@ -208,6 +208,14 @@ impl Foreign {
             Self::Tdl(_) => Program::Tdl,
             Self::Demo(_) => Program::Demo,
             Self::Framework(_) => Program::Framework,
+        }
+    }
+
+    /// The number of tiles that an index of its tables tells apart.
+    pub fn base(&self) -> u64 {
+        match self {
+            Self::Tdl(_) | Self::Demo(_) => 16,
+            Self::Framework(framework) => framework.base(),
         }
     }
 
@@ -267,7 +275,7 @@ impl Foreign {
                 }
             };
             let found = entry.weights().count;
-            let expected = 16_u64.saturating_pow(pattern.len() as u32);
+            let expected = self.base().saturating_pow(pattern.len() as u32);
             if found != expected {
                 return Err(TablePatternError::Length {
                     table,

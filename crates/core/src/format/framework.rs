@@ -76,6 +76,21 @@ impl Framework {
         Ok(Self { wide, tables })
     }
 
+    /// The number of tiles that an index tells apart: 15 where every table has a power of 15
+    /// weights, as in players of Threes!, otherwise 16.
+    pub fn base(&self) -> u64 {
+        let is_power = |mut count: u64| {
+            while count > 0 && count.is_multiple_of(15) {
+                count /= 15;
+            }
+            count == 1
+        };
+        match self.tables.iter().all(|table| is_power(table.count)) {
+            true => 15,
+            false => 16,
+        }
+    }
+
     /// Lays out the file: returns everything but its numbers, and sets their offsets.
     pub fn lay_out(&mut self) -> Frame {
         let mut frame = Frame::default();

@@ -13,6 +13,7 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::Ties;
 
+use super::rebase::{self, Rebased};
 use super::{ConvertError, ConvertOptions, ConvertReport, Kind, WeightFile, json, spans};
 use crate::LabError;
 use crate::agent::reserve;
@@ -207,7 +208,8 @@ impl Input {
         };
         let spans = spans(&foreign);
         let sums = spans.iter().any(|span| span.tensor.ends_with(".e"));
-        Ok(Self {
+        let base = foreign.base();
+        let input = Self {
             metadata: metadata(&player, sums, &foreign, &meaning, &played),
             path,
             kind: Kind::Of(foreign.program()),
@@ -217,7 +219,41 @@ impl Input {
             original: Some(foreign),
             spans,
             tuples: tables,
-        })
+        };
+        input.rebased(base, rebase::USUAL)
+    }
+
+    /// The same tables with indices of another base, without the description of the file they came
+    /// from.
+    pub(super) fn rebased(mut self, from: u64, to: u64) -> Result<Self, LabError> {
+        let Ok(tuples) = self.tuples.as_mut().map_err(|_| ()) else {
+            return Ok(self);
+        };
+        if from == to {
+            return Ok(self);
+        }
+        let largest = games::rules(&self.player.game)?.largest_tile(self.player.shape());
+        if u64::from(largest) >= from.min(to) {
+            return Err(ConvertError::Tiles {
+                path: self.path,
+                base: from.min(to),
+                game: self.player.game,
+            }
+            .into());
+        }
+        let mut source = Rebased::new(self.source);
+        for tuple in tuples {
+            let cells = tuple.pattern.len() as u32;
+            let sums = tuple.sums.iter_mut().flatten();
+            for span in std::iter::once(&mut tuple.weights).chain(sums) {
+                *span = source.add(span.clone(), cells, (from, to));
+            }
+        }
+        self.source = Box::new(source);
+        self.original = None;
+        self.spans.clear();
+        self.metadata.remove("foreign");
+        Ok(self)
     }
 
     fn of_ours(path: PathBuf, saved: Saved, budget: &MemoryBudget) -> Result<Self, LabError> {

@@ -21,6 +21,7 @@ fn options<'a>(from: &'a Path, to: &'a Path, control: &'a Control) -> ConvertOpt
         patterns: Some("0 5"),
         game: None,
         symmetry: true,
+        base: None,
         weights_only: false,
         force: false,
         control,
@@ -76,5 +77,72 @@ fn a_file_truncated_during_conversion_is_an_error() {
         matches!(error, LabError::File { action: "read", .. }),
         "{error}"
     );
+    assert!(!to.exists());
+}
+
+/// Tables of 15 and 15^2 weights, whose numbers tell their index.
+fn framework_of_base_15() -> Vec<u8> {
+    let mut bytes = 2_u32.to_le_bytes().to_vec();
+    for count in [15_u32, 225] {
+        bytes.extend(u64::from(count).to_le_bytes());
+        bytes.extend((1..=count).flat_map(|weight| (weight as f32).to_le_bytes()));
+    }
+    bytes
+}
+
+#[test]
+fn tables_of_base_15_become_ours_and_are_written_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (from, ours) = (path("weights.bin"), path("a.safetensors"));
+    fs::write(&from, framework_of_base_15()).unwrap();
+    let threes = |from, to, patterns, base| ConvertOptions {
+        patterns,
+        game: patterns.and(Some("threes")),
+        base,
+        ..options(from, to, quiet())
+    };
+    let report = convert(&threes(&from, &ours, Some("0 15"), None)).unwrap();
+    assert_eq!((report.tables, report.weights), (2, 16 + 256));
+    // The tiles 3 and 2 are at 3 + 16 * 2, which was 3 + 15 * 2; tile 15 has no weight.
+    let saved = crate::tables::Saved::open(&ours).unwrap();
+    let bytes = saved.bytes("15").unwrap();
+    let weight =
+        |index: usize| f32::from_le_bytes(bytes[4 * index..4 * index + 4].try_into().unwrap());
+    assert_eq!(weight(3 + 16 * 2), 1.0 + 3.0 + 15.0 * 2.0);
+    assert_eq!(
+        (weight(14 + 16 * 14), weight(15), weight(16 * 15)),
+        (225.0, 0.0, 0.0)
+    );
+
+    let back = path("weights.b");
+    let again = ConvertOptions {
+        kind: Some(Kind::Of(Program::Framework)),
+        ..threes(&ours, &back, None, Some(15))
+    };
+    convert(&again).unwrap();
+    assert_eq!(fs::read(&back).unwrap(), framework_of_base_15());
+}
+
+#[test]
+fn a_base_of_15_is_for_games_with_few_tiles_and_for_the_framework() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (from, to) = (path("weights.bin"), path("a.safetensors"));
+    fs::write(&from, framework_of_base_15()).unwrap();
+    let refused = |options: &ConvertOptions<'_>| convert(options).unwrap_err().to_string();
+    let of_2048 = ConvertOptions {
+        patterns: Some("0 15"),
+        ..options(&from, &to, quiet())
+    };
+    let error = refused(&of_2048);
+    assert!(error.contains("2048 has more than 15 kinds"), "{error}");
+    let into_ours = ConvertOptions {
+        game: Some("threes"),
+        base: Some(15),
+        ..of_2048
+    };
+    let error = refused(&into_ours);
+    assert!(error.contains("only weights.bin"), "{error}");
     assert!(!to.exists());
 }

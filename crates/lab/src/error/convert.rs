@@ -57,6 +57,27 @@ pub enum ConvertError {
         /// The requested game.
         game: String,
     },
+    /// A game with more tiles than the indices of its tables tell apart.
+    #[error(
+        "{game} has more than {base} kinds of tiles, with the empty cell, and the indices of {} tell \
+         {base} apart: tables of {base}^n weights are those of games such as threes", path.display()
+    )]
+    Tiles {
+        /// The input.
+        path: PathBuf,
+        /// The number of tiles.
+        base: u64,
+        /// The game of the tables.
+        game: String,
+    },
+    /// Another base for a format that has none.
+    #[error("only weights.bin of the 2048-Framework has tables of {base}^n weights, not {kind}")]
+    Base {
+        /// The number of tiles.
+        base: u64,
+        /// The format to write.
+        kind: Kind,
+    },
     /// A number that is not finite.
     #[error(
         "{}: number {index} of `{table}`, at byte {at}, is {found}, not a finite number", path.display()

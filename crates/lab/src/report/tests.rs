@@ -422,6 +422,7 @@ fn every_task_has_a_start_and_an_end() {
     failed(Task::Judge);
 
     let converting = ConvertOptions {
+        base: None,
         from: Path::new("missing"),
         to: Path::new("missing.w"),
         kind: None,
