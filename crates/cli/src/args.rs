@@ -291,7 +291,7 @@ pub struct AnalyzeArgs {
   afterstate convert 2048.bin model.safetensors         from TDL2048-Demo
   afterstate convert weights.bin model.safetensors --patterns \"012345 456789 012456 45689a\"
   afterstate convert runs/quick weights.bin --weights-only
-  afterstate convert runs/threes-4x6 weights.bin --base 15
+  afterstate convert weights.bin threes.safetensors --patterns 8x4 --no-symmetry --game threes
 
 The input format is detected from its content, the output format from the file name: .safetensors (Afterstate), .w (TDL2048+), 2048.bin (TDL2048-Demo), weights.bin (2048-Framework); for any other name give --to. A model that was converted from another program is converted back byte for byte. Content that the output format cannot store is an error.")]
 pub struct ConvertArgs {

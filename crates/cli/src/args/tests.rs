@@ -31,7 +31,7 @@ fn every_option_of_the_design_is_there() {
         ("analyze", "model solution batch json game"),
         (
             "convert",
-            "to patterns game no-symmetry weights-only force json",
+            "to patterns game no-symmetry base weights-only force json",
         ),
         (
             "solve",

@@ -12,7 +12,8 @@ fn a_run_goes_on_with_another_learning_rate() {
         .run("train --resume run --set learning_rate=0.01 --episodes 400")
         .succeeds();
     assert!(
-        done.stdout.contains("learning_rate=[{ from = 0"),
+        done.stdout
+            .contains("learning_rate=0.5, from game 200 0.01)"),
         "{}",
         done.stdout
     );

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use afterstate::learn::schedule::Schedule;
 use toml::{Table, Value};
 
 use super::error::{RecipeError, shorten, shorten_to};
@@ -74,15 +75,13 @@ impl Recipe {
         }
         let brief = |change: &String| {
             let (key, value) = change.split_once('=').unwrap_or((change, ""));
-            if key == LEARNING_RATE {
-                return format!("learning_rate={}", self.learner.learning_rate());
-            }
             // `kind` alone would be ambiguous.
             let key = match key.rsplit_once('.') {
                 Some((_, last)) if last != keys::KIND => last,
                 _ => key,
             };
-            format!("{}={}", shorten_to(key, 40), shorten_to(value, 40))
+            let value = brief_schedule(value).unwrap_or_else(|| shorten_to(value, 40));
+            format!("{}={value}", shorten_to(key, 40))
         };
         let mut shown: Vec<String> = self.changed.iter().take(SHOWN).map(brief).collect();
         match self.changed.len().saturating_sub(SHOWN) {
@@ -262,6 +261,15 @@ fn apply(recipe: &mut Recipe, changes: Vec<(String, String)>, set: impl Fn(&str)
             text.clear();
         }
     }
+}
+
+/// A list of steps of the learning rate in a few words.
+fn brief_schedule(value: &str) -> Option<String> {
+    if !value.starts_with('[') {
+        return None;
+    }
+    let steps: BTreeMap<String, Schedule> = toml::from_str(&format!("steps = {value}")).ok()?;
+    steps.values().next().map(ToString::to_string)
 }
 
 /// A value as in an override: text without quotes.

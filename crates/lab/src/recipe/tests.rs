@@ -75,7 +75,13 @@ fn variants_of_a_report_differ_in_the_named_keys_only() -> Outcome {
         (
             "state-500k",
             "state-6",
-            &["episodes=500_000", "subtract=stored-total"],
+            &[
+                "episodes=500_000",
+                "subtract=stored-value",
+                "learning_rate=[{ from = 0, learning_rate = 0.1 }, \
+                 { from = 50000, learning_rate = 0.05 }, { from = 80000, learning_rate = 0.02 }, \
+                 { from = 200000, learning_rate = 0.01 }]",
+            ],
         ),
         (
             "state-500k-textbook",
