@@ -3,9 +3,9 @@
 //! An [`Episode`] is a game in progress. Everything that plays drives episodes: [`play`] plays one
 //! game to its end, [`play_interleaved`] a few in turn, so that memory for one is fetched while the
 //! others move, and [`play_batched`] many side by side, for value functions that are fast in
-//! batches. The replay trainer ([`crate::replay`]) drives its own.
+//! batches. The replay trainer ([`crate::replay`]) and the referee of the lab drive their own.
 
-use crate::game::{Direction, Game, Slide, State};
+use crate::game::{Direction, Game, Slide, Spawn, State};
 use crate::policy::Policy;
 use crate::random::Rng;
 use crate::tally::{Outcome, Start};
@@ -271,12 +271,23 @@ impl<G: Game> Episode<G> {
     /// rewards.
     #[inline(always)]
     pub fn advance(&mut self, game: &G, slide: Slide<G::Board>, rng: &mut Rng) -> u32 {
+        let drawn = game.draw_spawn(slide.after(), rng);
+        self.advance_by(game, slide, drawn)
+    }
+
+    /// The same with the cell and the tile of a spawn that was drawn elsewhere.
+    #[inline(always)]
+    pub fn advance_by(
+        &mut self,
+        game: &G,
+        slide: Slide<G::Board>,
+        (cell, spawn): (usize, Spawn),
+    ) -> u32 {
         debug_assert!(
             self.decision
                 .is_some_and(|decision| decision.slides().get(slide.direction()) == Some(slide)),
             "the slide belongs to another decision"
         );
-        let (cell, spawn) = game.draw_spawn(slide.after(), rng);
         self.state = game.place(slide.after(), cell, spawn);
         self.spawn_reward = game.spawn_reward(spawn.tile);
         self.decision = Decision::new(game, self.state);

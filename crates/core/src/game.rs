@@ -420,9 +420,18 @@ pub trait Game: Copy + Send + Sync + 'static {
     /// Draws an initial state.
     #[inline(always)]
     fn start(&self, rng: &mut Rng) -> State<Self::Board> {
-        let mut state = self.spawn(self.empty(), rng);
+        self.start_by(|after| self.spawn(after, rng))
+    }
+
+    /// The initial state if `spawn` places each of the initial tiles in turn.
+    #[inline(always)]
+    fn start_by(
+        &self,
+        mut spawn: impl FnMut(After<Self::Board>) -> State<Self::Board>,
+    ) -> State<Self::Board> {
+        let mut state = spawn(self.empty());
         for _ in 1..self.rules().initial_tiles(self.shape()) {
-            state = self.spawn(self.as_afterstate(state), rng);
+            state = spawn(self.as_afterstate(state));
         }
         state
     }

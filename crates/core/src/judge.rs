@@ -8,6 +8,8 @@
 
 mod frequency;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -94,6 +96,14 @@ pub enum Reason {
         /// By the rules.
         expected: Vec<usize>,
     },
+    /// A spawn that is possible, but not the one that was drawn.
+    #[error("a new tile {found}, but the one that was drawn is {expected}")]
+    NotDrawn {
+        /// As recorded.
+        found: Placed,
+        /// As drawn.
+        expected: Placed,
+    },
     /// An end time before the start time.
     #[error("closed at {closed} ms, before it was opened at {opened} ms")]
     Backwards {
@@ -111,6 +121,30 @@ pub enum Reason {
         whole: u64,
     },
 }
+
+/// A tile in a cell, with the hint after it; 0 where the game shows none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The cell, in row-major order.
+    pub cell: usize,
+    /// The tile's index.
+    pub tile: u8,
+    /// The hint: see [`ChanceState::hint`](crate::game::ChanceState::hint).
+    pub hint: u8,
+}
+
+impl fmt::Display for Placed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "of index {} in cell {}", self.tile, self.cell)?;
+        match self.hint {
+            0 => Ok(()),
+            hint => write!(f, " with the hint {hint}"),
+        }
+    }
+}
+
+/// Returns the spawn after an afterstate: the cell, and the tile.
+pub type Draw<'d, G> = dyn FnMut(After<<G as Game>::Board>) -> (usize, Spawn) + 'd;
 
 fn list(numbers: &[usize]) -> String {
     let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
@@ -215,6 +249,26 @@ impl<G: Game> Judge<G> {
     /// # Errors
     /// When it violates the rules; it is not counted then.
     pub fn watch(&mut self, episode: &EpisodeRecord) -> Result<Outcome, Fault> {
+        self.replay(episode, None)
+    }
+
+    /// The same for a game whose spawns are known: `draw` is called for each of them in turn.
+    ///
+    /// # Errors
+    /// When it violates the rules, or a spawn is not the one that was drawn.
+    pub fn watch_drawn(
+        &mut self,
+        episode: &EpisodeRecord,
+        draw: &mut Draw<'_, G>,
+    ) -> Result<Outcome, Fault> {
+        self.replay(episode, Some(draw))
+    }
+
+    fn replay(
+        &mut self,
+        episode: &EpisodeRecord,
+        draw: Option<&mut Draw<'_, G>>,
+    ) -> Result<Outcome, Fault> {
         let (opened, closed) = (episode.opened.at, episode.closed.at);
         let of_times = |reason| Fault {
             action: None,
@@ -236,6 +290,7 @@ impl<G: Game> Judge<G> {
             game: self.game,
             drawn: self.drawn.clone(),
             outcome: Outcome::default(),
+            draw,
         };
         let replayed = replay.run(&episode.moves);
         let (outcome, over, drawn) = replayed.map_err(|(number, reason)| {
@@ -261,13 +316,15 @@ impl<G: Game> Judge<G> {
 }
 
 /// The replay of one episode.
-struct Replay<G: Game> {
+struct Replay<'a, 'd, G: Game> {
     game: G,
     drawn: Drawn,
     outcome: Outcome,
+    /// The spawns, if they are known.
+    draw: Option<&'a mut Draw<'d, G>>,
 }
 
-impl<G: Game> Replay<G> {
+impl<G: Game> Replay<'_, '_, G> {
     /// The outcome so far, whether the game is over, and the spawns until then; or the number of
     /// the invalid action.
     fn run(mut self, moves: &[RecordedMove]) -> Result<(Outcome, bool, Drawn), (usize, Reason)> {
@@ -357,6 +414,19 @@ impl<G: Game> Replay<G> {
         if one.reward != 0 && one.reward != expected {
             let found = one.reward;
             return Err(Reason::Reward { found, expected });
+        }
+        if let Some(draw) = &mut self.draw {
+            let (cell, spawn) = draw(after);
+            let found = Placed {
+                cell: at,
+                tile,
+                hint,
+            };
+            let (tile, hint) = (spawn.tile, spawn.chance_state.hint);
+            let expected = Placed { cell, tile, hint };
+            if found != expected {
+                return Err(Reason::NotDrawn { found, expected });
+            }
         }
         self.outcome.score += expected;
         let chance = 1.0 / f64::from(spawn_cells.count_ones());

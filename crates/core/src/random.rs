@@ -24,6 +24,11 @@ pub fn game_rng(seed: u64, number: u64) -> Rng {
 }
 
 impl Rng {
+    /// A generator that starts with these 256 bits. The first number of uniform bits is uniform.
+    pub fn from_seed(seed: [u8; 32]) -> Self {
+        Self(Xoshiro256PlusPlus::from_seed(seed))
+    }
+
     /// A uniform 64-bit number.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
@@ -62,6 +67,14 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The first number of xoshiro256++ is rotl(s0 + s3, 23) + s0, as its authors define it.
+    #[test]
+    fn the_first_number_of_a_seed_is_as_published() {
+        let mut seed = [0; 32];
+        (seed[0], seed[24]) = (1, 4);
+        assert_eq!(Rng::from_seed(seed).bits(), (5 << 23) + 1);
     }
 
     #[test]

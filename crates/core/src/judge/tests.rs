@@ -296,3 +296,39 @@ fn huge_times_do_not_overflow() {
     let fault = watch("a@5|0111|b@4").unwrap_err();
     assert_eq!((fault.action, fault.column), (None, 10));
 }
+
+/// Each spawn is compared with the one that was drawn, also where both are possible.
+#[test]
+fn spawns_are_those_that_were_drawn() {
+    fn check<G: Game>(game: G) {
+        let drawn = std::cell::RefCell::new(Vec::new());
+        let episode = record(&game, 3, |_, spawn| {
+            drawn.borrow_mut().push(spawn);
+            spawn
+        });
+        let drawn = drawn.into_inner();
+        let mut judge = Judge::new(game);
+        let mut known = drawn.iter().copied();
+        judge
+            .watch_drawn(&episode, &mut |_| known.next().unwrap())
+            .unwrap();
+        assert_eq!(known.next(), None, "every spawn was asked for");
+
+        // The second initial tile in another empty cell.
+        let mut other = drawn.clone();
+        let cells = 0..game.shape().cells();
+        let mut free = cells.filter(|&cell| cell != drawn[0].0 && cell != drawn[1].0);
+        other[1].0 = free.next().unwrap();
+        let mut known = other.iter().copied();
+        let fault = judge
+            .watch_drawn(&episode, &mut |_| known.next().unwrap())
+            .unwrap_err();
+        assert_eq!(fault.action, Some(2));
+        let words = format!("but the one that was drawn is of index {}", other[1].1.tile);
+        assert!(fault.to_string().contains(&words), "{fault}");
+        assert_eq!(judge.tally().games, 1, "it is not counted");
+    }
+    check(Fast2048::new());
+    check(FastThrees::new(Threes::Hint));
+    check(Grid::new(Shape::new(2, 3).unwrap(), &PowersOfTwo));
+}
