@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sha2::{Digest, Sha256};
 pub(crate) use shared::SharedFile;
 
 const PAGE: usize = 4096;
@@ -40,6 +41,46 @@ pub(crate) fn can_be_written(
         return Err(io::ErrorKind::InvalidFilename.into());
     }
     Ok(!path.exists() || path.is_file() && replaceable(path))
+}
+
+/// The SHA-256 digest of a file in hexadecimal digits; the file is read a piece at a time.
+pub(crate) fn sha256(path: &Path) -> io::Result<String> {
+    let mut file = Digesting::new(File::open(path)?);
+    io::copy(&mut file, &mut io::sink())?;
+    Ok(file.digest())
+}
+
+/// Reads something, and computes the SHA-256 digest of all that was read.
+pub(crate) struct Digesting<R> {
+    inner: R,
+    digest: Sha256,
+}
+
+impl<R> Digesting<R> {
+    pub(crate) fn new(inner: R) -> Self {
+        Self {
+            inner,
+            digest: Sha256::new(),
+        }
+    }
+
+    /// The digest so far, in hexadecimal digits.
+    pub(crate) fn digest(&self) -> String {
+        hex(&self.digest.clone().finalize())
+    }
+}
+
+impl<R: io::Read> io::Read for Digesting<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(bytes)?;
+        self.digest.update(&bytes[..read]);
+        Ok(read)
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Replaces a file atomically.
@@ -228,6 +269,24 @@ mod tests {
             file.commit().unwrap();
             prop_assert_eq!(fs::read(&path).unwrap(), expected);
         }
+    }
+
+    /// The first is the example of FIPS 180-4; the second is longer than one piece.
+    #[test]
+    fn digests_are_sha_256() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "abc").unwrap();
+        assert_eq!(
+            sha256(&path).unwrap(),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+        std::fs::write(&path, vec![b'a'; 3 << 20]).unwrap();
+        // By sha256sum.
+        assert_eq!(
+            sha256(&path).unwrap(),
+            "6f850bc94ae6f7de14297c01616c36d712d22864497b28a63b81d776b035e656"
+        );
     }
 
     /// A folder with an old file, and a new one in a temporary file.

@@ -15,7 +15,7 @@ use crate::control::{Control, Event, Job, Meter, Status, Task, Unit};
 use crate::error::game_on;
 use crate::model::Model;
 use crate::records;
-use crate::report::{Evaluation, ModelInfo, TileRow};
+use crate::report::{Evaluation, ModelInfo, Scores, TileRow};
 use crate::share::threads;
 use crate::spec::AgentSpec;
 use crate::statistics::{mean_interval, median, share_interval};
@@ -174,6 +174,26 @@ pub(crate) fn summary(
     outcomes: &[Outcome],
     seconds: f64,
 ) -> Evaluation {
+    let scores = scores(outcomes, seconds);
+    Evaluation {
+        model: contender.model.clone(),
+        game: contender.game.clone(),
+        board: contender.shape.to_string(),
+        games: scores.games,
+        seed,
+        search: contender.agent.search().to_owned(),
+        mean: scores.mean,
+        mean_ci95: scores.mean_ci95,
+        median: scores.median,
+        max: scores.max,
+        moves: scores.moves,
+        moves_per_second: scores.moves_per_second,
+        tiles: scores.tiles,
+    }
+}
+
+/// The scores of games that took this time together.
+pub(crate) fn scores(outcomes: &[Outcome], seconds: f64) -> Scores {
     let mut tally = Tally {
         seconds,
         ..Tally::default()
@@ -192,13 +212,8 @@ pub(crate) fn summary(
         reach_ci95: share_interval(tally.reached(tile), tally.games),
         end: tally.end(tile),
     };
-    Evaluation {
-        model: contender.model.clone(),
-        game: contender.game.clone(),
-        board: contender.shape.to_string(),
+    Scores {
         games: tally.games,
-        seed,
-        search: contender.agent.search().to_owned(),
         mean,
         mean_ci95,
         median: median(&sorted),

@@ -5,8 +5,6 @@
 //! recipe of its training. A model converted from another program has no `episodes` and no
 //! `recipe`, but `origin`, and `foreign`, which describes the original file.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -15,10 +13,10 @@ use afterstate::format::floats::Float;
 use afterstate::format::native::{Keep, Metadata};
 use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
-use sha2::{Digest, Sha256};
 
 use crate::LabError;
 use crate::agent::{Agent, StoredAgent, TrainableAgent, ntuple_agent};
+use crate::disk::sha256;
 use crate::error::FileKind;
 use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
 use crate::games;
@@ -202,21 +200,6 @@ impl ModelInfo {
     }
 }
 
-/// The SHA-256 digest of a file, which is read a piece at a time.
-fn sha256(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut digest = Sha256::new();
-    let mut piece = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut piece)? {
-            0 => break,
-            read => digest.update(&piece[..read]),
-        }
-    }
-    let digest = digest.finalize();
-    Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
-}
-
 /// Creates an agent and fills it from a file.
 fn open_agent(
     spec: &AgentSpec,
@@ -310,27 +293,4 @@ pub(crate) fn player(fields: &Fields<'_>) -> Result<NTupleSpec, LabError> {
             })?,
         },
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The first is the example of FIPS 180-4; the second is longer than one piece.
-    #[test]
-    fn digests_are_sha_256() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
-        std::fs::write(&path, "abc").unwrap();
-        assert_eq!(
-            sha256(&path).unwrap(),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
-        std::fs::write(&path, vec![b'a'; 3 << 20]).unwrap();
-        // By sha256sum.
-        assert_eq!(
-            sha256(&path).unwrap(),
-            "6f850bc94ae6f7de14297c01616c36d712d22864497b28a63b81d776b035e656"
-        );
-    }
 }

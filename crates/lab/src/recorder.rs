@@ -90,9 +90,10 @@ impl<'a, G: Game> Recorder<'a, G> {
 /// The names of the player and the environment.
 const PLAYERS: &str = "afterstate:place";
 /// The name of the side that made the last action: the spawn after which no slide is legal.
-const LAST: &str = "place";
+pub(crate) const LAST: &str = "place";
 
-fn now() -> u64 {
+/// Milliseconds since 1970.
+pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_millis() as u64)
 }
