@@ -66,6 +66,8 @@ pub enum Task {
     Measure,
     /// Judging records.
     Judge,
+    /// Playing the environment's side against another program.
+    Referee,
     /// Converting weights.
     Convert,
     /// Training the variants of a sweep.

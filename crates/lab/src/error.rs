@@ -5,6 +5,7 @@ mod convert;
 mod foreign;
 mod remedy;
 mod scores;
+mod seal;
 mod solve;
 mod sweep;
 
@@ -25,6 +26,7 @@ pub use convert::{ConvertError, Kind};
 pub use foreign::Unplayable;
 pub use remedy::{ErrorClass, Remedy};
 pub use scores::ScoresError;
+pub use seal::SealError;
 pub use solve::{FileError, SolveError};
 pub use sweep::SweepError;
 
@@ -77,6 +79,36 @@ pub enum LabError {
     /// A file that does not hold records is not overwritten.
     #[error("{} already exists and is not a file of records", .0.display())]
     NotRecords(PathBuf),
+    /// A file that is not a seal is not overwritten.
+    #[error("{} already exists and is not the seal of a match", .0.display())]
+    NotSeal(PathBuf),
+    /// A file that is not a valid seal.
+    #[error("{} is not a usable seal: {source}", path.display())]
+    Seal {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: SealError,
+    },
+    /// The system has no random numbers.
+    #[error("the operating system gives no random numbers: {0}")]
+    NoRandomness(String),
+    /// A player that cannot be started.
+    #[error("cannot start the player `{program}`: {source}")]
+    Player {
+        /// The program.
+        program: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A port at which players cannot connect.
+    #[error("cannot listen for players at 127.0.0.1:{port}: {source}")]
+    Port {
+        /// Its number.
+        port: u16,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// Tables by hint in a game without hints.
     #[error("{0} does not show its next tile: `network.hint` must be false")]
     NoHint(String),

@@ -4,7 +4,8 @@
 //! type-erased value function with its game; the [`trainer`] plays and learns in a [`run`] folder;
 //! [`evaluate`], [`compare`] and [`analyze`] measure a [`model`]; [`mod@convert`] exchanges weights
 //! with other programs; [`mod@solve`] computes exact values of small boards; [`records`] writes and
-//! judges episode records; [`plot`] draws; [`sweep`] trains variants with several seeds;
+//! judges episode records; a `referee` plays the environment's side against other programs, and
+//! [`seal`]s the records; [`plot`] draws; [`sweep`] trains variants with several seeds;
 //! [`mod@bench`] measures speed. Libraries return typed errors and print nothing.
 
 pub mod agent;
@@ -30,11 +31,14 @@ pub mod plot;
 pub mod recipe;
 mod recorder;
 pub mod records;
+#[cfg(unix)]
+pub mod referee;
 pub mod report;
 mod rows;
 pub mod run;
 pub mod runs;
 pub mod scores;
+pub mod seal;
 mod share;
 pub mod solve;
 pub mod spec;

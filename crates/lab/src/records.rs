@@ -5,6 +5,7 @@
 //! longest line, which may have 8 MiB.
 
 mod cancellable;
+mod sealed;
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -21,10 +22,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
-use crate::disk::{can_be_written, replace_with};
+use crate::disk::{Digesting, can_be_written, replace_with};
 use crate::games::{self, GameVisitor, with_game};
 use crate::recorder::Sink;
+use crate::seal::Seal;
 use cancellable::Cancellable;
+use sealed::SealCheck;
+pub use sealed::SealReport;
 
 /// Writes the episodes from `play` to a file, which is replaced atomically at the end. `play` can
 /// check whether writing has failed, and stop.
@@ -37,10 +41,7 @@ pub fn write<T>(
     play: impl FnOnce(Sink<'_>, &(dyn Fn() -> bool + Sync)) -> T,
 ) -> Result<T, LabError> {
     let hints = games::rules(game)?.shows_hint(shape);
-    let free = can_be_written(path, is_records).map_err(LabError::file("write", path))?;
-    if !free {
-        return Err(LabError::NotRecords(path.to_owned()));
-    }
+    check_place(path)?;
     let written = replace_with(path, |file| {
         let out = Mutex::new((BufWriter::new(file), Ok(())));
         let failed = AtomicBool::new(false);
@@ -57,6 +58,17 @@ pub fn write<T>(
         result.and_then(|()| file.flush()).map(|()| done)
     });
     written.map_err(LabError::file("write", path))
+}
+
+/// Checks that records may be written here: no other file is overwritten.
+///
+/// # Errors
+/// When there is a file that is not one of records.
+pub(crate) fn check_place(path: &Path) -> Result<(), LabError> {
+    match can_be_written(path, is_records).map_err(LabError::file("write", path))? {
+        true => Ok(()),
+        false => Err(LabError::NotRecords(path.to_owned())),
+    }
 }
 
 /// Whether a file may be overwritten by records: it holds some, or is empty.
@@ -76,6 +88,8 @@ pub struct JudgeOptions<'a> {
     pub shape: Shape,
     /// The required number of moves per second.
     pub min_speed: Option<f64>,
+    /// The seal of the match, if there is one.
+    pub seal: Option<&'a Seal>,
     /// Events and cancellation.
     pub control: &'a Control,
 }
@@ -114,6 +128,12 @@ pub struct JudgeReport {
     /// Points: the percentage of games that reach the goal tile, and one for each further tile from
     /// the goal on; `None` for games without a goal.
     pub assessment: Option<f64>,
+    /// Whether there is a seal, and everything agrees with it.
+    #[serde(default)]
+    pub sealed: bool,
+    /// What the seal says.
+    #[serde(default)]
+    pub seal: Option<SealReport>,
     /// Tests of the spawn frequencies.
     pub tests: Vec<NamedTest>,
     /// The number of faults.
@@ -245,6 +265,7 @@ impl<O: FnOnce() -> Result<Box<dyn Read>, LabError>> GameVisitor for Judging<'_,
         let (options, length) = (self.options, self.length);
         let mut judge = Judge::new(game);
         let mut faults = Faults::default();
+        let mut sealed = SealCheck::begin(options, &mut faults);
         let mut lines = Lines::new(options.path, (self.open)()?);
         let hints = game.rules().shows_hint(options.shape);
         let mut episode = EpisodeRecord::default();
@@ -255,14 +276,22 @@ impl<O: FnOnce() -> Result<Box<dyn Read>, LabError>> GameVisitor for Judging<'_,
                 Line::TooLong => {
                     let most = LONGEST >> 20;
                     faults.of_line(number, None, None, format!("longer than {most} MiB"));
+                    sealed.as_mut().map(SealCheck::skip);
                 }
                 Line::Whole(line) => match episode.read(line, hints) {
                     Err(error) => {
                         let EpisodeError { column, .. } = error;
                         faults.of_line(number, None, Some(column), error.to_string());
+                        sealed.as_mut().map(SealCheck::skip);
                     }
                     Ok(()) => {
-                        if let Err(fault) = judge.watch(&episode) {
+                        let watched = match &mut sealed {
+                            None => judge.watch(&episode).map(|_| ()),
+                            Some(sealed) => {
+                                sealed.watch((game, &mut judge), &episode, number, &mut faults)
+                            }
+                        };
+                        if let Err(fault) = watched {
                             let reason = fault.reason.to_string();
                             faults.of_line(number, fault.action, Some(fault.column), reason);
                         }
@@ -284,6 +313,9 @@ impl<O: FnOnce() -> Result<Box<dyn Read>, LabError>> GameVisitor for Judging<'_,
         }
         interrupted |= stop();
         self.read.set(lines.bytes);
+        if let Some(sealed) = sealed.filter(|_| !interrupted) {
+            sealed.end(&lines.digest(), &mut faults);
+        }
         if judge.tally().games + faults.count == 0 && !interrupted {
             return Err(LabError::NoRecords(options.path.to_owned()));
         }
@@ -340,6 +372,8 @@ fn report<G: Game>(
         max: tally.max,
         moves_per_second: speed,
         assessment: assessment(options, &tally),
+        sealed: options.seal.is_some() && of_actions == 0 && !interrupted,
+        seal: options.seal.map(SealReport::of),
         tests,
         fault_count: faults.count,
         faults: faults.reported,
@@ -403,7 +437,7 @@ impl Faults {
 
 /// The lines of a file, one at a time.
 struct Lines {
-    file: BufReader<Box<dyn Read>>,
+    file: BufReader<Digesting<Box<dyn Read>>>,
     path: PathBuf,
     line: Vec<u8>,
     number: u64,
@@ -418,12 +452,17 @@ enum Line<'a> {
 impl Lines {
     fn new(path: &Path, file: Box<dyn Read>) -> Self {
         Self {
-            file: BufReader::with_capacity(1 << 20, file),
+            file: BufReader::with_capacity(1 << 20, Digesting::new(file)),
             path: path.to_owned(),
             line: Vec::new(),
             number: 0,
             bytes: 0,
         }
+    }
+
+    /// The SHA-256 digest of the file, once all of it is read.
+    fn digest(&self) -> String {
+        self.file.get_ref().digest()
     }
 
     /// The next line that is not empty, with its number. None at the end, and where `stop` leaves half

@@ -61,6 +61,10 @@ pub enum Remedy {
     WithoutSymmetry,
     /// Leave out everything but the weights.
     WeightsOnly,
+    /// Name a program that can be executed.
+    NameProgram,
+    /// Listen at another port.
+    AnotherPort,
 }
 
 /// The class of an error.
@@ -79,7 +83,11 @@ impl LabError {
     /// What to do about it, if there is more to do than its text says.
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
-            Self::NotRecords(_) | Self::Solve(SolveError::Taken(_)) => Some(Remedy::AnotherFile),
+            Self::NotRecords(_) | Self::NotSeal(_) | Self::Solve(SolveError::Taken(_)) => {
+                Some(Remedy::AnotherFile)
+            }
+            Self::Player { .. } => Some(Remedy::NameProgram),
+            Self::Port { .. } => Some(Remedy::AnotherPort),
             Self::NoDeep => Some(Remedy::BuildWithDeep),
             Self::File { action, source, .. } if *action != "read" => of_writing(source),
             Self::Plot(PlotError::Folder { source, .. } | PlotError::Write { source, .. }) => {
@@ -111,6 +119,7 @@ impl LabError {
             | Self::DeepMemory { .. }
             | Self::Memory { .. }
             | Self::Refused { .. }
+            | Self::NoRandomness(_)
             | Self::Solve(SolveError::Memory { .. } | SolveError::TooManyStates { .. })
             | Self::Solution {
                 source: FileError::Memory { .. },

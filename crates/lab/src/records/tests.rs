@@ -54,6 +54,7 @@ fn judged(path: &Path, game: &str, board: &str) -> Result<JudgeReport, LabError>
         game,
         shape: games::shape(rows, cols).unwrap(),
         min_speed: None,
+        seal: None,
         control: quiet(),
     })
 }
@@ -133,6 +134,7 @@ fn slow_players_and_empty_files_are_refused() {
         game: "2048",
         shape: games::shape(rows, cols).unwrap(),
         min_speed: Some(10.0),
+        seal: None,
         control: quiet(),
     })
     .unwrap();
@@ -169,6 +171,7 @@ fn points_are_those_of_the_course() {
         game,
         shape: Shape::FOUR,
         min_speed: None,
+        seal: None,
         control: quiet(),
     };
     assert_eq!(assessment(&options("threes"), &tally), Some(52.0));

@@ -15,7 +15,7 @@ use crate::convert::{ConvertReport, Kind, Program, WeightFile};
 use crate::curve::{Curve, GapPoint, Point, RateChange, ReplayPoint};
 use crate::plot::PlotReport;
 use crate::recipe::{RecipeInfo, Rule};
-use crate::records::{FaultReport, JudgeReport, NamedTest};
+use crate::records::{FaultReport, JudgeReport, NamedTest, SealReport};
 use crate::report::{Evaluation, ModelInfo, TileRow};
 use crate::solve::{GapReport, SymmetryMode};
 
@@ -230,6 +230,15 @@ fn judgements_and_gaps() {
         },
         environment: Share::default(),
         assessment: Some(0.5),
+        sealed: false,
+        seal: Some(SealReport {
+            commitment: "c0".to_owned(),
+            player: vec!["./student".to_owned()],
+            games: 3,
+            time_ms: 100,
+            broken: 1,
+            finished: "2026-11-18T08:00:00Z".to_owned(),
+        }),
         tests: vec![NamedTest {
             name: "tiles".to_owned(),
             draws: 5,
@@ -411,6 +420,7 @@ fn every_task_has_a_start_and_an_end() {
         game: "2048",
         shape: afterstate::game::Shape::FOUR,
         min_speed: None,
+        seal: None,
         control: &control,
     };
     let records: &[u8] = b"a@1000|C1E2#L92#D[8](900)A1|b@3000\n";

@@ -1,0 +1,147 @@
+//! Records against their seal: every spawn is the one that the secret gives, and all games of the
+//! match are there, each once, in order.
+
+use std::collections::BTreeSet;
+
+use afterstate::format::episode::EpisodeRecord;
+use afterstate::game::Game;
+use afterstate::judge::{Fault, Judge};
+use serde::{Deserialize, Serialize};
+
+use super::{Faults, JudgeOptions};
+use crate::error::game_on;
+use crate::seal::{Seal, Secret, number_of};
+
+/// What a seal says, in the result of a verification.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealReport {
+    /// The commitment. Only one that was known before the match proves anything.
+    pub commitment: String,
+    /// The command of the player.
+    pub player: Vec<String>,
+    /// The number of games.
+    pub games: u64,
+    /// The limit of a move, in milliseconds.
+    pub time_ms: u64,
+    /// The number of games in which the player broke a rule.
+    pub broken: u64,
+    /// When the match ended.
+    pub finished: String,
+}
+
+impl SealReport {
+    pub(super) fn of(seal: &Seal) -> Self {
+        Self {
+            commitment: seal.commitment.clone(),
+            player: seal.player.clone(),
+            games: seal.games,
+            time_ms: seal.time_ms,
+            broken: seal.broken.values().map(|games| games.len() as u64).sum(),
+            finished: seal.finished.clone(),
+        }
+    }
+}
+
+/// The comparison of records with their seal.
+pub(super) struct SealCheck<'a> {
+    seal: &'a Seal,
+    secret: Secret,
+    /// The games that the player has broken off.
+    broken: BTreeSet<u64>,
+    /// The number of the next game.
+    next: u64,
+}
+
+impl<'a> SealCheck<'a> {
+    /// Checks the seal itself; `None` without a seal.
+    pub(super) fn begin(options: &JudgeOptions<'a>, faults: &mut Faults) -> Option<Self> {
+        let seal = options.seal?;
+        // A seal that was read has a secret.
+        let secret = seal.secret()?;
+        let expected = seal.expected_commitment()?;
+        if seal.commitment != expected {
+            faults.of_all(format!(
+                "the commitment of the seal is {}, but its secret and terms give {expected}",
+                shortened(&seal.commitment)
+            ));
+        }
+        let judged = game_on(options.game, options.shape);
+        let sealed = format!("{} on {}", shortened(&seal.game), seal.board);
+        if sealed != judged {
+            faults.of_all(format!(
+                "the seal is of a match of {sealed}, expected {judged}"
+            ));
+        }
+        Some(Self {
+            seal,
+            secret,
+            broken: seal.broken.values().flatten().copied().collect(),
+            next: 0,
+        })
+    }
+
+    /// Replays a game with the spawns of the secret.
+    pub(super) fn watch<G: Game>(
+        &mut self,
+        (game, judge): (G, &mut Judge<G>),
+        episode: &EpisodeRecord,
+        line: u64,
+        faults: &mut Faults,
+    ) -> Result<(), Fault> {
+        let expected = self.next;
+        let number = number_of(&episode.opened.tag).unwrap_or(expected);
+        if number != expected {
+            let reason = format!("this is game {number} of the match, expected game {expected}");
+            faults.of_line(line, None, None, reason);
+        }
+        self.next = number.saturating_add(1);
+        let mut spawns = self.secret.spawns(number);
+        let unfinished = judge.unfinished();
+        judge.watch_drawn(episode, &mut |after| spawns.draw(&game, after))?;
+        let over = judge.unfinished() == unfinished;
+        match (over, self.broken.contains(&number)) {
+            (true, true) => faults.of_line(
+                line,
+                None,
+                None,
+                format!("game {number} is over, but by the seal the player has broken it off"),
+            ),
+            (false, false) => faults.of_line(
+                line,
+                None,
+                None,
+                format!("game {number} is not over, and the seal does not say why it ends"),
+            ),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Counts a line that is not a record in the place of a game.
+    pub(super) fn skip(&mut self) {
+        self.next = self.next.saturating_add(1);
+    }
+
+    /// Checks what can only be known at the end of the records.
+    pub(super) fn end(&self, digest: &str, faults: &mut Faults) {
+        let (found, expected) = (self.next, self.seal.games);
+        if found != expected {
+            faults.of_all(format!(
+                "the records end after game {}, but the match has games 0 to {}",
+                found.saturating_sub(1),
+                expected - 1
+            ));
+        }
+        if digest != self.seal.records_sha256 {
+            faults.of_all(format!(
+                "the SHA-256 of the records is {digest}, but the seal says {}",
+                shortened(&self.seal.records_sha256)
+            ));
+        }
+    }
+}
+
+/// The beginning of a text that may be of any length.
+fn shortened(text: &str) -> String {
+    text.chars().take(64).collect()
+}

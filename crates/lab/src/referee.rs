@@ -1,0 +1,365 @@
+//! The referee: plays the environment's side against any program, so that its games cannot be
+//! forged.
+//!
+//! `secret -> commitment -> games, each with its own stream of spawns -> records -> seal`
+//!
+//! [`Referee::new`] draws the secret and starts the first player, so that a wrong command is an
+//! error before anything else. Its commitment is to be published before [`Referee::play`]. Several
+//! players may sit side by side; the spawns of a game depend on its number only, and records are
+//! written in the order of numbers.
+//!
+//! [`protocol`] is what both sides say, `channel.rs` bounds what a player can do, `player.rs` starts
+//! and ends players, `seat.rs` and `table.rs` play; [`crate::seal`] has the secret.
+
+mod channel;
+mod player;
+pub mod protocol;
+mod seat;
+mod table;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use afterstate::format::episode::EpisodeRecord;
+use afterstate::game::{Game, Shape};
+use afterstate::tally::Outcome;
+use serde::{Deserialize, Serialize};
+
+use crate::LabError;
+use crate::control::{Control, Job, Meter, Status, Task, Unit};
+use crate::disk::sha256;
+use crate::evaluate::scores;
+use crate::games::{self, GameVisitor, with_game};
+use crate::recorder::Sink;
+use crate::records;
+use crate::report::Scores;
+use crate::seal::{Seal, Secret, Terms};
+use crate::share::{share_out, threads};
+pub use player::Source;
+use player::{Player, Starter};
+use seat::{Hall, Played, Seat};
+
+/// The options of a match.
+#[derive(Clone, Debug)]
+pub struct RefereeOptions {
+    /// The players.
+    pub source: Source,
+    /// The game, by one of the names of [`games::games`].
+    pub game: String,
+    /// The board.
+    pub shape: Shape,
+    /// The number of games, up to [`MAX_GAMES`](crate::seal::MAX_GAMES).
+    pub games: u64,
+    /// The limit of a move.
+    pub time: Duration,
+    /// The limit of the greeting: programs read their weights before it.
+    pub start_time: Duration,
+    /// Players side by side; 0 means one for each core.
+    pub jobs: usize,
+    /// The most memory of each player, in bytes. Only Linux has such a limit.
+    pub memory: Option<u64>,
+    /// The file of records; the seal is written beside it.
+    pub records: Option<PathBuf>,
+}
+
+/// The usual limit of the greeting.
+pub const START_TIME: Duration = Duration::from_secs(30);
+
+/// The result of a match; the JSON of `referee --json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RefereeReport {
+    /// Whether all games were played, by the rules.
+    pub passed: bool,
+    /// The command of the player.
+    pub player: Vec<String>,
+    /// The game.
+    pub game: String,
+    /// The board.
+    pub board: String,
+    /// The number of games that was committed to.
+    pub games_committed: u64,
+    /// The limit of a move, in milliseconds.
+    pub time_ms: u64,
+    /// The scores of all games played, also of those that were broken off.
+    #[serde(flatten)]
+    pub scores: Scores,
+    /// The number of games that the player has broken off, by kind.
+    pub broken: BTreeMap<String, u64>,
+    /// The first of them.
+    pub breaches: Vec<BreachReport>,
+    /// The commitment that was published before the first game.
+    pub commitment: String,
+    /// The secret.
+    pub secret: String,
+    /// The file of records.
+    pub records: Option<PathBuf>,
+    /// The seal.
+    pub seal: Option<PathBuf>,
+}
+
+/// A game that the player has broken off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BreachReport {
+    /// The number of the game, from 0.
+    pub game: u64,
+    /// The kind of the breach.
+    pub kind: String,
+    /// The moves until then.
+    pub moves: u64,
+    /// The score until then.
+    pub score: u64,
+    /// What happened.
+    pub reason: String,
+}
+
+/// The number of breaches that are reported in full.
+const MAX_REPORTED: usize = 100;
+
+/// A match that can begin.
+pub struct Referee {
+    options: RefereeOptions,
+    secret: Secret,
+    commitment: String,
+    starter: Starter,
+    first: Option<Player>,
+}
+
+impl Referee {
+    /// Draws a secret and starts the first player.
+    ///
+    /// # Errors
+    /// When the game is unknown, the player cannot be started, or a file cannot be written.
+    pub fn new(options: RefereeOptions) -> Result<Self, LabError> {
+        Self::with_secret(options, Secret::new()?)
+    }
+
+    fn with_secret(options: RefereeOptions, secret: Secret) -> Result<Self, LabError> {
+        games::rules(&options.game)?;
+        if let Some(path) = &options.records {
+            records::check_place(path)?;
+            Seal::check_place(&Seal::path_beside(path))?;
+        }
+        let starter = Starter::new(&options.source, options.memory)?;
+        let first = starter.start_program().map_err(|source| LabError::Player {
+            program: options.source.command().swap_remove(0),
+            source,
+        })?;
+        Ok(Self {
+            commitment: terms(&options).commitment(&secret),
+            options,
+            secret,
+            starter,
+            first,
+        })
+    }
+
+    /// The commitment, to be published before the match.
+    pub fn commitment(&self) -> &str {
+        &self.commitment
+    }
+
+    /// Plays all games, writes the records and the seal, and reports the scores. A cancelled match
+    /// has only its first games.
+    ///
+    /// # Errors
+    /// When a file cannot be written. What a player does wrong is not an error.
+    pub fn play(self, control: &Control) -> Result<RefereeReport, LabError> {
+        let games = self.options.games;
+        let job = Job {
+            task: Task::Referee,
+            subject: self.options.source.name(),
+            total: Some(games),
+            unit: Unit::Games,
+        };
+        control.run(
+            job,
+            || self.play_and_seal(control),
+            |done| {
+                let played = done.as_ref().ok()?.scores.games;
+                Some((Status::of(played >= games), played))
+            },
+        )
+    }
+
+    fn play_and_seal(mut self, control: &Control) -> Result<RefereeReport, LabError> {
+        let (first, started) = (self.first.take(), SystemTime::now());
+        let begun = Instant::now();
+        let played = match self.options.records.clone() {
+            None => self.games(first, control, &|_| (), &|| false)?,
+            Some(path) => records::write(
+                &path,
+                (&self.options.game, self.options.shape),
+                |sink, failed| self.games(first, control, sink, failed),
+            )??,
+        };
+        let seconds = begun.elapsed().as_secs_f64();
+        if let Some(path) = &self.options.records {
+            self.seal(path, &played, started)?;
+        }
+        Ok(self.report(&played, seconds))
+    }
+
+    /// Plays the games, and returns the first ones without a gap.
+    fn games(
+        &self,
+        first: Option<Player>,
+        control: &Control,
+        sink: Sink<'_>,
+        failed: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<Played>, LabError> {
+        let options = &self.options;
+        let cancelled = || control.is_cancelled() || failed();
+        let hall = Hall {
+            starter: &self.starter,
+            first: Mutex::new(first),
+            secret: &self.secret,
+            greeting: protocol::greeting(&options.game, options.shape),
+            name: options.source.name(),
+            time: options.time,
+            start_time: options.start_time,
+            broken: AtomicU64::new(0),
+            failed_starts: AtomicU64::new(0),
+            cancelled: &cancelled,
+        };
+        let playing = Playing {
+            hall: &hall,
+            games: options.games,
+            jobs: threads(options.jobs),
+            in_order: &InOrder::new(sink),
+            meter: &Meter::new(control, Task::Referee, Unit::Games, 0, options.games),
+        };
+        with_game(&options.game, options.shape, playing)
+    }
+
+    fn seal(&self, records: &Path, played: &[Played], started: SystemTime) -> Result<(), LabError> {
+        let mut broken = BTreeMap::<String, Vec<u64>>::new();
+        for (number, breach) in breaches(played) {
+            let games = broken.entry(breach.kind().to_owned()).or_default();
+            games.push(number);
+        }
+        let time = |time| humantime::format_rfc3339_seconds(time).to_string();
+        let seal = Seal {
+            time_ms: self.options.time.as_millis() as u64,
+            records_sha256: sha256(records).map_err(LabError::file("read", records))?,
+            player: self.options.source.command(),
+            started: time(started),
+            finished: time(SystemTime::now()),
+            broken,
+            ..Seal::new(&terms(&self.options), &self.secret)
+        };
+        seal.write(&Seal::path_beside(records))
+    }
+
+    fn report(&self, played: &[Played], seconds: f64) -> RefereeReport {
+        let options = &self.options;
+        let mut broken = BTreeMap::<String, u64>::new();
+        let mut reported = Vec::new();
+        for (number, breach) in breaches(played) {
+            *broken.entry(breach.kind().to_owned()).or_default() += 1;
+            if reported.len() < MAX_REPORTED {
+                let Outcome { moves, score, .. } = played[number as usize].outcome;
+                reported.push(BreachReport {
+                    game: number,
+                    kind: breach.kind().to_owned(),
+                    moves,
+                    score,
+                    reason: breach.to_string(),
+                });
+            }
+        }
+        let outcomes: Vec<Outcome> = played.iter().map(|played| played.outcome).collect();
+        RefereeReport {
+            passed: broken.is_empty() && played.len() as u64 == options.games,
+            player: options.source.command(),
+            game: options.game.clone(),
+            board: options.shape.to_string(),
+            games_committed: options.games,
+            time_ms: options.time.as_millis() as u64,
+            scores: scores(&outcomes, seconds),
+            broken,
+            breaches: reported,
+            commitment: self.commitment.clone(),
+            secret: self.secret.hex(),
+            seal: options.records.as_deref().map(Seal::path_beside),
+            records: options.records.clone(),
+        }
+    }
+}
+
+/// What the commitment binds.
+fn terms(options: &RefereeOptions) -> Terms {
+    Terms {
+        game: options.game.clone(),
+        shape: options.shape,
+        games: options.games,
+    }
+}
+
+/// The games that the player has broken off.
+fn breaches(played: &[Played]) -> impl Iterator<Item = (u64, &protocol::Breach)> {
+    let numbered = (0..).zip(played);
+    numbered.filter_map(|(number, played)| Some((number, played.breach.as_ref()?)))
+}
+
+/// All games of a match.
+struct Playing<'a> {
+    hall: &'a Hall<'a>,
+    games: u64,
+    jobs: usize,
+    in_order: &'a InOrder<'a>,
+    meter: &'a Meter<'a>,
+}
+
+impl GameVisitor for Playing<'_> {
+    type Output = Vec<Played>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        let played = share_out(self.jobs, 0..self.games, self.hall.cancelled, |next| {
+            let mut seat = Seat::new(self.hall);
+            let mut all = Vec::new();
+            while let Some(number) = next() {
+                let played = seat.play(game, number).map(|(played, record)| {
+                    self.in_order.record(number, record);
+                    self.meter.game(&played.outcome);
+                    played
+                });
+                all.push((number, played));
+            }
+            seat.leave();
+            all
+        });
+        // A cancelled game and those after it do not count.
+        played.into_iter().map_while(|played| played).collect()
+    }
+}
+
+/// Passes records on in the order of their numbers.
+struct InOrder<'a> {
+    sink: Sink<'a>,
+    waiting: Mutex<(u64, BTreeMap<u64, EpisodeRecord>)>,
+}
+
+impl<'a> InOrder<'a> {
+    fn new(sink: Sink<'a>) -> Self {
+        Self {
+            sink,
+            waiting: Mutex::new((0, BTreeMap::new())),
+        }
+    }
+
+    fn record(&self, number: u64, record: EpisodeRecord) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, records) = &mut *waiting;
+        records.insert(number, record);
+        while let Some(record) = records.remove(next) {
+            (self.sink)(&record);
+            *next += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! Seals: evidence that the spawns of recorded games were drawn by a referee, not chosen.
+//!
+//! A referee draws a [`Secret`] of 256 bits from the operating system. Before the first game it
+//! publishes a commitment, SHA-256 of the secret and the [`Terms`] of the match; after the last
+//! game it reveals the secret in a [`Seal`], a JSON file beside the records. With the secret, a
+//! judge draws every spawn of every game again.
+//!
+//! Spawns of game n come from the ChaCha20 stream with the secret as key and n as nonce. Each spawn
+//! takes the next 256 bits of it as the seed of a new [`Rng`], which then makes one draw. So no
+//! number of observed spawns tells anything about later ones: the generator of the core alone could
+//! be reconstructed from a few of its outputs. The stream depends on nothing else: not on the moves
+//! of the player, nor on other games.
+//!
+//! docs/referee.md says what a seal proves, and what it does not.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use afterstate::game::{After, Game, Shape, Spawn};
+use afterstate::random::Rng;
+use chacha20::ChaCha20Rng;
+use rand_core::{Rng as _, SeedableRng};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::LabError;
+use crate::disk::{can_be_written, hex, replace};
+use crate::error::SealError;
+
+/// The first words of a seal and of the text of a commitment.
+const FORMAT: &str = "afterstate-seal";
+/// Changes whenever the same secret gives other spawns.
+const VERSION: u32 = 1;
+/// The largest seal that is read: it names each game that was broken off, in up to 8 bytes.
+const LARGEST: u64 = 16 << 20;
+/// The most games of a match.
+pub const MAX_GAMES: u64 = 1_000_000;
+
+/// 256 bits that nobody can guess.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret([u8; 32]);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+impl Secret {
+    /// Draws one from the operating system.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub fn new() -> Result<Self, LabError> {
+        let mut bits = [0; 32];
+        getrandom::fill(&mut bits).map_err(|error| LabError::NoRandomness(error.to_string()))?;
+        Ok(Self(bits))
+    }
+
+    /// In 64 hexadecimal digits.
+    pub fn hex(&self) -> String {
+        hex(&self.0)
+    }
+
+    /// The inverse of [`Secret::hex`].
+    pub fn parse(digits: &str) -> Option<Self> {
+        let mut bits = [0; 32];
+        if digits.len() != 2 * bits.len() || !digits.is_ascii() {
+            return None;
+        }
+        for (at, byte) in bits.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()?;
+        }
+        // A sign would be accepted above, and the digits have one spelling.
+        let secret = Self(bits);
+        (secret.hex() == digits).then_some(secret)
+    }
+
+    /// The spawns of a game.
+    pub fn spawns(&self, number: u64) -> SecretSpawns {
+        let mut stream = ChaCha20Rng::from_seed(self.0);
+        stream.set_stream(number);
+        SecretSpawns(stream)
+    }
+}
+
+/// The spawns of one game, in turn.
+pub struct SecretSpawns(ChaCha20Rng);
+
+impl SecretSpawns {
+    /// Draws the next spawn: its cell and its tile.
+    pub fn draw<G: Game>(&mut self, game: &G, after: After<G::Board>) -> (usize, Spawn) {
+        let mut seed = [0; 32];
+        self.0.fill_bytes(&mut seed);
+        game.draw_spawn(after, &mut Rng::from_seed(seed))
+    }
+}
+
+/// What a commitment binds besides the secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// The game.
+    pub game: String,
+    /// The board.
+    pub shape: Shape,
+    /// The number of games.
+    pub games: u64,
+}
+
+impl Terms {
+    /// SHA-256 of the terms and the secret, in hexadecimal digits.
+    pub fn commitment(&self, secret: &Secret) -> String {
+        let Self { game, shape, games } = self;
+        let secret = secret.hex();
+        let text = format!(
+            "{FORMAT} {VERSION}\ngame {game}\nboard {shape}\ngames {games}\nsecret {secret}\n"
+        );
+        hex(&Sha256::digest(text))
+    }
+}
+
+/// A seal, as its file has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seal {
+    /// Always `afterstate-seal`.
+    pub format: String,
+    /// The version of the format, and of the way from the secret to the spawns.
+    pub version: u32,
+    /// The program that wrote it, with its version.
+    pub program: String,
+    /// The game.
+    pub game: String,
+    /// The board.
+    pub board: String,
+    /// The number of games that was committed to.
+    pub games: u64,
+    /// The limit of a move, in milliseconds.
+    pub time_ms: u64,
+    /// The commitment that was published before the first game.
+    pub commitment: String,
+    /// The secret.
+    pub secret: String,
+    /// The digest of the file of records.
+    pub records_sha256: String,
+    /// The command of the player.
+    pub player: Vec<String>,
+    /// When the first game began.
+    pub started: String,
+    /// When the last game ended.
+    pub finished: String,
+    /// The games that ended because the player broke a rule, by the kind of the breach. All others
+    /// were played until no slide was legal.
+    pub broken: BTreeMap<String, Vec<u64>>,
+}
+
+impl Seal {
+    /// A seal of this version and program.
+    pub(crate) fn new(terms: &Terms, secret: &Secret) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            program: format!("afterstate {}", env!("CARGO_PKG_VERSION")),
+            game: terms.game.clone(),
+            board: terms.shape.to_string(),
+            games: terms.games,
+            time_ms: 0,
+            commitment: terms.commitment(secret),
+            secret: secret.hex(),
+            records_sha256: String::new(),
+            player: Vec::new(),
+            started: String::new(),
+            finished: String::new(),
+            broken: BTreeMap::new(),
+        }
+    }
+
+    /// The path of the seal of a file of records: its name with `.seal.json` appended.
+    pub fn path_beside(records: &Path) -> PathBuf {
+        let mut name = records.file_name().unwrap_or_default().to_owned();
+        name.push(".seal.json");
+        records.with_file_name(name)
+    }
+
+    /// Reads the seal beside a file of records, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not a seal.
+    pub fn beside(records: &Path) -> Result<Option<Self>, LabError> {
+        let path = Self::path_beside(records);
+        path.exists().then(|| Self::open(&path)).transpose()
+    }
+
+    /// Reads a seal.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not a seal.
+    pub fn open(path: &Path) -> Result<Self, LabError> {
+        let mut text = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut text))
+            .map_err(LabError::file("read", path))?;
+        Self::parse(&text).map_err(|source| LabError::Seal {
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    /// Parses a seal. Nothing in it can be trusted, but its numbers are within bounds.
+    fn parse(text: &[u8]) -> Result<Self, SealError> {
+        if text.len() as u64 > LARGEST {
+            return Err(SealError::TooLarge { most: LARGEST });
+        }
+        let seal: Self = serde_json::from_slice(text)?;
+        let wrong = |key, found: &dyn fmt::Display, expected: String| {
+            let found: String = found.to_string().chars().take(80).collect();
+            Err(SealError::Value {
+                key,
+                found,
+                expected,
+            })
+        };
+        if seal.format != FORMAT {
+            return wrong("format", &seal.format, FORMAT.to_owned());
+        }
+        if seal.version != VERSION {
+            return wrong("version", &seal.version, VERSION.to_string());
+        }
+        if seal.shape().is_none() {
+            let expected = "ROWSxCOLUMNS, each from 2 to 5".to_owned();
+            return wrong("board", &seal.board, expected);
+        }
+        if !(1..=MAX_GAMES).contains(&seal.games) {
+            return wrong("games", &seal.games, format!("1 to {MAX_GAMES}"));
+        }
+        if seal.secret().is_none() {
+            let expected = "64 hexadecimal digits in lower case".to_owned();
+            return wrong("secret", &seal.secret, expected);
+        }
+        Ok(seal)
+    }
+
+    /// Writes the seal.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), LabError> {
+        let text = serde_json::to_string_pretty(self).map_err(std::io::Error::from);
+        text.and_then(|text| replace(path, (text + "\n").as_bytes()))
+            .map_err(LabError::file("write", path))
+    }
+
+    /// Checks that a seal may be written here: no other file is overwritten.
+    ///
+    /// # Errors
+    /// When there is a file that is not a seal.
+    pub(crate) fn check_place(path: &Path) -> Result<(), LabError> {
+        let is_seal = |path: &Path| Self::open(path).is_ok();
+        match can_be_written(path, is_seal).map_err(LabError::file("write", path))? {
+            true => Ok(()),
+            false => Err(LabError::NotSeal(path.to_owned())),
+        }
+    }
+
+    /// The board.
+    pub fn shape(&self) -> Option<Shape> {
+        let (rows, cols) = crate::recipe::parse_board(&self.board).ok()?;
+        Shape::new(rows, cols)
+    }
+
+    /// The secret.
+    pub(crate) fn secret(&self) -> Option<Secret> {
+        Secret::parse(&self.secret)
+    }
+
+    /// The commitment that belongs to its secret and terms.
+    pub(crate) fn expected_commitment(&self) -> Option<String> {
+        let terms = Terms {
+            game: self.game.clone(),
+            shape: self.shape()?,
+            games: self.games,
+        };
+        Some(terms.commitment(&self.secret()?))
+    }
+}
+
+/// The text before the number of a game, in the name of the environment in its record.
+const NUMBERED: &str = "referee-";
+
+/// The names of both sides in the record of a game.
+pub(crate) fn tag(player: &str, number: u64) -> String {
+    format!("{player}:{NUMBERED}{number}")
+}
+
+/// The number of a game, by the names in its record.
+pub(crate) fn number_of(tag: &str) -> Option<u64> {
+    tag.rsplit_once(NUMBERED)?.1.parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+use afterstate::game::{Fast2048, Game};
+use proptest::prelude::*;
+
+use super::*;
+
+fn terms() -> Terms {
+    Terms {
+        game: "2048".to_owned(),
+        shape: Shape::FOUR,
+        games: 3,
+    }
+}
+
+/// The key stream of an all-zero key and nonce, from the appendix of RFC 8439: the first 32 bytes
+/// seed the first spawn.
+#[test]
+fn spawns_come_from_chacha20() {
+    let mut stream = Secret([0; 32]).spawns(0);
+    let mut seed = [0; 32];
+    stream.0.fill_bytes(&mut seed);
+    assert_eq!(
+        hex(&seed),
+        "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
+    );
+    let game = Fast2048::new();
+    let mut stream = Secret([0; 32]).spawns(0);
+    let expected = game.draw_spawn(game.empty(), &mut Rng::from_seed(seed));
+    assert_eq!(stream.draw(&game, game.empty()), expected);
+}
+
+#[test]
+fn spawns_depend_on_the_secret_and_the_game() {
+    let game = Fast2048::new();
+    let drawn = |secret: u8, number| {
+        let mut spawns = Secret([secret; 32]).spawns(number);
+        (0..20)
+            .map(|_| spawns.draw(&game, game.empty()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(1, 7), drawn(1, 7));
+    assert_ne!(drawn(1, 7), drawn(1, 8));
+    assert_ne!(drawn(1, 7), drawn(2, 7));
+    assert_ne!(Secret::new().unwrap(), Secret::new().unwrap());
+}
+
+/// By sha256sum.
+#[test]
+fn a_commitment_binds_secret_and_terms() {
+    let first = terms().commitment(&Secret([0; 32]));
+    assert_eq!(
+        first,
+        "b91328c2685652fbdf04f0764a52b692546801493f7cc7def5757270e8a80dc8"
+    );
+    let mut others = [terms(), terms(), terms()];
+    others[0].game = "2584".to_owned();
+    others[1].shape = Shape::new(3, 4).unwrap();
+    others[2].games = 4;
+    for other in others {
+        assert_ne!(other.commitment(&Secret([0; 32])), first);
+    }
+    assert_ne!(terms().commitment(&Secret([1; 32])), first);
+}
+
+#[test]
+fn a_seal_is_written_and_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("games.txt");
+    assert!(Seal::beside(&records).unwrap().is_none());
+    let path = Seal::path_beside(&records);
+    assert_eq!(path, folder.path().join("games.txt.seal.json"));
+    let seal = Seal {
+        broken: BTreeMap::from([("timeout".to_owned(), vec![1, 2])]),
+        ..Seal::new(&terms(), &Secret([9; 32]))
+    };
+    Seal::check_place(&path).unwrap();
+    seal.write(&path).unwrap();
+    assert_eq!(Seal::beside(&records).unwrap(), Some(seal.clone()));
+    assert_eq!(seal.expected_commitment(), Some(seal.commitment));
+    Seal::check_place(&path).unwrap();
+    std::fs::write(&path, "a letter").unwrap();
+    assert!(Seal::check_place(&path).is_err());
+}
+
+#[test]
+fn hostile_seals_are_refused() {
+    let good = serde_json::to_value(Seal::new(&terms(), &Secret([9; 32]))).unwrap();
+    let parse = |value: &serde_json::Value| Seal::parse(value.to_string().as_bytes());
+    assert!(parse(&good).is_ok());
+    for (key, value, words) in [
+        ("format", "another".into(), "`format` is `another`"),
+        ("version", 2.into(), "`version` is `2`; expected 1"),
+        ("board", "9x9".into(), "`board` is `9x9`"),
+        ("games", 0.into(), "`games` is `0`"),
+        ("games", u64::MAX.into(), "expected 1 to 1000000"),
+        ("games", (-1).into(), "not the JSON of a seal"),
+        ("secret", "00".into(), "64 hexadecimal digits"),
+        ("secret", "+0".repeat(32).into(), "64 hexadecimal digits"),
+        ("secret", "AB".repeat(32).into(), "64 hexadecimal digits"),
+        ("secret", "é".repeat(32).into(), "64 hexadecimal digits"),
+        ("broken", "all".into(), "not the JSON of a seal"),
+        ("extra", 1.into(), "unknown field"),
+    ] {
+        let mut bad = good.clone();
+        bad[key] = value;
+        let error = parse(&bad).unwrap_err().to_string();
+        assert!(error.contains(words), "{key}: {error}");
+    }
+    let deep = "[".repeat(100_000);
+    let large = vec![b' '; LARGEST as usize + 1];
+    for bytes in [b"".as_slice(), b"{}", b"null", deep.as_bytes(), &large] {
+        assert!(Seal::parse(bytes).is_err());
+    }
+}
+
+#[test]
+fn numbers_are_read_from_tags() {
+    assert_eq!(number_of(&tag("student", 17)), Some(17));
+    for tag in ["slide:place", "a:referee-", "a:referee--1", "a:referee-1x"] {
+        assert_eq!(number_of(tag), None, "{tag}");
+    }
+}
+
+proptest! {
+    /// Any bytes, and seals with some bytes changed, are read or refused.
+    #[test]
+    fn any_bytes_are_read_or_refused(
+        noise in proptest::collection::vec(any::<u8>(), 0..60),
+        changes in proptest::collection::vec((0..500_usize, any::<u8>()), 0..4),
+    ) {
+        let seal = Seal::new(&terms(), &Secret([9; 32]));
+        let mut text = serde_json::to_vec(&seal).unwrap();
+        for (at, byte) in changes {
+            let length = text.len();
+            text[at % length] = byte;
+        }
+        for bytes in [noise, text] {
+            if let Ok(seal) = Seal::parse(&bytes) {
+                prop_assert!(seal.expected_commitment().is_some());
+            }
+        }
+    }
+}
