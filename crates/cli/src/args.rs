@@ -4,6 +4,7 @@ mod numbers;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +14,9 @@ use clap_complete::Shell;
 
 use crate::exit;
 use crate::output::Verbosity;
-use numbers::{count, games, moves_a_second, range, seconds, threads};
+use numbers::{
+    count, games, match_games, mebibytes, milliseconds, moves_a_second, range, seconds, threads,
+};
 
 /// Trains, evaluates and analyzes players of 2048-like games with n-tuple networks.
 #[derive(Debug, Parser)]
@@ -74,6 +77,8 @@ pub enum Command {
     Solve(SolveArgs),
     /// Verify that recorded games follow the rules
     Judge(JudgeArgs),
+    /// Play the environment's side against another program, and seal the records of its games
+    Referee(RefereeArgs),
     /// Plot the learning curves of one or more runs, as PNG and SVG
     Plot(PlotArgs),
     /// Train several variants of a recipe with several seeds each, and compare them
@@ -216,19 +221,65 @@ pub struct EvalArgs {
   afterstate judge threes.txt --game threes --min-speed 1000
   zcat games.gz | afterstate judge - --json
 
-Every slide, reward and new tile is checked against the rules, and the frequencies of new tiles and of their cells against their probabilities. Times must not decrease. The assessment is the percentage of games that reach the goal tile, and a point for the goal and each larger tile; courses of other years count differently. The exit status is 0 if there are no faults, 1 if there are any, and 2 if the records cannot be read.")]
+A seal beside the records (RECORDS.seal.json, written by `afterstate referee`) is verified as well: its commitment, that every new tile is the one that the secret gives, and that all games of the match are there. Every slide, reward and new tile is checked against the rules, and the frequencies of new tiles and of their cells against their probabilities. Times must not decrease. The assessment is the percentage of games that reach the goal tile, and a point for the goal and each larger tile; courses of other years count differently. The exit status is 0 if there are no faults, 1 if there are any, and 2 if the records cannot be read.")]
 pub struct JudgeArgs {
     /// A file of records, one line each; - for standard input
     pub records: PathBuf,
-    /// The game that was played
-    #[arg(long, default_value = DEFAULT_GAME)]
-    pub game: String,
-    /// The rows and columns of the board
-    #[arg(long, value_name = "RxC", default_value = "4x4")]
-    pub board: String,
+    /// The game that was played [default: that of the seal, or 2048]
+    #[arg(long)]
+    pub game: Option<String>,
+    /// The rows and columns of the board [default: those of the seal, or 4x4]
+    #[arg(long, value_name = "RxC")]
+    pub board: Option<String>,
+    /// The seal of the records [default: RECORDS.seal.json, if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub seal: Option<PathBuf>,
     /// The minimum speed in moves per second, by the times in the records
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = moves_a_second)]
     pub min_speed: Option<f64>,
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `afterstate referee`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate referee -- ./student                           1,000 games of 2048
+  afterstate referee --games 100 --time 50 --records games.txt -- ./student
+  afterstate referee --games 100 --jobs 1 --json -- ./student
+
+Each turn the program reads a line with the board, such as `board 2 0 0 4 ...`, and answers with a line `up`, `right`, `down` or `left`; docs/referee.md has the protocol on one page, examples/referee/ has players in Python, C++ and Rust. New tiles come from a secret that nobody can guess. A commitment to it is printed before the first game, the secret itself is in the seal, OUT.seal.json, and `afterstate judge` verifies both. This proves that no game was invented, changed or left out. It does not prove who played, nor that the match was not repeated until the result was good, unless the teacher runs it. The program is not confined: do not run one that you do not trust.
+
+A game in which the player breaks a rule (an illegal move, no reply in time, wrong words, an exit) counts with its score so far, and the player is started again. The exit status is 0 if all games were played by the rules, 1 if not, and 2 if the program cannot be started.")]
+pub struct RefereeArgs {
+    /// The program of the player with its arguments, after `--`
+    #[arg(last = true, value_name = "PROGRAM", required_unless_present = "tcp")]
+    pub program: Vec<OsString>,
+    /// The number of games to play
+    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "1000", value_parser = match_games)]
+    pub games: u64,
+    /// The game to play
+    #[arg(long, default_value = DEFAULT_GAME)]
+    pub game: String,
+    /// The rows and columns of the board, each from 2 to 5
+    #[arg(long, value_name = "RxC", default_value = "4x4")]
+    pub board: String,
+    /// The limit of a move in milliseconds
+    #[arg(long, value_name = "MS", allow_negative_numbers = true, default_value = "1000", value_parser = milliseconds)]
+    pub time: Duration,
+    /// The number of players side by side; 0 means one for each core. With --tcp the default is 1
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = threads)]
+    pub jobs: Option<usize>,
+    /// The most memory of each player in MiB; 0 means no limit. Only on Linux
+    #[arg(long, value_name = "MIB", allow_negative_numbers = true, default_value = "4096", value_parser = mebibytes)]
+    pub memory: u64,
+    /// Write a record of every game to this file, and the seal beside it
+    #[arg(long, value_name = "OUT")]
+    pub records: Option<PathBuf>,
+    /// Wait for players that connect to this port of 127.0.0.1, instead of starting a program
+    #[arg(long, value_name = "PORT", conflicts_with = "program", value_parser = clap::value_parser!(u16).range(1..))]
+    pub tcp: Option<u16>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,

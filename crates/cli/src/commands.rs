@@ -10,6 +10,7 @@ pub mod judge;
 pub mod models;
 pub mod plot;
 pub mod recipes;
+pub mod referee;
 pub mod runs;
 pub mod solve;
 pub mod sweep;

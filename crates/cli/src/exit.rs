@@ -3,10 +3,11 @@
 use afterstate_lab::{ErrorClass, LabError};
 
 use crate::commands::judge::Faulty;
+use crate::commands::referee::RulesBroken;
 use crate::commands::sweep::SomeDiverged;
 use crate::output::OutputError;
 
-/// Records have faults, or training diverged.
+/// Records have faults, a player broke the rules, or training diverged.
 const NO: u8 = 1;
 /// Wrong usage or input.
 const INPUT: u8 = 2;
@@ -16,7 +17,7 @@ const SYSTEM: u8 = 3;
 /// The table of exit statuses, for the help.
 pub const HELP: &str = "Exit status:
   0    success
-  1    the records have faults (judge), or training diverged
+  1    the records have faults (judge), the player broke the rules (referee), or training diverged
   2    wrong usage or input
   3    not enough disk space or memory, or a failed write
   129  stopped by SIGHUP; 130 by SIGINT (Ctrl-C), 131 by SIGQUIT, 143 by SIGTERM";
@@ -28,7 +29,7 @@ pub fn lab_error(error: &anyhow::Error) -> Option<&LabError> {
 
 /// Whether this is a negative verdict and not an error; a signal may have cut it short.
 pub fn is_verdict(error: &anyhow::Error) -> bool {
-    error.is::<Faulty>() || error.is::<SomeDiverged>()
+    error.is::<Faulty>() || error.is::<RulesBroken>() || error.is::<SomeDiverged>()
 }
 
 /// The exit status for an error.

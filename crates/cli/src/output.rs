@@ -91,7 +91,7 @@ pub fn complain(error: &anyhow::Error, remedy: Option<&str>) {
 }
 
 /// Replaces control characters, which a quoted file could use to steer the terminal.
-fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     let shown = |c: char| {
         if c.is_control() && c != '\n' {
             '\u{FFFD}'

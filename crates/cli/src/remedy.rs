@@ -66,6 +66,12 @@ pub fn worded(remedy: &Remedy, command: &Command) -> String {
             "add --no-symmetry if the program that reads it does not use symmetries".to_owned()
         }
         Remedy::WeightsOnly => "add --weights-only to leave them out".to_owned(),
+        Remedy::NameProgram => {
+            "name a program that can be executed, such as `-- ./student` for one \
+             in this folder, or with its interpreter, as in `-- python3 student.py`"
+                .to_owned()
+        }
+        Remedy::AnotherPort => "name another port with `--tcp`".to_owned(),
         // A remedy that is newer than this table.
         _ => String::new(),
     }
@@ -76,6 +82,7 @@ fn place(command: &Command) -> Option<&'static str> {
     match command {
         Command::Train(args) => args.resume.is_none().then_some("--out"),
         Command::Eval(args) => args.records.as_ref().map(|_| "--records"),
+        Command::Referee(args) => args.records.as_ref().map(|_| "--records"),
         Command::Solve(_) | Command::Plot(_) | Command::Sweep(_) => Some("--out"),
         _ => None,
     }

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use afterstate_lab::recipe::parse_whole;
+use afterstate_lab::seal::MAX_GAMES;
 
 /// The largest number that a recipe can keep.
 const MAX_COUNT: u64 = i64::MAX as u64;
@@ -23,6 +24,21 @@ pub fn count(text: &str) -> Result<u64, String> {
 /// A number of games to play.
 pub fn games(text: &str) -> Result<u64, String> {
     whole(text, 1..=10_000_000)
+}
+
+/// A number of games of a match.
+pub fn match_games(text: &str) -> Result<u64, String> {
+    whole(text, 1..=MAX_GAMES)
+}
+
+/// The limit of a move, up to an hour.
+pub fn milliseconds(text: &str) -> Result<Duration, String> {
+    whole(text, 1..=3_600_000).map(Duration::from_millis)
+}
+
+/// An amount of memory in MiB, up to an exbibyte; 0 means no limit.
+pub fn mebibytes(text: &str) -> Result<u64, String> {
+    whole(text, 0..=1 << 40)
 }
 
 /// A number of threads, or of runs at once; 0 means one for each core.

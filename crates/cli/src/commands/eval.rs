@@ -7,7 +7,7 @@ use afterstate_lab::LabError;
 use afterstate_lab::control::Control;
 use afterstate_lab::evaluate::{Contender, EvalOptions, evaluate, record};
 use afterstate_lab::model::Model;
-use afterstate_lab::report::{Evaluation, ModelInfo};
+use afterstate_lab::report::{Evaluation, ModelInfo, Scores};
 use afterstate_lab::run::Gaps;
 use afterstate_lab::solve::{GapReport, Measure, Solution, SymmetryMode, measure};
 use anyhow::Context;
@@ -183,17 +183,21 @@ pub fn plan<'a>(args: &GamesArgs, control: &'a Control) -> EvalOptions<'a> {
 /// An evaluation as text.
 pub fn table(evaluation: &Evaluation) -> String {
     let e = evaluation;
+    let games = grouped(e.games as f64);
+    let heading = format!("{games} games, seed {}, {}\n", e.seed, e.search);
+    heading + &scores_table(&Scores::from(e))
+}
+
+/// The scores of games as text.
+pub fn scores_table(scores: &Scores) -> String {
+    let e = scores;
     let mut text = format!(
-        "{} games, seed {}, {}\n\
-         mean score    {}  ({})\n\
+        "mean score    {}  ({})\n\
          median        {}\n\
          highest       {}\n\
          moves/game    {}\n\
          speed         {}\n\n\
          {:>8}  {:>7}  {:^17}  {:>7}\n",
-        grouped(e.games as f64),
-        e.seed,
-        e.search,
         grouped(e.mean),
         interval(e.mean_ci95),
         grouped(e.median),

@@ -6,14 +6,15 @@ use std::io;
 use std::path::Path;
 
 use afterstate::judge::Share;
-use afterstate_lab::games::shape;
-use afterstate_lab::recipe::parse_board;
+use afterstate_lab::LabError;
 use afterstate_lab::records::{FaultReport, JudgeOptions, JudgeReport, judge, judge_stream};
+use afterstate_lab::seal::Seal;
 
+use super::models::game_of;
 use super::shown;
 use crate::args::JudgeArgs;
 use crate::interrupt;
-use crate::output::{grouped, print, print_json, speed};
+use crate::output::{grouped, harmless, print, print_json, speed};
 use crate::progress::Display;
 
 /// The records have faults.
@@ -30,17 +31,25 @@ impl fmt::Display for Faulty {
 }
 
 pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
-    let (rows, cols) = parse_board(&args.board)?;
+    let seal = seal(args)?;
+    let of_seal = |value: fn(&Seal) -> &String| seal.as_ref().map(|seal| value(seal).as_str());
+    let game = args.game.as_deref().or_else(|| of_seal(|seal| &seal.game));
+    let board = args
+        .board
+        .as_deref()
+        .or_else(|| of_seal(|seal| &seal.board));
+    let (game, shape) = game_of(game, board)?;
     interrupt::listen()?;
     let display = Display::new();
     let options = JudgeOptions {
         path: &args.records,
-        game: &args.game,
-        shape: shape(rows, cols)?,
+        game: &game,
+        shape,
         min_speed: args.min_speed,
+        seal: seal.as_ref(),
         control: &display.control(),
     };
-    let verdict = match args.records == Path::new("-") {
+    let verdict = match is_stream(args) {
         true => judge_stream(&options, io::stdin()),
         false => judge(&options),
     };
@@ -59,6 +68,40 @@ pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
         0 => printed,
         faults => Err(Faulty(faults).into()),
     }
+}
+
+fn is_stream(args: &JudgeArgs) -> bool {
+    args.records == Path::new("-")
+}
+
+/// The seal that was named, or that is beside the records.
+fn seal(args: &JudgeArgs) -> Result<Option<Seal>, LabError> {
+    match &args.seal {
+        Some(path) => Seal::open(path).map(Some),
+        None if is_stream(args) => Ok(None),
+        None => Seal::beside(&args.records),
+    }
+}
+
+/// What a verified seal proves.
+const PROVES: &str = "it proves that no game of the match was invented, changed or left out, if the \
+    commitment was known before the match; not who played";
+
+/// The lines about a seal.
+fn sealed(verdict: &JudgeReport) -> Option<String> {
+    let seal = verdict.seal.as_ref()?;
+    let passed = passed(verdict.sealed);
+    let (games, broken) = (grouped(seal.games as f64), grouped(seal.broken as f64));
+    let proves = if verdict.sealed {
+        format!("\n  {PROVES}")
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "seal: {passed}, a match of {games} games ({broken} broken off) by {}\n  commitment {}{proves}",
+        harmless(&seal.player.join(" ")),
+        harmless(&seal.commitment),
+    ))
 }
 
 /// The largest number of faults that are printed.
@@ -119,6 +162,7 @@ fn report(verdict: &JudgeReport) -> String {
         }
         _ => format!("speed: {found}"),
     });
+    sealed(v).into_iter().for_each(&mut line);
     line(verdict_line(v));
     let counts = v.fault_count == 0 && !v.interrupted;
     if let Some(points) = v.assessment.filter(|_| counts) {
