@@ -43,6 +43,7 @@ fn every_command_is_listed_works_and_has_examples() {
         "convert",
         "solve",
         "judge",
+        "referee",
         "plot",
         "recipes",
         "bench",
@@ -143,6 +144,8 @@ fn examples_run() {
     for name in ["4x6.w", "2048.bin", "weights.bin"] {
         lab.run(&format!("convert runs/quick {name}")).succeeds();
     }
+    #[cfg(unix)]
+    crate::referee::student(&lab);
     let mut ran = 0;
     for name in commands(&help(&lab, "")) {
         let text = help(&lab, &name);
@@ -155,6 +158,7 @@ fn examples_run() {
             let call = line.trim().split("  ").next().expect("a call");
             let mut call = call
                 .replace("--games 10000", "--games 20")
+                .replace("--games 100 ", "--games 20 ")
                 .replace("--warmup-games 20000", "--warmup-games 20")
                 .replace("--games 100000", "--games 20")
                 .replace("--seconds 120", "--seconds 1")
@@ -167,6 +171,9 @@ fn examples_run() {
                 if !call.contains("tuples=") {
                     call.push_str(" --set tuples=8x4");
                 }
+            }
+            if name == "referee" && !call.contains("--games") {
+                call = call.replace(" -- ", " --games 20 -- ");
             }
             if name == "bench" && !call.contains("--seconds") {
                 call.push_str(" --seconds 1");

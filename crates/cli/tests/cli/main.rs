@@ -19,6 +19,8 @@ mod help;
 mod interrupted;
 mod judge;
 mod numpy;
+#[cfg(unix)]
+mod referee;
 mod runs;
 mod scores;
 mod solve;

@@ -1,1 +1,464 @@
+//! Matches against players that obey the rules, and against players that do anything else.
 
+use std::fs;
+use std::thread;
+
+use super::*;
+use crate::control::quiet;
+use crate::records::{JudgeOptions, JudgeReport, judge};
+
+/// Answers every board with the same slide.
+const LEFT: &str =
+    "read word; echo ready 1; while read word rest; do [ $word = board ] && echo left; done";
+
+fn options(script: &str, games: u64) -> RefereeOptions {
+    let words = ["sh", "-c", script].map(Into::into);
+    RefereeOptions {
+        source: Source::Program(words.to_vec()),
+        game: "2048".to_owned(),
+        shape: Shape::FOUR,
+        games,
+        time: Duration::from_secs(20),
+        start_time: Duration::from_secs(20),
+        jobs: 1,
+        memory: None,
+        records: None,
+    }
+}
+
+fn secret() -> Secret {
+    Secret::parse(&"5e".repeat(32)).unwrap()
+}
+
+fn play(options: RefereeOptions) -> RefereeReport {
+    let referee = Referee::with_secret(options, secret()).unwrap();
+    referee.play(quiet()).unwrap()
+}
+
+/// The kinds and reasons of the breaches of a match with a short limit.
+fn breaches_of(script: &str, games: u64) -> Vec<(String, String)> {
+    let limit = Duration::from_millis(300);
+    let begun = Instant::now();
+    let report = play(RefereeOptions {
+        time: limit,
+        start_time: limit,
+        ..options(script, games)
+    });
+    assert!(begun.elapsed() < Duration::from_secs(20), "{script}");
+    assert_eq!(report.scores.games, games, "every game counts");
+    assert!(!report.passed);
+    let breaches = report.breaches.into_iter();
+    breaches
+        .map(|breach| (breach.kind, breach.reason))
+        .collect()
+}
+
+/// Every game of two is broken off with this kind, and a reason that has these words.
+fn ends_by(script: &str, kind: &str, words: &str) {
+    let found = breaches_of(script, 2);
+    assert_eq!(found.len(), 2, "{script}: {found:?}");
+    for (found, reason) in found {
+        assert_eq!(found, kind, "{script}: {reason}");
+        assert!(reason.contains(words), "{script}: {reason}");
+    }
+}
+
+#[test]
+fn referee_ends_games_of_players_that_break_the_rules() {
+    for (after_greeting, kind, words) in [
+        ("sleep 1000", "timeout", "no reply within 300 ms"),
+        (
+            "trap '' TERM INT HUP; while :; do sleep 1; done",
+            "timeout",
+            "300 ms",
+        ),
+        ("read x; printf lef; sleep 1000", "timeout", "300 ms"),
+        (
+            "while read x; do echo sideways; done",
+            "wrong-word",
+            "found `sideways`",
+        ),
+        ("while read x; do echo; done", "wrong-word", "found ``"),
+        (
+            "while read x; do printf 'left\\nleft\\n'; done",
+            "flood",
+            "before the referee",
+        ),
+        (
+            "read x; exec head -c 1073741824 /dev/zero",
+            "flood",
+            "more than 80 bytes",
+        ),
+        (
+            "read x; exec yes left",
+            "flood",
+            "before the referee has asked",
+        ),
+        ("read x; exit 3", "exit", "ended: exit status: 3"),
+        ("read x; kill -9 $$", "exit", "signal: 9"),
+        (
+            "read x; exec 1>&-; sleep 1000",
+            "exit",
+            "has closed its output",
+        ),
+        (
+            "while read x; do echo up; done",
+            "illegal-move",
+            "a slide up changes nothing",
+        ),
+    ] {
+        ends_by(
+            &format!("read x; echo ready 1; {after_greeting}"),
+            kind,
+            words,
+        );
+    }
+}
+
+#[test]
+fn referee_ends_games_of_players_that_do_not_greet() {
+    ends_by("exit 0", "exit", "ended: exit status: 0");
+    ends_by("read x; echo ready 2", "wrong-word", "expected `ready 1`");
+    ends_by("sleep 1000", "timeout", "300 ms");
+    ends_by("exec 0<&- 1>&-; sleep 1000", "exit", "closed");
+    for (kind, reason) in breaches_of("echo left; sleep 1000", 1) {
+        // The first word may come before or after the greeting.
+        assert!(["flood", "wrong-word"].contains(&kind.as_str()), "{reason}");
+    }
+    // It is not started for ever.
+    let kinds: Vec<String> = breaches_of("exit 0", 50)
+        .into_iter()
+        .map(|one| one.0)
+        .collect();
+    assert_eq!(kinds[..3], ["exit"; 3]);
+    assert_eq!(kinds[3..], vec!["forfeit"; 47]);
+}
+
+#[test]
+fn referee_starts_a_player_again_up_to_a_limit() {
+    let report = play(options(LEFT, 150));
+    assert_eq!(report.broken["illegal-move"], 100);
+    assert_eq!(report.broken["forfeit"], 50);
+    assert!(report.scores.mean > 0.0, "broken games count");
+}
+
+/// A process that was started by a player, and holds its pipe, ends with it.
+#[test]
+#[cfg(target_os = "linux")]
+fn referee_kills_what_a_player_has_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    // Both pipes stay open when the player itself has ended.
+    let script = format!(
+        "read x; echo ready 1; exec 3<&0; sleep 1000 <&3 & echo $! > {}; exit 0",
+        pid.display()
+    );
+    ends_by(&script, "timeout", "300 ms");
+    let pid = fs::read_to_string(&pid).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+    // Where nobody reaps orphans, a dead process keeps its entry.
+    assert!(stat.is_err() || stat.unwrap().contains(") Z "));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn referee_limits_memory() {
+    let script = "read x; [ $(ulimit -d) = 65536 ] && echo ready 1; read x; exit 7";
+    let limited = RefereeOptions {
+        memory: Some(64 << 20),
+        ..options(script, 1)
+    };
+    assert_eq!(
+        play(limited).breaches[0].reason,
+        "the player ended: exit status: 7"
+    );
+}
+
+/// Nothing is left waiting when a match is cancelled.
+#[test]
+fn referee_can_be_cancelled() {
+    let control = Control::new();
+    let token = control.cancel_token();
+    let slow = RefereeOptions {
+        jobs: 2,
+        time: Duration::from_secs(1000),
+        ..options("read x; echo ready 1; sleep 1000", 5)
+    };
+    let referee = Referee::new(slow).unwrap();
+    let playing = thread::spawn(move || referee.play(&control));
+    thread::sleep(Duration::from_millis(300));
+    let begun = Instant::now();
+    token.cancel();
+    let report = playing.join().unwrap().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!((report.scores.games, report.passed), (0, false));
+    assert!(report.broken.is_empty(), "the player did nothing wrong");
+}
+
+#[test]
+fn referee_refuses_what_it_cannot_start() {
+    let started = |options| Referee::new(options).map(|_| ()).unwrap_err();
+    let missing = RefereeOptions {
+        source: Source::Program(vec!["./no-such-program".into()]),
+        ..options("", 1)
+    };
+    assert!(matches!(started(missing), LabError::Player { .. }));
+    let chess = RefereeOptions {
+        game: "chess".to_owned(),
+        ..options("", 1)
+    };
+    assert!(matches!(started(chess), LabError::UnknownGame { .. }));
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = RefereeOptions {
+        source: Source::Tcp(taken.local_addr().unwrap().port()),
+        ..options("", 1)
+    };
+    assert!(matches!(started(port), LabError::Port { .. }));
+}
+
+/// A match of 30 games that is recorded in a folder.
+fn recorded(jobs: usize, game: &str) -> (tempfile::TempDir, PathBuf, RefereeReport) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.txt");
+    let report = play(RefereeOptions {
+        jobs,
+        game: game.to_owned(),
+        records: Some(path.clone()),
+        ..options(LEFT, 30)
+    });
+    (folder, path, report)
+}
+
+fn judged(path: &Path, seal: &Seal) -> JudgeReport {
+    let report = judge(&JudgeOptions {
+        path,
+        game: &seal.game,
+        shape: seal.shape().unwrap(),
+        min_speed: None,
+        seal: Some(seal),
+        control: quiet(),
+    });
+    report.unwrap()
+}
+
+/// The moves of each game, without names and times.
+fn moves(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let moves = text.lines().map(|line| line.split('|').nth(1).unwrap());
+    let untimed = |moves: &str| {
+        let parts = moves.split('(');
+        parts
+            .map(|part| part.split_once(')').map_or(part, |(_, rest)| rest))
+            .collect()
+    };
+    moves.map(untimed).collect()
+}
+
+#[test]
+fn referee_plays_the_same_games_with_any_number_of_jobs() {
+    for game in ["2048", "threes-hint"] {
+        let (one, two) = (recorded(1, game), recorded(2, game));
+        assert_eq!(moves(&one.1), moves(&two.1));
+        assert_eq!(one.2.scores.mean, two.2.scores.mean);
+        assert_eq!(one.2.commitment, two.2.commitment);
+        let numbers = fs::read_to_string(&two.1).unwrap();
+        for (number, line) in numbers.lines().enumerate() {
+            assert!(line.starts_with(&format!("sh:referee-{number}@")), "{line}");
+        }
+        let seal = Seal::beside(&two.1).unwrap().unwrap();
+        let report = judged(&two.1, &seal);
+        assert!(report.passed && report.sealed, "{:?}", report.faults);
+        assert_eq!(report.unfinished, 30);
+        assert_eq!(report.mean, two.2.scores.mean);
+    }
+}
+
+/// Changes a text once; panics if nothing changes.
+fn changed(text: &str, from: &str, to: &str) -> String {
+    let changed = text.replacen(from, to, 1);
+    assert_ne!(changed, text, "{from}");
+    changed
+}
+
+/// What the judge says about records that were changed. The forger also writes the new digest into
+/// the seal.
+fn forged(change: impl Fn(&str) -> String) -> String {
+    let (_folder, path, _) = recorded(1, "2048");
+    let mut seal = Seal::beside(&path).unwrap().unwrap();
+    let text = change(&fs::read_to_string(&path).unwrap());
+    fs::write(&path, text).unwrap();
+    let said = |report: &JudgeReport| {
+        assert!(!report.passed && !report.sealed);
+        let faults = report.faults.iter();
+        let faults: Vec<String> = faults
+            .map(|fault| format!("line {:?}: {}", fault.line.unwrap_or(0), fault.reason))
+            .collect();
+        faults.join("\n")
+    };
+    let plain = said(&judged(&path, &seal));
+    assert!(plain.contains("but the seal says"), "{plain}");
+    seal.records_sha256 = sha256(&path).unwrap();
+    said(&judged(&path, &seal))
+}
+
+#[test]
+fn referee_records_cannot_be_forged() {
+    let lines = |text: &str| {
+        text.lines()
+            .map(|line| format!("{line}\n"))
+            .collect::<Vec<_>>()
+    };
+    let spawn = forged(|text| {
+        let at = text.find('|').unwrap() + 2;
+        let other = if &text[at..=at] == "1" { "2" } else { "1" };
+        format!("{}{other}{}", &text[..at], &text[at + 1..])
+    });
+    assert!(spawn.contains("line 1: a new tile of index"), "{spawn}");
+    assert!(
+        spawn.contains("but the one that was drawn is of index"),
+        "{spawn}"
+    );
+    let removed = forged(|text| {
+        let mut lines = lines(text);
+        lines.remove(4);
+        lines.concat()
+    });
+    assert_eq!(
+        removed,
+        "line 5: this is game 5 of the match, expected game 4"
+    );
+    let renumbered = forged(|text| {
+        let mut lines = lines(text);
+        lines.remove(4);
+        changed(&lines.concat(), "referee-5@", "referee-4@")
+    });
+    assert!(
+        renumbered.contains("but the one that was drawn is"),
+        "{renumbered}"
+    );
+    let doubled = forged(|text| {
+        let mut lines = lines(text);
+        lines.insert(4, lines[4].clone());
+        lines.concat()
+    });
+    assert!(
+        doubled.starts_with("line 6: this is game 4 of the match, expected game 5"),
+        "{doubled}"
+    );
+    let fewer = forged(|text| lines(text)[..20].concat());
+    assert_eq!(
+        fewer,
+        "line 0: the records end after game 19, but the match has games 0 to 29"
+    );
+    let more = forged(|text| changed(text, "", &lines(text)[0]));
+    assert!(
+        more.contains("this is game 0 of the match, expected game 1"),
+        "{more}"
+    );
+    let cut = forged(|text| text[..text.len() - 20].to_owned());
+    assert!(cut.contains("line 30:"), "{cut}");
+}
+
+#[test]
+fn referee_seals_cannot_be_forged() {
+    let (_folder, path, _) = recorded(1, "2048");
+    let seal = Seal::beside(&path).unwrap().unwrap();
+    let said = |seal: Seal| {
+        let report = judged(&path, &seal);
+        assert!(!report.passed && !report.sealed);
+        report.faults[0].reason.clone()
+    };
+    let other = "5f".repeat(32);
+    let commitment = "but its secret and terms give";
+    for forged in [
+        Seal {
+            secret: other.clone(),
+            ..seal.clone()
+        },
+        Seal {
+            commitment: other.clone(),
+            ..seal.clone()
+        },
+        Seal {
+            games: 31,
+            ..seal.clone()
+        },
+        Seal {
+            board: "4x5".to_owned(),
+            ..seal.clone()
+        },
+    ] {
+        let reason = said(forged);
+        assert!(reason.contains(commitment), "{reason}");
+    }
+    // A whole seal of another match.
+    let other = Secret::parse(&other).unwrap();
+    let of_other = Seal {
+        records_sha256: seal.records_sha256.clone(),
+        broken: seal.broken.clone(),
+        ..Seal::new(&terms(&options("", 30)), &other)
+    };
+    assert!(said(of_other).contains("but the one that was drawn is"));
+    let unbroken = Seal {
+        broken: BTreeMap::new(),
+        ..seal
+    };
+    assert!(said(unbroken).contains("the seal does not say why it ends"));
+}
+
+/// A player by TCP, which answers as the one above.
+fn connect(port: u16) -> std::io::Result<()> {
+    use std::io::{BufRead, BufReader, Write};
+
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port))?;
+    let lines = BufReader::new(stream.try_clone()?).lines();
+    for line in lines {
+        match line?.split(' ').next() {
+            Some("referee") => stream.write_all(b"ready 1\n")?,
+            Some("board") => stream.write_all(b"left\n")?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn referee_accepts_connections() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let by_tcp = RefereeOptions {
+        source: Source::Tcp(port),
+        ..options("", 5)
+    };
+    let referee = Referee::with_secret(by_tcp, secret()).unwrap();
+    let playing = thread::spawn(move || referee.play(quiet()));
+    // Each broken game closes the connection.
+    for _ in 0..5 {
+        let _ = connect(port);
+    }
+    let report = playing.join().unwrap().unwrap();
+    assert_eq!(report.broken["illegal-move"], 5);
+    assert_eq!(report.scores.mean, play(options(LEFT, 5)).scores.mean);
+}
+
+/// The pipe of a player that does not read fills up, and nothing waits for it.
+#[test]
+fn referee_does_not_wait_for_readers() {
+    use channel::{Channel, Silence};
+    use std::process::{Command, Stdio};
+
+    let mut child = Command::new("sleep")
+        .arg("1000")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (to, from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut channel = Channel::of_process(to, from).unwrap();
+    let line = "board 0 0 0 0\n".repeat(10);
+    let silence = (0..1_000_000).find_map(|_| channel.ask(&line).err());
+    assert_eq!(silence, Some(Silence::NotReading));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

@@ -1,5 +1,7 @@
 use afterstate::game::{Fast2048, Game};
-use proptest::prelude::*;
+use afterstate::random::Rng;
+use proptest::prelude::{any, prop_assert, proptest};
+use rand_core::Rng as _;
 
 use super::*;
 
