@@ -77,7 +77,7 @@ pub enum Command {
     Solve(SolveArgs),
     /// Verify that recorded games follow the rules
     Judge(JudgeArgs),
-    /// Play the environment's side against another program, and seal the records of its games
+    /// Play the environment's side against another program, and seal the records
     Referee(RefereeArgs),
     /// Plot the learning curves of one or more runs, as PNG and SVG
     Plot(PlotArgs),
@@ -246,7 +246,7 @@ pub struct JudgeArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   afterstate referee -- ./student                           1,000 games of 2048
-  afterstate referee --games 100 --time 50 --records games.txt -- ./student
+  afterstate referee --games 100 --time 500 --records games.txt -- ./student
   afterstate referee --games 100 --jobs 1 --json -- ./student
 
 Each turn the program reads a line with the board, such as `board 2 0 0 4 ...`, and answers with a line `up`, `right`, `down` or `left`; docs/referee.md has the protocol on one page, examples/referee/ has players in Python, C++ and Rust. New tiles come from a secret that nobody can guess. A commitment to it is printed before the first game, the secret itself is in the seal, OUT.seal.json, and `afterstate judge` verifies both. This proves that no game was invented, changed or left out. It does not prove who played, nor that the match was not repeated until the result was good, unless the teacher runs it. The program is not confined: do not run one that you do not trust.

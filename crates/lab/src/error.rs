@@ -82,6 +82,9 @@ pub enum LabError {
     /// A file that is not a seal is not overwritten.
     #[error("{} already exists and is not the seal of a match", .0.display())]
     NotSeal(PathBuf),
+    /// Records of a match are not overwritten by others, which would not agree with their seal.
+    #[error("{} has the sealed records of a match", .0.display())]
+    Sealed(PathBuf),
     /// A file that is not a valid seal.
     #[error("{} is not a usable seal: {source}", path.display())]
     Seal {

@@ -16,6 +16,7 @@ use crate::error::game_on;
 use crate::model::Model;
 use crate::records;
 use crate::report::{Evaluation, ModelInfo, Scores, TileRow};
+use crate::seal::Seal;
 use crate::share::threads;
 use crate::spec::AgentSpec;
 use crate::statistics::{mean_interval, median, share_interval};
@@ -120,12 +121,15 @@ pub fn evaluate(contender: &Contender, options: &EvalOptions<'_>) -> Evaluation 
 /// The same, and writes a record of each game to a file.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// When the file cannot be written, or has the records of a match with their seal.
 pub fn record(
     contender: &Contender,
     options: &EvalOptions<'_>,
     path: &Path,
 ) -> Result<Evaluation, LabError> {
+    if Seal::path_beside(path).exists() {
+        return Err(LabError::Sealed(path.to_owned()));
+    }
     let game = (&*contender.game, contender.shape);
     evaluated(contender, options, |meter| {
         records::write(path, game, |sink, failed| {

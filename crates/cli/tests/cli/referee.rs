@@ -184,6 +184,10 @@ fn referee_forgeries_are_told_by_judge() {
     lab.run("referee --games 4 --records other.txt -- ./student")
         .succeeds();
     let (records, seal) = (lab.text("games.txt"), lab.text("games.txt.seal.json"));
+    lab.refuses(
+        "eval random --games 2 --records games.txt",
+        &["games.txt has the sealed records of a match", "--records"],
+    );
     lab.write("without.txt", &records);
     let plain = lab.run("judge without.txt --json").json();
     assert_eq!(

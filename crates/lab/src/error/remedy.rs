@@ -83,9 +83,10 @@ impl LabError {
     /// What to do about it, if there is more to do than its text says.
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
-            Self::NotRecords(_) | Self::NotSeal(_) | Self::Solve(SolveError::Taken(_)) => {
-                Some(Remedy::AnotherFile)
-            }
+            Self::NotRecords(_)
+            | Self::NotSeal(_)
+            | Self::Sealed(_)
+            | Self::Solve(SolveError::Taken(_)) => Some(Remedy::AnotherFile),
             Self::Player { .. } => Some(Remedy::NameProgram),
             Self::Port { .. } => Some(Remedy::AnotherPort),
             Self::NoDeep => Some(Remedy::BuildWithDeep),

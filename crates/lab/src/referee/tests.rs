@@ -155,9 +155,15 @@ fn referee_kills_what_a_player_has_started() {
     );
     ends_by(&script, "timeout", "300 ms");
     let pid = fs::read_to_string(&pid).unwrap();
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-    // Where nobody reaps orphans, a dead process keeps its entry.
-    assert!(stat.is_err() || stat.unwrap().contains(") Z "));
+    let deadline = Instant::now() + Duration::from_secs(10);
+    // The signal is sent, and the process ends soon. Where nobody reaps orphans, a dead process
+    // keeps its entry.
+    while fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
+        .is_ok_and(|stat| !stat.contains(") Z "))
+    {
+        assert!(Instant::now() < deadline, "process {pid} is alive");
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]
