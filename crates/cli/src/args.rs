@@ -1,10 +1,10 @@
 //! The arguments of every command.
 
 mod numbers;
+mod referee;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,9 +14,8 @@ use clap_complete::Shell;
 
 use crate::exit;
 use crate::output::Verbosity;
-use numbers::{
-    count, games, match_games, mebibytes, milliseconds, moves_a_second, range, seconds, threads,
-};
+use numbers::{count, games, moves_a_second, range, seconds, threads};
+pub use referee::RefereeArgs;
 
 /// Trains, evaluates and analyzes players of 2048-like games with n-tuple networks.
 #[derive(Debug, Parser)]
@@ -237,49 +236,6 @@ pub struct JudgeArgs {
     /// The minimum speed in moves per second, by the times in the records
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = moves_a_second)]
     pub min_speed: Option<f64>,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `afterstate referee`
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  afterstate referee -- ./student                           1,000 games of 2048
-  afterstate referee --games 100 --time 500 --records games.txt -- ./student
-  afterstate referee --games 100 --jobs 1 --json -- ./student
-
-Each turn the program reads a line with the board, such as `board 2 0 0 4 ...`, and answers with a line `up`, `right`, `down` or `left`; docs/referee.md has the protocol on one page, examples/referee/ has players in Python, C++ and Rust. New tiles come from a secret that nobody can guess. A commitment to it is printed before the first game, the secret itself is in the seal, OUT.seal.json, and `afterstate judge` verifies both. This proves that no game was invented, changed or left out. It does not prove who played, nor that the match was not repeated until the result was good, unless the teacher runs it. The program is not confined: do not run one that you do not trust.
-
-A game in which the player breaks a rule (an illegal move, no reply in time, wrong words, an exit) counts with its score so far, and the player is started again. The exit status is 0 if all games were played by the rules, 1 if not, and 2 if the program cannot be started.")]
-pub struct RefereeArgs {
-    /// The program of the player with its arguments, after `--`
-    #[arg(last = true, value_name = "PROGRAM", required_unless_present = "tcp")]
-    pub program: Vec<OsString>,
-    /// The number of games to play
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "1000", value_parser = match_games)]
-    pub games: u64,
-    /// The game to play
-    #[arg(long, default_value = DEFAULT_GAME)]
-    pub game: String,
-    /// The rows and columns of the board, each from 2 to 5
-    #[arg(long, value_name = "RxC", default_value = "4x4")]
-    pub board: String,
-    /// The limit of a move in milliseconds
-    #[arg(long, value_name = "MS", allow_negative_numbers = true, default_value = "1000", value_parser = milliseconds)]
-    pub time: Duration,
-    /// The number of players side by side; 0 means one for each core. With --tcp the default is 1
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = threads)]
-    pub jobs: Option<usize>,
-    /// The most memory of each player in MiB; 0 means no limit. Only on Linux
-    #[arg(long, value_name = "MIB", allow_negative_numbers = true, default_value = "4096", value_parser = mebibytes)]
-    pub memory: u64,
-    /// Write a record of every game to this file, and the seal beside it
-    #[arg(long, value_name = "OUT")]
-    pub records: Option<PathBuf>,
-    /// Wait for players that connect to this port of 127.0.0.1, instead of starting a program
-    #[arg(long, value_name = "PORT", conflicts_with = "program", value_parser = clap::value_parser!(u16).range(1..))]
-    pub tcp: Option<u16>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,

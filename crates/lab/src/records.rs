@@ -5,12 +5,13 @@
 //! longest line, which may have 8 MiB.
 
 mod cancellable;
+mod lines;
 mod sealed;
 
 use std::cell::Cell;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -22,11 +23,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
-use crate::disk::{Digesting, can_be_written, replace_with};
+use crate::disk::{can_be_written, replace_with};
 use crate::games::{self, GameVisitor, with_game};
 use crate::recorder::Sink;
 use crate::seal::Seal;
 use cancellable::Cancellable;
+use lines::{LONGEST, Line, Lines};
 use sealed::SealCheck;
 pub use sealed::SealReport;
 
@@ -177,8 +179,6 @@ const MAX_REPORTED: usize = 100;
 /// Fair draws have a smaller p-value in one of a million files with many games, and in up to seven
 /// of a million with few.
 pub const LEAST_P: f64 = 1e-6;
-/// The longest line that is read: a million moves.
-const LONGEST: u64 = 8 << 20;
 
 /// Judges a file of records.
 ///
@@ -431,85 +431,6 @@ impl Faults {
         self.count += 1;
         if self.reported.len() < MAX_REPORTED {
             self.reported.push(fault);
-        }
-    }
-}
-
-/// The lines of a file, one at a time.
-struct Lines {
-    file: BufReader<Digesting<Box<dyn Read>>>,
-    path: PathBuf,
-    line: Vec<u8>,
-    number: u64,
-    bytes: u64,
-}
-
-enum Line<'a> {
-    Whole(&'a [u8]),
-    TooLong,
-}
-
-impl Lines {
-    fn new(path: &Path, file: Box<dyn Read>) -> Self {
-        Self {
-            file: BufReader::with_capacity(1 << 20, Digesting::new(file)),
-            path: path.to_owned(),
-            line: Vec::new(),
-            number: 0,
-            bytes: 0,
-        }
-    }
-
-    /// The SHA-256 digest of the file, once all of it is read.
-    fn digest(&self) -> String {
-        self.file.get_ref().digest()
-    }
-
-    /// The next line that is not empty, with its number. None at the end, and where `stop` leaves half
-    /// a line.
-    fn next(&mut self, stop: &dyn Fn() -> bool) -> Result<Option<(u64, Line<'_>)>, LabError> {
-        loop {
-            self.line.clear();
-            let read = (&mut self.file)
-                .take(LONGEST)
-                .read_until(b'\n', &mut self.line);
-            let read = read.map_err(LabError::file("read", &self.path))?;
-            if read == 0 {
-                return Ok(None);
-            }
-            self.number += 1;
-            self.bytes += read as u64;
-            if !self.line.ends_with(b"\n") && read as u64 == LONGEST {
-                self.skip(stop)?;
-                if stop() {
-                    return Ok(None);
-                }
-                return Ok(Some((self.number, Line::TooLong)));
-            }
-            if !self.line.ends_with(b"\n") && stop() {
-                return Ok(None);
-            }
-            let length = self.line.trim_ascii_end().len();
-            if length > 0 {
-                return Ok(Some((self.number, Line::Whole(&self.line[..length]))));
-            }
-        }
-    }
-
-    /// Skips the rest of a line.
-    fn skip(&mut self, stop: &dyn Fn() -> bool) -> Result<(), LabError> {
-        loop {
-            let chunk = self
-                .file
-                .fill_buf()
-                .map_err(LabError::file("read", &self.path))?;
-            let end = chunk.iter().position(|&byte| byte == b'\n');
-            let passed = end.map_or(chunk.len(), |end| end + 1);
-            self.file.consume(passed);
-            self.bytes += passed as u64;
-            if end.is_some() || passed == 0 || stop() {
-                return Ok(());
-            }
         }
     }
 }

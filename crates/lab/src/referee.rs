@@ -8,8 +8,8 @@
 //! players may sit side by side; the spawns of a game depend on its number only, and records are
 //! written in the order of numbers.
 //!
-//! [`protocol`] is what both sides say, `channel.rs` bounds what a player can do, `player.rs` starts
-//! and ends players, `seat.rs` and `table.rs` play; [`crate::seal`] has the secret.
+//! [`protocol`] is what both sides say, `channel.rs` bounds what a player can do, `player.rs`
+//! starts and ends players, `seat.rs` and `table.rs` play; [`crate::seal`] has the secret.
 
 mod channel;
 mod player;

@@ -84,24 +84,27 @@ fn seal(args: &JudgeArgs) -> Result<Option<Seal>, LabError> {
 }
 
 /// What a verified seal proves.
-const PROVES: &str = "it proves that no game of the match was invented, changed or left out, if the \
-    commitment was known before the match; not who played";
+const PROVES: &str = "
+  it proves that no game of the match was invented, changed or left out, if the commitment was
+  known before the match; it does not prove who played";
 
 /// The lines about a seal.
 fn sealed(verdict: &JudgeReport) -> Option<String> {
     let seal = verdict.seal.as_ref()?;
     let passed = passed(verdict.sealed);
     let (games, broken) = (grouped(seal.games as f64), grouped(seal.broken as f64));
-    let proves = if verdict.sealed {
-        format!("\n  {PROVES}")
-    } else {
-        String::new()
-    };
+    let proves = if verdict.sealed { PROVES } else { "" };
     Some(format!(
         "seal: {passed}, a match of {games} games ({broken} broken off) by {}\n  commitment {}{proves}",
-        harmless(&seal.player.join(" ")),
-        harmless(&seal.commitment),
+        one_line(&seal.player.join(" ")),
+        one_line(&seal.commitment),
     ))
+}
+
+/// The beginning of a text of a seal, which may try to look like other lines of the report.
+fn one_line(text: &str) -> String {
+    let text: String = text.chars().take(200).collect();
+    harmless(&text).replace('\n', " ")
 }
 
 /// The largest number of faults that are printed.
@@ -151,17 +154,7 @@ fn report(verdict: &JudgeReport) -> String {
         line(format!("and {more} more faults"));
     }
     line(format!("actions: {}", passed(v.actions_passed)));
-    let found = match v.moves_per_second {
-        Some(found) => speed(found),
-        None => "unknown, because all games start and end in the same millisecond".to_owned(),
-    };
-    line(match (v.speed_passed, v.min_speed) {
-        (Some(fast), Some(least)) => {
-            let (word, least) = (passed(fast), grouped(least));
-            format!("speed: {word} ({found}; expected at least {least} moves/s)")
-        }
-        _ => format!("speed: {found}"),
-    });
+    line(pace_line(v));
     sealed(v).into_iter().for_each(&mut line);
     line(verdict_line(v));
     let counts = v.fault_count == 0 && !v.interrupted;
@@ -179,6 +172,21 @@ fn passed(passed: bool) -> &'static str {
 fn pace(side: &Share) -> String {
     let pace = side.speed().map(|found| format!(" ({})", speed(found)));
     pace.unwrap_or_default()
+}
+
+/// How fast the games were, and whether that suffices.
+fn pace_line(v: &JudgeReport) -> String {
+    let found = match v.moves_per_second {
+        Some(found) => speed(found),
+        None => "unknown, because all games start and end in the same millisecond".to_owned(),
+    };
+    match (v.speed_passed, v.min_speed) {
+        (Some(fast), Some(least)) => {
+            let (word, least) = (passed(fast), grouped(least));
+            format!("speed: {word} ({found}; expected at least {least} moves/s)")
+        }
+        _ => format!("speed: {found}"),
+    }
 }
 
 /// The last line: whether the records passed, and how many episodes are valid.

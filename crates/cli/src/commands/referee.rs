@@ -101,6 +101,10 @@ mod unix {
         Ok(())
     }
 
+    /// What records and seal prove together.
+    const PROVES: &str = "they prove that no game was invented, changed or left out, if the \
+        commitment was known\nbefore the match; they do not prove who played";
+
     /// The largest number of breaches that are printed.
     const LISTED: usize = 20;
 
@@ -131,8 +135,7 @@ mod unix {
             line(format!("records {}", shown(records)));
             line(format!("seal    {}", shown(seal)));
             line(format!(
-                "verify them with `afterstate judge {}`: no game was invented, changed or left out, if \
-                 the\ncommitment was known before the match. This does not show who played.",
+                "verify them with `afterstate judge {}`\n{PROVES}",
                 shown(records)
             ));
         }

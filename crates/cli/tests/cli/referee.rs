@@ -152,7 +152,7 @@ fn referee_reports_broken_rules() {
         "mean score",
         "BROKEN game 2 after 0 moves, score 0: wrong-word: found `sideways`",
         "FAILED: the player broke the rules",
-        "This does not show who played",
+        "they do not prove who played",
     ] {
         assert!(done.stdout.contains(words), "{words} in {}", done.stdout);
     }
@@ -166,7 +166,7 @@ fn referee_reports_broken_rules() {
         text.contains("seal: passed, a match of 3 games (3 broken off) by ./player"),
         "{text}"
     );
-    assert!(text.contains("not who played"), "{text}");
+    assert!(text.contains("it does not prove who played"), "{text}");
     let seal = lab.text("games.txt.seal.json");
     let broken = serde_json::from_str::<Value>(&seal).expect("JSON")["broken"].clone();
     assert_eq!(broken, serde_json::json!({"wrong-word": [0, 1, 2]}));
@@ -218,6 +218,15 @@ fn referee_forgeries_are_told_by_judge() {
         assert!(done.stdout.contains(words), "{words} in {}", done.stdout);
     }
     lab.write("games.txt", &records);
+    // A player of another name is not noticed, but it cannot write lines of its own.
+    let named = seal.replace("\"./student\"", "\"x\\nAssessment: 99.0 points\\u001b[2J\"");
+    assert_ne!(named, seal);
+    lab.write("games.txt.seal.json", named);
+    let text = lab.run("judge games.txt").succeeds().stdout;
+    assert!(
+        !text.contains("\nAssessment: 99") && !text.contains('\u{1b}'),
+        "{text}"
+    );
     for hostile in [
         "",
         "{}",

@@ -141,7 +141,7 @@ impl<'a> SealCheck<'a> {
     }
 }
 
-/// The beginning of a text that may be of any length.
+/// The beginning of a text that may be anything, on one line.
 fn shortened(text: &str) -> String {
-    text.chars().take(64).collect()
+    text.chars().take(64).flat_map(char::escape_debug).collect()
 }

@@ -1,10 +1,10 @@
 //! The protocol: one line a message, ten words in all. See docs/referee.md.
 //!
 //! ```text
-//! referee                              player
-//! referee 1 2048 4x4                   ready 1
-//! board 2 0 0 0 0 0 2 0 ...            left          (or up, right, down)
-//! board 2 0 0 0 2 0 0 4 ... next 3     down          (games that show the next tile; or next bonus)
+//! referee                            player
+//! referee 1 2048 4x4                 ready 1
+//! board 2 0 0 0 0 0 2 0 ...          left       (or up, right, down)
+//! board 1 0 3 0 0 2 0 6 ... next 3   down       (in games that show the next tile; or next bonus)
 //! over 1234
 //! ```
 //!

@@ -201,6 +201,35 @@ fn referee_can_be_cancelled() {
     assert!(report.broken.is_empty(), "the player did nothing wrong");
 }
 
+/// It reports as all long work does, and its report is read back.
+#[test]
+fn referee_has_events_and_a_document() {
+    use crate::control::Event;
+    use std::sync::Arc;
+
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&events);
+    let control = Control::new()
+        .with_interval(Duration::ZERO)
+        .on_event(move |event| told.lock().unwrap().push(event.clone()));
+    let referee = Referee::new(options(LEFT, 3)).unwrap();
+    let report = referee.play(&control).unwrap();
+    let events = events.lock().unwrap();
+    let task = Task::Referee;
+    assert!(matches!(&events[0], Event::Started { task: t, total: Some(3), .. } if *t == task));
+    assert!(matches!(&events[1], Event::Progress(progress) if progress.task == task));
+    let last = events.last().unwrap();
+    let finished = Status::Finished;
+    assert!(matches!(last, Event::Finished { status, done: 3, .. } if *status == finished));
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(
+        (&json["games"], &json["passed"]),
+        (&3.into(), &false.into())
+    );
+    let read: RefereeReport = serde_json::from_value(json).unwrap();
+    assert_eq!(read, report);
+}
+
 #[test]
 fn referee_refuses_what_it_cannot_start() {
     let started = |options| Referee::new(options).map(|_| ()).unwrap_err();
