@@ -15,7 +15,12 @@ fn legal(board: &[u64], (rows, columns): (i32, i32), (down, right): (i32, i32)) 
 }
 
 fn main() {
-    let slides = [("up", (-1, 0)), ("right", (0, 1)), ("down", (1, 0)), ("left", (0, -1))];
+    let slides = [
+        ("up", (-1, 0)),
+        ("right", (0, 1)),
+        ("down", (1, 0)),
+        ("left", (0, -1)),
+    ];
     let (mut shape, mut turn, input) = ((4, 4), 0, std::io::stdin());
     for line in input.lock().lines() {
         let line = line.expect("a line of text");
@@ -30,7 +35,9 @@ fn main() {
             let board: Vec<u64> = words[1..].iter().flat_map(|tile| tile.parse()).collect();
             turn += 1;
             let mut next = slides.iter().cycle().skip(turn % 4).take(4);
-            let (name, _) = next.find(|(_, step)| legal(&board, shape, *step)).expect("a slide");
+            let (name, _) = next
+                .find(|(_, step)| legal(&board, shape, *step))
+                .expect("a slide");
             println!("{}", name);
         }
     }
