@@ -136,7 +136,7 @@ mod built_in {
         damage("outputs", "5", &["outputs", "3 or 4"]);
         damage("reward_scale", "NaN", &["reward_scale"]);
         damage("reward_scale", "1e300", &["reward_scale", "1e9"]);
-        damage("illegal", "?", &["illegal", "value or number"]);
+        damage("illegal", "?", &["illegal", "value, number or output"]);
         damage("relu", "?", &["relu", "all or convolutions"]);
         damage("rewards", "?", &["rewards", "learned or known"]);
         damage("afterstate", "3", &["afterstate"]);
