@@ -346,7 +346,7 @@ fn learners_with_a_buffer_have_ranges() {
         (
             "dqn-report",
             "learning_starts=5001",
-            "`learner.learning_starts` is 5001, expected at most learner.buffer_size, 5000",
+            "`learner.learning_starts` is 5001: expected at most learner.buffer_size, 5000",
         ),
         (
             "dqn",

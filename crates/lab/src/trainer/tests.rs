@@ -297,6 +297,7 @@ fn iterations_can_end_a_run() {
 fn a_resumed_run_has_every_row_of_iterations_once() {
     let parent = tempfile::tempdir().unwrap();
     let mut recipe = replay_of("learner.max_iterations=400");
+    recipe.episodes = 10_000;
     let LearnerRecipe::Replay(learner) = &mut recipe.learner else {
         panic!("a learner of kind replay");
     };
