@@ -256,8 +256,8 @@ impl Bar {
     }
 }
 
-/// Learning from a replay buffer: what the numbers of the bar do not count, the speed, and the means
-/// of the last iterations. Values are in points, `value_unit` for each 1 of the network.
+/// Learning from a replay buffer: what the numbers of the bar do not count, the speed, and the
+/// means of the last iterations. Values are in points, `value_unit` for each 1 of the network.
 fn replay_text(replay: &ReplayProgress, unit: Unit, value_unit: f64) -> String {
     let count = |number: u64, name: &str| format!("{} {name}", grouped(number as f64));
     let mut parts = Vec::new();

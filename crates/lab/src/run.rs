@@ -214,7 +214,7 @@ impl Run {
         run.cut_logs(&progress)?;
         run.append_iteration_header()?;
         run.header = first_line(&folder.join(BLOCKS))?;
-        progress.complete(folder)?;
+        progress.complete(folder);
         // An override, such as more episodes, is also stored for the next time.
         save_recipe(folder, recipe)?;
         Ok((run, progress))

@@ -19,14 +19,14 @@ const WORDS: [&str; 4] = ["purpose", "result", "time", "changed"];
 /// Keys that change nothing about what is learned, or nothing that a result claims:
 ///
 /// - `name`, and the words above;
-/// - `checkpoint_seconds`, `scores`, `tensorboard`, `block_games` and `learner.log_iterations` decide
-///   what is written, and how often;
+/// - `checkpoint_seconds`, `scores`, `tensorboard`, `block_games` and `learner.log_iterations`
+///   decide what is written, and how often;
 /// - `threads`: results hold for any number of threads, up to the noise of lost updates, and times
 ///   name their number of threads in words;
 /// - `seed`: a result is a statement about the recipe, of which each seed is one sample.
 ///
-/// `episodes`, `learner.max_iterations` and `learner.max_updates` are not among them: a result holds
-/// after a given number of games, iterations or updates.
+/// `episodes`, `learner.max_iterations` and `learner.max_updates` are not among them: a result
+/// holds after a given number of games, iterations or updates.
 const UNCLAIMED: [&str; 8] = [
     "name",
     "checkpoint_seconds",

@@ -24,18 +24,17 @@ pub fn blocks_of(folder: &Path) -> Result<Vec<Block>, LabError> {
 
 impl RunProgress {
     /// Takes from `blocks.csv` what checkpoints of earlier versions did not keep: the highest score
-    /// and running average.
-    pub(super) fn complete(&mut self, folder: &Path) -> Result<(), LabError> {
+    /// and running average. They are only shown, so that a damaged file does not matter here.
+    pub(super) fn complete(&mut self, folder: &Path) {
         let Some(replay) = self.replay.as_mut().filter(|replay| replay.log.is_none()) else {
-            return Ok(());
+            return;
         };
-        for block in blocks_of(folder)? {
+        for block in blocks_of(folder).unwrap_or_default() {
             let average = block.replay.map_or(0.0, |replay| replay.running_average);
             replay.scores.raise(block.max, average);
         }
         let current = replay.scores.running_average.unwrap_or(0.0);
         replay.scores.raise(self.block.max, current);
-        Ok(())
     }
 }
 

@@ -37,10 +37,11 @@ pub(super) fn rename_columns(path: &Path, counted: u64) -> Result<u64, LabError>
 /// The first line of a file: what columns its rows have.
 pub(super) fn first_line(path: &Path) -> Result<String, LabError> {
     let file = File::open(path).map_err(LabError::file("read", path))?;
-    let mut line = String::new();
-    let read = BufReader::new(file).take(LONGEST).read_line(&mut line);
+    let mut line = Vec::new();
+    let mut start = BufReader::new(file).take(LONGEST);
+    let read = start.read_until(b'\n', &mut line);
     read.map_err(LabError::file("read", path))?;
-    Ok(line)
+    Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
 /// The longest header that is read, in bytes; ours has some hundreds.

@@ -1,4 +1,4 @@
-//! Recipes that earlier versions stored: of format 1, and of format 2 with keys that it had at first.
+//! Recipes that earlier versions stored: of format 1, and of format 2 with its first keys.
 
 use super::kinds::load;
 use super::*;
