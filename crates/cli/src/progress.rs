@@ -190,15 +190,19 @@ impl State {
             (Some(stage), _) => stage.clone(),
             (None, _) if Some(progress.done) == progress.total => "saving".to_owned(),
             (None, _) => {
-                let mean = format!("mean {}", grouped(progress.mean.unwrap_or(0.0)));
+                let mean = |mean: f64| format!("mean {}", grouped(mean));
                 match &progress.replay {
                     Some(replay) => {
-                        let replay = replay_text(replay, progress.unit, self.value_unit);
-                        format!("{replay}, {mean}")
+                        let mut text = replay_text(replay, progress.unit, self.value_unit);
+                        // The first games of a buffer may take a while.
+                        if let Some(known) = progress.mean {
+                            text += &format!(", {}", mean(known));
+                        }
+                        text
                     }
                     None => {
                         let speed = speed(progress.moves_per_second.unwrap_or(0.0));
-                        format!("{mean}, {speed}")
+                        format!("{}, {speed}", mean(progress.mean.unwrap_or(0.0)))
                     }
                 }
             }
