@@ -136,9 +136,10 @@ pub struct TrainArgs {
     /// The run folder to create [default: runs/ followed by the name of the recipe]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Override a key of the recipe; may be given several times. With --resume only the keys that do not affect
-    /// the games already played: `learning_rate`, which then holds from there on, `max_updates`, `block_games`,
-    /// `checkpoint_seconds`, `tensorboard`
+    /// Override a key of the recipe; may be given several times. With --resume only the keys that
+    /// do not affect the games already played: `learning_rate`, which then holds from there on,
+    /// `max_iterations`, `max_updates`, `log_iterations`, `block_games`, `checkpoint_seconds`,
+    /// `tensorboard`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Print each event as one line of JSON, and nothing else

@@ -19,6 +19,7 @@ mod help;
 mod interrupted;
 mod judge;
 mod numpy;
+mod replay;
 mod runs;
 mod scores;
 mod solve;
