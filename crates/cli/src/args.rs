@@ -89,7 +89,6 @@ pub enum Command {
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the man page of the program, or of one command
-    #[command(hide = true)]
     Man(ManArgs),
 }
 
@@ -294,7 +293,7 @@ pub struct AnalyzeArgs {
   afterstate convert runs/quick weights.bin --weights-only
   afterstate convert weights.bin threes.safetensors --patterns 8x4 --no-symmetry --game threes
 
-The input format is detected from its content, the output format from the file name: .safetensors (Afterstate), .w (TDL2048+), 2048.bin (TDL2048-Demo), weights.bin (2048-Framework); for any other name give --to. A model that was converted from another program is converted back byte for byte. Content that the output format cannot store is an error.")]
+The input format is detected from its content, the output format from the file name: .safetensors (Afterstate), .w (TDL2048+), 2048.bin (TDL2048-Demo), weights.bin (2048-Framework); for any other name give --to. A model that was converted from another program is converted back byte for byte; tables of 15^n weights with --base 15. Content that the output format cannot store is an error.")]
 pub struct ConvertArgs {
     /// A weight file of any supported program, or a run folder
     #[arg(value_name = "IN")]
@@ -316,7 +315,7 @@ pub struct ConvertArgs {
     pub no_symmetry: bool,
     /// Tiles that an index of a new weights.bin tells apart: 15 for tables of 15^n weights, as
     /// players of Threes! have them; such an input is detected by its size [default: 16]
-    #[arg(long, value_name = "TILES", value_parser = clap::value_parser!(u64).range(15..=16))]
+    #[arg(long, value_name = "TILES", value_parser = numbers::base)]
     pub base: Option<u64>,
     /// Leave out the sums of TC, which only training needs
     #[arg(long)]

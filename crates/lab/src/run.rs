@@ -144,6 +144,7 @@ impl Run {
     /// When the folder already has a run, is in use, or cannot be written.
     pub fn create(folder: &Path, recipe: &Recipe, tile_values: &[u64]) -> Result<Self, LabError> {
         fs::create_dir_all(folder).map_err(LabError::file("create the folder", folder))?;
+        free(folder)?;
         let lock = lock(folder)?;
         free(folder)?;
         // The recipe is written first: from now on the run can be resumed, if only from its start.
@@ -431,9 +432,19 @@ fn csv(row: Result<String, csv::Error>, path: &Path) -> Result<String, LabError>
 /// Refuses a folder that has any file of a run.
 fn free(folder: &Path) -> Result<(), LabError> {
     let files = [RECIPE, BLOCKS, SCORES, ITERATIONS, GAPS, CHECKPOINT, MODEL];
-    let taken = files.iter().any(|name| folder.join(name).exists());
-    let exists = || LabError::RunExists(folder.to_owned());
-    (!taken).then_some(()).ok_or_else(exists)
+    if files.iter().any(|name| folder.join(name).exists()) {
+        return Err(LabError::RunExists(folder.to_owned()));
+    }
+    let entries = fs::read_dir(folder).map_err(LabError::file("read", folder))?;
+    let mut names = entries.flatten().map(|entry| entry.file_name());
+    // What a crash left of another try is hidden: the lock, and temporary files.
+    match names.find(|name| !name.to_string_lossy().starts_with('.')) {
+        Some(name) => Err(LabError::NotEmpty {
+            folder: folder.to_owned(),
+            found: name.to_string_lossy().into_owned(),
+        }),
+        None => Ok(()),
+    }
 }
 
 fn save_recipe(folder: &Path, recipe: &Recipe) -> Result<(), LabError> {

@@ -133,12 +133,13 @@ pub fn run_info(folder: &Path) -> RunInfo {
     let recipe = run::recipe_of(folder, &[]);
     let saved = run::saved(folder);
     let last = last_block(folder);
+    let running = is_running(folder);
+    let in_blocks = || last.as_ref().ok()?.as_ref().map(|block| block.games);
     let games = [
         saved.model,
         saved.checkpoint.as_ref().map(|saved| saved.games),
-        last.as_ref()
-            .ok()
-            .and_then(|last| Some(last.as_ref()?.games)),
+        // After a crash there may be blocks of games that were not saved.
+        running.then(in_blocks).flatten(),
     ];
     let games = games.into_iter().flatten().max().unwrap_or(0);
     let last = last.map_err(drop);
@@ -155,7 +156,7 @@ pub fn run_info(folder: &Path) -> RunInfo {
     ];
     let updates = updates.into_iter().flatten().max();
     let status = match (&recipe, &last) {
-        _ if is_running(folder) => RunStatus::Running,
+        _ if running => RunStatus::Running,
         (Ok(recipe), Ok(_)) => status(recipe, &saved, iterations, updates),
         _ => RunStatus::Damaged,
     };

@@ -184,7 +184,7 @@ pub fn plan<'a>(args: &GamesArgs, control: &'a Control) -> EvalOptions<'a> {
 pub fn table(evaluation: &Evaluation) -> String {
     let e = evaluation;
     let mut text = format!(
-        "{} games, seed {}, {}\n\
+        "{} {}, seed {}, {}\n\
          mean score    {}  ({})\n\
          median        {}\n\
          highest       {}\n\
@@ -192,6 +192,7 @@ pub fn table(evaluation: &Evaluation) -> String {
          speed         {}\n\n\
          {:>8}  {:>7}  {:^17}  {:>7}\n",
         grouped(e.games as f64),
+        if e.games == 1 { "game" } else { "games" },
         e.seed,
         e.search,
         grouped(e.mean),

@@ -110,6 +110,7 @@ fn report(verdict: &JudgeReport) -> String {
     line(format!("actions: {}", passed(v.actions_passed)));
     let found = match v.moves_per_second {
         Some(found) => speed(found),
+        None if v.episodes == 0 => "unknown, because there is no valid game".to_owned(),
         None => "unknown, because all games start and end in the same millisecond".to_owned(),
     };
     line(match (v.speed_passed, v.min_speed) {
@@ -120,8 +121,7 @@ fn report(verdict: &JudgeReport) -> String {
         _ => format!("speed: {found}"),
     });
     line(verdict_line(v));
-    let counts = v.fault_count == 0 && !v.interrupted;
-    if let Some(points) = v.assessment.filter(|_| counts) {
+    if let Some(points) = v.assessment {
         line(format!("Assessment: {points:.1} points"));
     }
     text

@@ -29,7 +29,7 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     let folder = trainer.folder().map(shown).unwrap_or_default();
     // Training continues if standard output is closed.
     if !args.json {
-        let _ = introduce(&trainer, &folder);
+        let _ = introduce(&trainer, &folder, args.resume.is_some());
     }
     if trainer.is_done() && !args.json {
         let longer = match trainer.length() {
@@ -184,7 +184,7 @@ fn overrides(args: &TrainArgs) -> Vec<String> {
     args.set.iter().cloned().chain(given).collect()
 }
 
-fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
+fn introduce(trainer: &Trainer, folder: &str, resumed: bool) -> anyhow::Result<()> {
     let recipe = trainer.recipe();
     let (unit, all, done) = trainer.length();
     let unit = match unit {
@@ -192,9 +192,16 @@ fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
         Unit::Updates => "updates",
         _ => "games",
     };
+    let unit = if all == 1 {
+        unit.trim_end_matches('s')
+    } else {
+        unit
+    };
     let all = format!("{} {unit}", grouped(all as f64));
     let from = if done > 0 {
         format!("resumed after {} of {all}", grouped(done as f64))
+    } else if resumed {
+        format!("{all} from the beginning, because it has no checkpoint")
     } else {
         all
     };

@@ -125,34 +125,24 @@ fn validate_td(learner: &TdRecipe) -> Result<(), RecipeError> {
         return Ok(());
     };
     number("learner.lambda", backward.lambda, 0.0..=1.0)?;
-    let key = match (backward.end, backward.subtract) {
+    let (key, found, default) = match (backward.end, backward.subtract) {
         (EndOfGame::Zero, Subtract::Value) => return Ok(()),
-        (EndOfGame::Negated, _) => "learner.end",
-        (EndOfGame::Zero, _) => "learner.subtract",
+        (EndOfGame::Negated, _) => ("learner.end", "\"negated\"", "zero"),
+        (EndOfGame::Zero, Subtract::StoredTotal) => {
+            ("learner.subtract", "\"stored-total\"", "value")
+        }
+        (EndOfGame::Zero, Subtract::StoredValue) => {
+            ("learner.subtract", "\"stored-value\"", "value")
+        }
     };
-    let needs = |other, needed: &str, found: String| {
-        let expected =
-            format!("its default, or `{other}` = {needed}: it is for TD(0) of state values");
-        Err(bad(key, found, expected))
+    let needed = match (learner.value, learner.rule) {
+        (ValueOf::State, Rule::Td) if backward.lambda == 0.0 => return Ok(()),
+        (ValueOf::State, Rule::Td) => "`learner.lambda` = 0",
+        (ValueOf::State, _) => "`learner.rule` = \"td\"",
+        _ => "`learner.value` = \"state\"",
     };
-    if learner.value != ValueOf::State {
-        return needs(
-            "learner.value",
-            "\"state\"",
-            "set with values of afterstates".into(),
-        );
-    }
-    if learner.rule != Rule::Td {
-        return needs("learner.rule", "\"td\"", "set with TC".into());
-    }
-    if backward.lambda != 0.0 {
-        return needs(
-            "learner.lambda",
-            "0",
-            format!("set with lambda {}", backward.lambda),
-        );
-    }
-    Ok(())
+    let expected = format!("\"{default}\", or {needed}: it is for TD(0) of state values");
+    Err(bad(key, found, expected))
 }
 
 fn validate_dqn(learner: &DqnRecipe, network: &DeepRecipe) -> Result<(), RecipeError> {

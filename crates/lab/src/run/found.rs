@@ -47,6 +47,7 @@ pub fn stored_recipe(folder: &Path, overrides: &[String]) -> Result<Stored<Recip
 
 /// A file that every run has.
 pub(super) fn existing(folder: &Path, name: &'static str) -> Result<PathBuf, LabError> {
+    fs::metadata(folder).map_err(LabError::file("read", folder))?;
     let path = folder.join(name);
     let missing = || LabError::NoRun {
         folder: folder.to_owned(),
