@@ -93,7 +93,6 @@ pub enum Command {
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
     /// Print the man page of the program, or of one command
-    #[command(hide = true)]
     Man(ManArgs),
 }
 
@@ -140,9 +139,10 @@ pub struct TrainArgs {
     /// The run folder to create [default: runs/ followed by the name of the recipe]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Override a key of the recipe; may be given several times. With --resume only the keys that do not affect
-    /// the games already played: `learning_rate`, which then holds from there on, `max_updates`, `block_games`,
-    /// `checkpoint_seconds`, `tensorboard`
+    /// Override a key of the recipe; may be given several times. With --resume only the keys that
+    /// do not affect the games already played: `learning_rate`, which then holds from there on,
+    /// `max_iterations`, `max_updates`, `log_iterations`, `block_games`, `checkpoint_seconds`,
+    /// `tensorboard`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Print each event as one line of JSON, and nothing else
@@ -300,7 +300,7 @@ pub struct AnalyzeArgs {
   afterstate convert runs/quick weights.bin --weights-only
   afterstate convert weights.bin threes.safetensors --patterns 8x4 --no-symmetry --game threes
 
-The input format is detected from its content, the output format from the file name: .safetensors (Afterstate), .w (TDL2048+), 2048.bin (TDL2048-Demo), weights.bin (2048-Framework); for any other name give --to. A model that was converted from another program is converted back byte for byte. Content that the output format cannot store is an error.")]
+The input format is detected from its content, the output format from the file name: .safetensors (Afterstate), .w (TDL2048+), 2048.bin (TDL2048-Demo), weights.bin (2048-Framework); for any other name give --to. A model that was converted from another program is converted back byte for byte; tables of 15^n weights with --base 15. Content that the output format cannot store is an error.")]
 pub struct ConvertArgs {
     /// A weight file of any supported program, or a run folder
     #[arg(value_name = "IN")]
@@ -322,7 +322,7 @@ pub struct ConvertArgs {
     pub no_symmetry: bool,
     /// Tiles that an index of a new weights.bin tells apart: 15 for tables of 15^n weights, as
     /// players of Threes! have them; such an input is detected by its size [default: 16]
-    #[arg(long, value_name = "TILES", value_parser = clap::value_parser!(u64).range(15..=16))]
+    #[arg(long, value_name = "TILES", value_parser = numbers::base)]
     pub base: Option<u64>,
     /// Leave out the sums of TC, which only training needs
     #[arg(long)]

@@ -6,8 +6,8 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use afterstate_lab::control::{Control, Event, Progress, Task, Unit};
-use afterstate_lab::numbers::{grouped, percent, speed};
+use afterstate_lab::control::{Control, Event, Progress, ReplayProgress, Task, Unit};
+use afterstate_lab::numbers::{decimals, grouped, percent, significant, speed};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::interrupt;
@@ -32,6 +32,8 @@ struct State {
     row: Option<String>,
     /// The active runs of a sweep, with the share of each.
     runs: BTreeMap<usize, (String, f64)>,
+    /// The points that a value of 1 of the network stands for.
+    value_unit: f64,
 }
 
 struct Bar {
@@ -66,7 +68,18 @@ impl Display {
             line: Instant::now() + FIRST_LINE,
             row: None,
             runs: BTreeMap::new(),
+            value_unit: 1.0,
         })))
+    }
+
+    /// Sets the points that a value of 1 of the network stands for.
+    pub fn set_value_unit(&self, points: f64) {
+        self.state().value_unit = points;
+    }
+
+    /// The points that a value of 1 of the network stands for.
+    pub fn value_unit(&self) -> f64 {
+        self.state().value_unit
     }
 
     /// A control whose progress is shown, and which Ctrl-C cancels.
@@ -177,11 +190,21 @@ impl State {
             (Some(stage), _) => stage.clone(),
             (None, _) if Some(progress.done) == progress.total => "saving".to_owned(),
             (None, _) => {
-                let mean = grouped(progress.mean.unwrap_or(0.0));
-                format!(
-                    "mean {mean}, {}",
-                    speed(progress.moves_per_second.unwrap_or(0.0))
-                )
+                let mean = |mean: f64| format!("mean {}", grouped(mean));
+                match &progress.replay {
+                    Some(replay) => {
+                        let mut text = replay_text(replay, progress.unit, self.value_unit);
+                        // The first games of a buffer may take a while.
+                        if let Some(known) = progress.mean {
+                            text += &format!(", {}", mean(known));
+                        }
+                        text
+                    }
+                    None => {
+                        let speed = speed(progress.moves_per_second.unwrap_or(0.0));
+                        format!("{}, {speed}", mean(progress.mean.unwrap_or(0.0)))
+                    }
+                }
             }
         }
     }
@@ -237,10 +260,35 @@ impl Bar {
     }
 }
 
+/// Learning from a replay buffer: what the numbers of the bar do not count, the speed, and the
+/// means of the last iterations. Values are in points, `value_unit` for each 1 of the network.
+fn replay_text(replay: &ReplayProgress, unit: Unit, value_unit: f64) -> String {
+    let count = |number: u64, name: &str| format!("{} {name}", grouped(number as f64));
+    let mut parts = Vec::new();
+    if unit != Unit::Iterations {
+        parts.push(count(replay.iterations, "iterations"));
+    }
+    if unit != Unit::Updates {
+        parts.push(count(replay.updates, "updates"));
+    }
+    let speed = significant(replay.iterations_per_second);
+    parts.push(format!("{speed} iterations/s"));
+    if let (Some(loss), Some(value)) = (replay.loss, replay.value) {
+        let value = decimals(value * value_unit, 1);
+        parts.push(format!("loss {loss:.4}, value {value}"));
+    }
+    parts.push(format!("reward {:.2}", replay.reward));
+    if let Some(average) = replay.running_average {
+        parts.push(format!("average {}", decimals(average, 1)));
+    }
+    parts.join(", ")
+}
+
 /// What the numbers of the bar count, where it shows numbers and not a share.
 fn counted(progress: &Progress) -> Option<&'static str> {
     match progress.unit {
         Unit::Games => Some("games"),
+        Unit::Iterations => Some("iterations"),
         Unit::Updates => Some("updates"),
         _ => None,
     }
@@ -298,6 +346,34 @@ mod tests {
         }
         assert_eq!(left(Duration::from_millis(5400), true), ", 5s left");
         assert_eq!(left(Duration::from_secs(5), false), ", 5 seconds left");
+    }
+
+    #[test]
+    fn learning_from_a_buffer_is_told_by_iterations_and_updates() {
+        let replay = ReplayProgress {
+            iterations: 1200,
+            updates: 6000,
+            iterations_per_second: 31.25,
+            loss: Some(0.01234),
+            value: Some(4.5),
+            reward: 6.789,
+            running_average: Some(1322.04),
+        };
+        assert_eq!(
+            replay_text(&replay, Unit::Iterations, 256.0),
+            "6,000 updates, 31.25 iterations/s, loss 0.0123, value 1,152.0, reward 6.79, \
+             average 1,322.0"
+        );
+        let filling = ReplayProgress {
+            loss: None,
+            value: None,
+            running_average: None,
+            ..replay
+        };
+        assert_eq!(
+            replay_text(&filling, Unit::Games, 256.0),
+            "1,200 iterations, 6,000 updates, 31.25 iterations/s, reward 6.79"
+        );
     }
 
     /// Work before a resumption counts neither as work nor as time.

@@ -5,6 +5,7 @@ use std::path::Path;
 use afterstate::game::Shape;
 use afterstate_lab::Remedy;
 use afterstate_lab::games::DEFAULT_GAME;
+use afterstate_lab::recipe::Recipe;
 
 use crate::args::Command;
 use crate::commands::shown;
@@ -90,9 +91,16 @@ fn place(command: &Command) -> Option<&'static str> {
 
 /// The command that trains a model of a game on a board.
 fn train(game: &str, shape: Shape) -> String {
-    match (game, shape) {
-        (DEFAULT_GAME, Shape::FOUR) => "afterstate train".to_owned(),
-        _ => format!("afterstate train --game {game} --board {shape}"),
+    if (game, shape) == (DEFAULT_GAME, Shape::FOUR) {
+        return "afterstate train".to_owned();
+    }
+    let made_for = |recipe: &Recipe| recipe.game == game && recipe.board == shape.to_string();
+    let recipes = Recipe::builtin().iter();
+    let mut recipes = recipes.filter_map(|(name, _)| Recipe::load(name, &[]).ok());
+    match recipes.find(made_for) {
+        Some(recipe) => format!("afterstate train {}", recipe.name),
+        // These tuples exist on every board.
+        None => format!("afterstate train --game {game} --board {shape} --set tuples=lines"),
     }
 }
 
@@ -144,6 +152,8 @@ mod tests {
         };
         assert!(of("2048", Shape::FOUR).contains("`afterstate train`"));
         let small = Shape::new(2, 3).unwrap();
-        assert!(of("threes", small).contains("`afterstate train --game threes --board 2x3`"));
+        let any = "`afterstate train --game threes --board 2x3 --set tuples=lines`";
+        assert!(of("threes", small).contains(any));
+        assert!(of("2584", Shape::FOUR).contains("`afterstate train 2584`"));
     }
 }

@@ -34,9 +34,10 @@ use crate::value::Decision;
 pub struct Transition<B> {
     /// The state before it.
     pub state: State<B>,
-    /// The slide.
+    /// The slide that learns. It was made, unless the buffer stores first choices: see
+    /// [`StoredAction`].
     pub direction: Direction,
-    /// The reward of the slide and of the spawn after it.
+    /// The reward of the slide that was made, and of the spawn after it.
     pub reward: u32,
     /// The discounted rewards of the following moves of an n-step transition.
     pub later_rewards: f32,
@@ -48,15 +49,46 @@ pub struct Transition<B> {
     pub done: bool,
 }
 
+/// A slide to make, and the one that its agent preferred.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice<B> {
+    /// The slide to make.
+    pub slide: Slide<B>,
+    /// The slide of the largest value, legal or not.
+    pub first: Direction,
+}
+
+impl<B: Copy> From<Slide<B>> for Choice<B> {
+    /// The choice of an agent that values legal slides alone.
+    fn from(slide: Slide<B>) -> Self {
+        Self {
+            slide,
+            first: slide.direction(),
+        }
+    }
+}
+
+/// Which slide a transition stores where an agent's first choice is illegal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoredAction {
+    /// The slide that was made.
+    #[default]
+    Made,
+    /// The first choice, with the reward and the next state of the slide that was made: the flaw
+    /// in section 4.12 of the "2048 experiment report". A random slide is always stored as made.
+    Chosen,
+}
+
 /// Chooses moves and learns from transitions.
 pub trait ReplayAgent<G: Game> {
-    /// Replaces `chosen` by a slide for each decision.
+    /// Replaces `chosen` by a choice for each decision.
     fn choose(
         &mut self,
         game: &G,
         decisions: &[Decision<G>],
         rng: &mut Rng,
-        chosen: &mut Vec<Slide<G::Board>>,
+        chosen: &mut Vec<Choice<G::Board>>,
     );
 
     /// Learns from a batch of transitions.
@@ -84,6 +116,10 @@ pub struct ReplayConfig {
     pub buffer_size: usize,
     /// Which of them are replaced when it is full.
     pub overwrite: Overwrite,
+    /// Moves are random, and nothing is learned, until the buffer holds this many transitions.
+    pub learning_starts: usize,
+    /// Which slide a transition stores.
+    pub stored_action: StoredAction,
     /// Moves that a transition spans, at least 1; fewer at the end of a game.
     pub n_step: u32,
     /// The discount per move inside an n-step transition.
@@ -105,6 +141,8 @@ impl Default for ReplayConfig {
             num_envs: 32,
             buffer_size: 5000,
             overwrite: Overwrite::Oldest,
+            learning_starts: 0,
+            stored_action: StoredAction::Made,
             n_step: 1,
             discount: 1.0,
             updates_per_step: 5,
@@ -222,9 +260,11 @@ pub struct ReplayTrainer<G: Game> {
     iterations: u64,
     envs: Vec<Env<G>>,
     buffer: ReplayBuffer<Transition<G::Board>>,
+    /// The last state of the game that ended last. Not part of a snapshot: it is only shown.
+    last_end: Option<State<G::Board>>,
     /// Reused in every iteration.
     decisions: Vec<Decision<G>>,
-    chosen: Vec<Slide<G::Board>>,
+    chosen: Vec<Choice<G::Board>>,
     batch: Vec<Transition<G::Board>>,
 }
 
@@ -244,6 +284,7 @@ impl<G: Game> ReplayTrainer<G> {
             config,
             seed,
             iterations: 0,
+            last_end: None,
             decisions: Vec::new(),
             chosen: Vec::new(),
             batch: Vec::new(),
@@ -263,7 +304,8 @@ impl<G: Game> ReplayTrainer<G> {
             ..TrainingStats::default()
         };
         stats.reward = self.play(agent, finished, &mut rng);
-        if self.buffer.len() >= self.config.batch_size {
+        let enough = self.config.batch_size.max(self.config.learning_starts);
+        if self.buffer.len() >= enough {
             for _ in 0..self.config.updates_per_step {
                 self.buffer
                     .sample(self.config.batch_size, &mut rng, &mut self.batch);
@@ -275,6 +317,18 @@ impl<G: Game> ReplayTrainer<G> {
         }
         self.iterations += 1;
         stats
+    }
+
+    /// The game.
+    pub fn game(&self) -> &G {
+        &self.game
+    }
+
+    /// The board of the game that ended last, or of the first environment if none has ended since
+    /// the trainer was created or restored.
+    pub fn last_state(&self) -> Option<State<G::Board>> {
+        let first = self.envs.first().map(|env| env.episode.state());
+        self.last_end.or(first)
     }
 
     /// Returns the sum of the rewards.
@@ -289,17 +343,24 @@ impl<G: Game> ReplayTrainer<G> {
         self.decisions.clear();
         let decisions = self.envs.iter().filter_map(|env| env.episode.decision());
         self.decisions.extend(decisions);
-        agent.choose(&game, &self.decisions, rng, &mut self.chosen);
-        let choices = self.decisions.iter().zip(&self.chosen);
+        self.chosen.clear();
+        let acts = self.buffer.len() >= self.config.learning_starts;
+        if acts {
+            agent.choose(&game, &self.decisions, rng, &mut self.chosen);
+        }
         let mut earned = 0;
-        for (env, (decision, &chosen)) in self.envs.iter_mut().zip(choices) {
-            let explores = epsilon > 0.0 && rng.unit() < epsilon;
-            let slide = if explores { any(decision, rng) } else { chosen };
+        for (n, (env, decision)) in self.envs.iter_mut().zip(&self.decisions).enumerate() {
+            let explores = acts && epsilon > 0.0 && rng.unit() < epsilon;
+            let chosen = self.chosen.get(n).copied().filter(|_| !explores);
+            let Choice { slide, first } = chosen.unwrap_or_else(|| any(decision, rng).into());
             let reward = env.episode.advance(&game, slide, rng);
             let outcome = env.episode.finished(&game);
             let transition = Transition {
                 state: decision.state(),
-                direction: slide.direction(),
+                direction: match self.config.stored_action {
+                    StoredAction::Made => slide.direction(),
+                    StoredAction::Chosen => first,
+                },
                 reward,
                 later_rewards: 0.0,
                 steps: 1,
@@ -311,6 +372,7 @@ impl<G: Game> ReplayTrainer<G> {
             earned += u64::from(reward);
             if let Some(outcome) = outcome {
                 finished(outcome);
+                self.last_end = Some(env.episode.state());
                 *env = Env::start(&game, rng);
             }
         }

@@ -3,16 +3,17 @@
 //!
 //! Q(s, a) moves towards r + discount max Q'(s', a'), where Q' is that of the target network, a
 //! lagged copy of the online network. Q may exclude r, which the rules know; V of an afterstate
-//! always does: r' + V' takes the place of Q'. The buffer stores the slide that was made, never an
-//! illegal one that had a larger value.
+//! always does: r' + V' takes the place of Q'. Where the slide of the largest value is illegal, the
+//! buffer stores the one that was made, unless its configuration says otherwise.
 
-use afterstate::game::{Direction, Game, Position, Shape, Slide, Slides, State};
+use afterstate::game::{Direction, Game, Position, Shape, Slides, State};
 use afterstate::random::{Rng, game_rng};
-use afterstate::replay::{BatchStats, ReplayAgent, Transition};
+use afterstate::replay::{BatchStats, Choice, ReplayAgent, Transition};
 use afterstate::value::{ActionValues, Decision};
 
 use crate::adam::{Adam, Decay};
-use crate::network::{Dropout, DropoutPlace, TrainingBatch};
+use crate::dropout::{Dropout, DropoutPlace};
+use crate::network::TrainingBatch;
 use crate::parameters::{Architecture, ArchitectureError, InitialWeights, Parameters};
 use crate::value::{ACTIONS, DeepValueFunction, OutputKind, OutputSpec};
 
@@ -58,8 +59,10 @@ pub struct Settings {
     /// Double Q-learning: the online network chooses the best slide of s', the target network
     /// evaluates it.
     pub double: bool,
-    /// The dropout rate, and where it applies.
-    pub dropout: (f32, DropoutPlace),
+    /// The dropout rate after the convolutions.
+    pub dropout_convolutions: f32,
+    /// The dropout rate before the outputs.
+    pub dropout_hidden: f32,
     /// Whether to apply a random symmetry to each board and slide of a batch.
     pub augment: bool,
 }
@@ -81,7 +84,8 @@ impl Default for Settings {
             target_update: TargetUpdate::Copy(10),
             acting_network: ActingNetwork::Online,
             double: false,
-            dropout: (0.0, DropoutPlace::Hidden),
+            dropout_convolutions: 0.0,
+            dropout_hidden: 0.0,
             augment: false,
         }
     }
@@ -276,18 +280,29 @@ impl DqnAgent {
         inputs
     }
 
-    /// The dropout mask of a batch of `count` boards, if dropout is enabled.
-    fn dropout(&self, count: usize, rng: &mut Rng) -> Option<Dropout> {
-        let (rate, place) = self.settings.dropout;
-        let factor = |_| match rng.unit() < f64::from(rate) {
-            true => 0.0,
-            false => 1.0 / (1.0 - rate),
+    /// The dropout masks of a batch of `count` boards.
+    fn dropout(&self, count: usize, rng: &mut Rng) -> Vec<Dropout> {
+        let architecture = self.online.network.architecture();
+        let rates = [
+            (
+                self.settings.dropout_convolutions,
+                DropoutPlace::Convolutions,
+            ),
+            (self.settings.dropout_hidden, DropoutPlace::Hidden),
+        ];
+        let enabled = rates.into_iter().filter(|(rate, _)| *rate > 0.0);
+        let mask = |(rate, place): (f32, DropoutPlace)| {
+            let factor = |_| match rng.unit() < f64::from(rate) {
+                true => 0.0,
+                false => 1.0 / (1.0 - rate),
+            };
+            let factors = (0..count * place.width(architecture)).map(factor);
+            Dropout {
+                place,
+                factors: factors.collect(),
+            }
         };
-        let width = place.width(self.online.network.architecture());
-        (rate > 0.0).then(|| Dropout {
-            place,
-            factors: (0..count * width).map(factor).collect(),
-        })
+        enabled.map(mask).collect()
     }
 }
 
@@ -356,7 +371,7 @@ impl<G: Game> ReplayAgent<G> for DqnAgent {
         game: &G,
         decisions: &[Decision<G>],
         _: &mut Rng,
-        chosen: &mut Vec<Slide<G::Board>>,
+        chosen: &mut Vec<Choice<G::Board>>,
     ) {
         if let TargetUpdate::Copy(every) = self.settings.target_update
             && self.train_state.iterations.is_multiple_of(every.max(1))
@@ -366,7 +381,7 @@ impl<G: Game> ReplayAgent<G> for DqnAgent {
             self.target.network.load(target);
         }
         self.train_state.iterations += 1;
-        *chosen = self.acting().choose(game, decisions);
+        *chosen = self.acting().choices(game, decisions);
     }
 
     fn learn(&mut self, game: &G, batch: &[Transition<G::Board>]) -> BatchStats {
@@ -383,7 +398,7 @@ impl<G: Game> ReplayAgent<G> for DqnAgent {
             boards: &boards,
             chosen: &chosen,
             targets: &self.targets(game, &batch),
-            dropout: self.dropout(batch.len(), &mut rng).as_ref(),
+            dropout: &self.dropout(batch.len(), &mut rng),
         });
         let TrainState {
             online,

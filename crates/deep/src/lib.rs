@@ -10,12 +10,14 @@
 
 mod adam;
 mod agent;
+mod dropout;
 mod network;
 mod parameters;
 mod value;
 
 pub use adam::{Adam, Decay};
 pub use agent::{ActingNetwork, DqnAgent, Settings, TargetUpdate, TrainState};
-pub use network::{BatchGradients, Dropout, DropoutPlace, Gradients, Network, TrainingBatch};
+pub use dropout::{Dropout, DropoutPlace};
+pub use network::{BatchGradients, Gradients, Network, TrainingBatch};
 pub use parameters::{Architecture, ArchitectureError, InitialWeights, Parameter, Parameters};
 pub use value::{DeepValueFunction, Fallback, OutputKind, OutputSpec};

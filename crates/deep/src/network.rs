@@ -12,6 +12,7 @@ use afterstate::machine::keep_freed_memory;
 use burn_tensor::activation::relu;
 use burn_tensor::{Device, Tensor, TensorData};
 
+use crate::dropout::{Dropout, DropoutPlace};
 use crate::parameters::{Architecture, ArchitectureError, Parameters};
 
 /// A network, with its parameters as tensors.
@@ -34,36 +35,8 @@ pub struct TrainingBatch<'a> {
     pub chosen: &'a [usize],
     /// The target of that output.
     pub targets: &'a [f32],
-    /// The dropout mask, if any.
-    pub dropout: Option<&'a Dropout>,
-}
-
-/// A dropout mask of a layer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Dropout {
-    /// Where it applies.
-    pub place: DropoutPlace,
-    /// For each board, the factors of the activations: 0, or 1 / (1 - rate).
-    pub factors: Vec<f32>,
-}
-
-/// Where dropout applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropoutPlace {
-    /// After the convolutions.
-    Convolutions,
-    /// Before the outputs: after the last hidden layer, or after the convolutions if there is none.
-    Hidden,
-}
-
-impl DropoutPlace {
-    /// The number of activations for a board.
-    pub fn width(self, architecture: &Architecture) -> usize {
-        match (self, architecture.hidden.last()) {
-            (Self::Hidden, Some(&width)) => width,
-            _ => architecture.flat(),
-        }
-    }
+    /// The dropout masks, at most one for each place.
+    pub dropout: &'a [Dropout],
 }
 
 impl<'a> TrainingBatch<'a> {
@@ -195,8 +168,7 @@ impl Network {
     /// The outputs for each of these boards, board by board.
     pub fn outputs(&self, boards: &[u8]) -> Vec<f32> {
         let cells = self.architecture.cells();
-        let compute =
-            |boards: &[u8]| numbers(self.forward(self.input(boards), &self.tensors, None));
+        let compute = |boards: &[u8]| numbers(self.forward(self.input(boards), &self.tensors, &[]));
         if let Some(count) = self.together {
             let group = |part: &[u8]| {
                 let mut whole = part.to_vec();
@@ -249,13 +221,14 @@ impl Network {
         let constant = |values: Vec<f32>, shape| matrix(values, shape, &self.device).autodiff();
         let picks = constant(picks, [count, outputs]);
         let targets = constant(batch.targets.to_vec(), [count, 1]);
-        let dropout = batch.dropout.map(|dropout| {
+        let mask = |dropout: &Dropout| {
             let width = dropout.place.width(&self.architecture);
             let factors = dropout.factors[boards.start * width..boards.end * width].to_vec();
             (dropout.place, constant(factors, [count, width]))
-        });
+        };
+        let masks: Vec<_> = batch.dropout.iter().map(mask).collect();
         let input = self.input(batch.boards).autodiff();
-        let picked = (self.forward(input, &tensors, dropout) * picks).sum_dim(1);
+        let picked = (self.forward(input, &tensors, &masks) * picks).sum_dim(1);
         let error = picked.clone() - targets;
         let loss = (error.clone() * error).mean();
         let loss = loss.mul_scalar(share);
@@ -287,7 +260,7 @@ impl Network {
         &self,
         input: Tensor<4>,
         tensors: &[Tensor<2>],
-        dropout: Option<(DropoutPlace, Tensor<2>)>,
+        dropout: &[(DropoutPlace, Tensor<2>)],
     ) -> Tensor<2> {
         let mut layers = tensors.chunks_exact(2);
         let mut linear = |x: Tensor<2>| match layers.next() {
@@ -312,9 +285,9 @@ impl Network {
         }
         let [count, height, width, channels] = maps.dims();
         let mut x = maps.reshape([count, height * width * channels]);
-        let leave_out = |x: Tensor<2>, here: DropoutPlace| match &dropout {
-            Some((place, factors)) if *place == here => x * factors.clone(),
-            _ => x,
+        let leave_out = |x: Tensor<2>, here: DropoutPlace| {
+            let masks = dropout.iter().filter(|(place, _)| *place == here);
+            masks.fold(x, |x, (_, factors)| x * factors.clone())
         };
         x = leave_out(x, DropoutPlace::Convolutions);
         for _ in &self.architecture.hidden {
@@ -379,15 +352,15 @@ mod tests {
         let dropout = |place: DropoutPlace| {
             let factor = |n| if n % 4 == 0 { 0.0 } else { 1.25 };
             let factors = (0..3 * place.width(&architecture)).map(factor).collect();
-            Some(Dropout { place, factors })
+            Dropout { place, factors }
         };
         let places = [DropoutPlace::Convolutions, DropoutPlace::Hidden].map(dropout);
-        for dropout in [None].into_iter().chain(places) {
+        for masks in [&places[..0], &places[..1], &places[1..], &places] {
             let batch = TrainingBatch {
                 boards: &BOARDS,
                 chosen: &[1, 3, 0],
                 targets: &[2.0, -1.0, 0.5],
-                dropout: dropout.as_ref(),
+                dropout: masks,
             };
             let mut network = Network::new(&architecture, &parameters).unwrap();
             let BatchGradients {

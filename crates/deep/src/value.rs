@@ -1,6 +1,7 @@
 //! A deep network as a value function, and the slides it chooses.
 
 use afterstate::game::{Direction, Game, Position, Slide, Slides, State};
+use afterstate::replay::Choice;
 use afterstate::value::{ActionValue, ActionValues, Decision, Pending, ValueFunction};
 
 use crate::network::Network;
@@ -31,8 +32,10 @@ pub enum Fallback {
     /// The best legal slide.
     #[default]
     Value,
-    /// The next legal slide by number, cyclically.
+    /// The next legal slide in the cycle of all four directions.
     Number,
+    /// The next legal slide in the cycle of the outputs. A direction without an output comes last.
+    Output,
 }
 
 /// How to interpret a network's outputs.
@@ -114,15 +117,18 @@ impl DeepValueFunction {
     fn by_actions<G: Game>(&self, game: &G, decisions: &[Decision<G>]) -> Vec<ActionValues> {
         let values = self.actions(game, with_slides(decisions));
         let rows = values.chunks(self.network.architecture().outputs);
-        let of = |(decision, values): (&Decision<G>, &[f32])| {
-            action_values(decision.slides(), |slide| {
-                let number = ACTIONS.iter().position(|&a| a == slide.direction());
-                let value = number.and_then(|n| values.get(n));
-                // A slide without an output is made only if there is no other.
-                value.map_or(f32::NEG_INFINITY, |value| value * self.output.scale)
-            })
-        };
-        decisions.iter().zip(rows).map(of).collect()
+        let rows = decisions.iter().zip(rows);
+        rows.map(|(decision, outputs)| self.of_outputs(decision.slides(), outputs))
+            .collect()
+    }
+
+    /// The values of legal slides, from the outputs for a state.
+    fn of_outputs<B: Copy>(&self, slides: &Slides<B>, outputs: &[f32]) -> ActionValues {
+        action_values(slides, |slide| {
+            // A slide without an output is made only if there is no other.
+            let value = output_of(slide.direction(), outputs);
+            value.map_or(f32::NEG_INFINITY, |value| value * self.output.scale)
+        })
     }
 
     /// Action values by V of afterstates.
@@ -155,31 +161,52 @@ impl DeepValueFunction {
 
     /// The chosen slide for each decision.
     pub fn choose<G: Game>(&self, game: &G, decisions: &[Decision<G>]) -> Vec<Slide<G::Board>> {
-        let directions: Vec<Option<Direction>> = match self.output.kind {
-            OutputKind::Actions(Fallback::Number) => {
-                let values = self.actions(game, with_slides(decisions));
-                let rows = values.chunks(self.network.architecture().outputs);
-                let next = |(decision, values): (&Decision<G>, &[f32])| {
-                    let legal = |direction| decision.slides().get(direction).is_some();
-                    next_legal(values, legal)
-                };
-                decisions.iter().zip(rows).map(next).collect()
-            }
-            _ => {
-                let values = self.values(game, decisions);
-                values.iter().map(ActionValues::best).collect()
-            }
-        };
-        let slide = |(decision, direction): (&Decision<G>, Option<Direction>)| {
-            let slides = decision.slides();
-            let chosen = direction.and_then(|direction| slides.get(direction));
-            chosen.or_else(|| slides.legal().next())
-        };
-        let slides = decisions.iter().zip(directions).map(slide);
-        slides
-            .map(|slide| slide.expect("a decision has a legal slide"))
-            .collect()
+        let choices = self.choices(game, decisions).into_iter();
+        choices.map(|choice| choice.slide).collect()
     }
+
+    /// The chosen slide for each decision, and the slide of the largest value, legal or not.
+    pub fn choices<G: Game>(&self, game: &G, decisions: &[Decision<G>]) -> Vec<Choice<G::Board>> {
+        let OutputKind::Actions(fallback) = self.output.kind else {
+            let values = self.values(game, decisions);
+            let slides = decisions.iter().zip(&values);
+            return slides
+                .map(|(decision, values)| legal_slide(decision, values.best()).into())
+                .collect();
+        };
+        let values = self.actions(game, with_slides(decisions));
+        let rows = values.chunks(self.network.architecture().outputs);
+        let choice = |(decision, outputs): (&Decision<G>, &[f32])| {
+            let slides = decision.slides();
+            let direction = match fallback {
+                Fallback::Value => self.of_outputs(slides, outputs).best(),
+                Fallback::Number | Fallback::Output => next_legal(outputs, fallback, |direction| {
+                    slides.get(direction).is_some()
+                }),
+            };
+            let slide = legal_slide(decision, direction);
+            let best = largest(outputs);
+            // Of equal values, the one that is made comes first.
+            let is_best = output_of(slide.direction(), outputs) == Some(outputs[best]);
+            Choice {
+                slide,
+                first: if is_best {
+                    slide.direction()
+                } else {
+                    ACTIONS[best]
+                },
+            }
+        };
+        decisions.iter().zip(rows).map(choice).collect()
+    }
+}
+
+/// The slide in this direction, or the first legal one if there is none.
+fn legal_slide<G: Game>(decision: &Decision<G>, direction: Option<Direction>) -> Slide<G::Board> {
+    let slides = decision.slides();
+    let chosen = direction.and_then(|direction| slides.get(direction));
+    let slide = chosen.or_else(|| slides.legal().next());
+    slide.expect("a decision has a legal slide")
 }
 
 impl<G: Game> ValueFunction<G> for DeepValueFunction {
@@ -234,14 +261,31 @@ fn action_values<B: Copy>(
     values
 }
 
-/// The slide of the largest value, or the next legal one by number; a slide without an output comes
-/// last.
-fn next_legal(values: &[f32], legal: impl Fn(Direction) -> bool) -> Option<Direction> {
-    let outputs = values.len();
-    let larger = |a: usize, b: usize| if values[b] > values[a] { b } else { a };
-    let best = (0..outputs).reduce(larger).unwrap_or(0);
-    let order = (best..outputs).chain(0..best);
-    let order = order.chain(outputs..ACTIONS.len());
+/// The output of a slide, if it has one.
+fn output_of(direction: Direction, outputs: &[f32]) -> Option<f32> {
+    let number = ACTIONS.iter().position(|&action| action == direction)?;
+    outputs.get(number).copied()
+}
+
+/// The number of the largest output.
+fn largest(outputs: &[f32]) -> usize {
+    let larger = |a: usize, b: usize| if outputs[b] > outputs[a] { b } else { a };
+    (0..outputs.len()).reduce(larger).unwrap_or(0)
+}
+
+/// The slide of the largest value, or the next legal one after it, cyclically: among all slides, or
+/// among those with an output, before the others.
+fn next_legal(
+    outputs: &[f32],
+    fallback: Fallback,
+    legal: impl Fn(Direction) -> bool,
+) -> Option<Direction> {
+    let best = largest(outputs);
+    let cycle = match fallback {
+        Fallback::Output => outputs.len(),
+        Fallback::Value | Fallback::Number => ACTIONS.len(),
+    };
+    let order = (best..cycle).chain(0..best).chain(cycle..ACTIONS.len());
     order.map(|n| ACTIONS[n]).find(|&slide| legal(slide))
 }
 
@@ -262,15 +306,20 @@ mod tests {
     fn an_illegal_best_slide_falls_back_to_the_next_by_number() {
         // Left, up, right, down.
         let values = [0.1, 0.4, 0.2, 0.3];
-        let pick = |values: &[f32], legal: &[Direction]| {
-            next_legal(values, |direction| legal.contains(&direction))
+        let pick = |values: &[f32], fallback, legal: &[Direction]| {
+            next_legal(values, fallback, |direction| legal.contains(&direction))
         };
-        assert_eq!(pick(&values, &[Left, Up]), Some(Up));
-        assert_eq!(pick(&values, &[Left, Right, Down]), Some(Right));
-        assert_eq!(pick(&values, &[Left]), Some(Left));
-        // With three outputs, down is chosen only if nothing else is legal.
-        assert_eq!(pick(&values[..3], &[Left, Down]), Some(Left));
-        assert_eq!(pick(&values[..3], &[Down]), Some(Down));
-        assert_eq!(pick(&values[..3], &[]), None);
+        for fallback in [Fallback::Number, Fallback::Output] {
+            assert_eq!(pick(&values, fallback, &[Left, Up]), Some(Up));
+            assert_eq!(pick(&values, fallback, &[Left, Right, Down]), Some(Right));
+            assert_eq!(pick(&values, fallback, &[Left]), Some(Left));
+            assert_eq!(pick(&values[..3], fallback, &[Down]), Some(Down));
+            assert_eq!(pick(&values[..3], fallback, &[]), None);
+        }
+        // With three outputs, down follows right in the cycle of all four directions, and comes
+        // last in the cycle of the outputs.
+        let three = &values[..3];
+        assert_eq!(pick(three, Fallback::Number, &[Left, Down]), Some(Down));
+        assert_eq!(pick(three, Fallback::Output, &[Left, Down]), Some(Left));
     }
 }

@@ -44,10 +44,12 @@ pub struct RoundSpec<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
     /// Called after each game.
     pub on_game: &'a (dyn Fn(&Outcome) + Sync),
-    /// A round of replay training also ends after this many updates.
+    /// A round of replay training also ends after this many iterations.
+    pub max_iterations: u64,
+    /// The same for updates.
     pub max_updates: u64,
-    /// Called with the number of updates of this round so far, in replay training.
-    pub on_update: &'a (dyn Fn(u64) + Sync),
+    /// Called after each iteration of replay training, with the games that ended in it.
+    pub on_iteration: &'a (dyn Fn(&TrainingStats, &[Outcome]) + Sync),
 }
 
 impl<'a> RoundSpec<'a> {
@@ -59,8 +61,9 @@ impl<'a> RoundSpec<'a> {
             threads,
             stop: &|| false,
             on_game: &|_| (),
+            max_iterations: u64::MAX,
             max_updates: u64::MAX,
-            on_update: &|_| (),
+            on_iteration: &|_, _| (),
         }
     }
 }
@@ -126,6 +129,12 @@ pub trait TrainableAgent: StoredAgent {
 
     /// Repairs what concurrent updates may have lost; called between rounds.
     fn refresh(&self, _threads: usize) {}
+
+    /// The board of the game that ended last, of an agent that learns from a replay buffer; without
+    /// one, the board of its first environment.
+    fn last_board(&self) -> Option<BoardState> {
+        None
+    }
 }
 
 /// An agent that is written to files and read from them.

@@ -204,10 +204,23 @@ pub fn analyze(contender: &Contender, board: &str) -> Result<Analysis<f32>, LabE
 pub fn shape_of(board: &str) -> Result<Shape, LabError> {
     let (cells, _) = split(split(board, '@').0, '+');
     let widths: Vec<usize> = rows(cells).map(|row| row_cells(row).count()).collect();
-    let (rows, cols) = (widths.len(), widths.first().copied().unwrap_or(0));
-    match Shape::new(rows, cols).filter(|_| widths.iter().all(|&width| width == cols)) {
+    let (count, cols) = (widths.len(), widths.first().copied().unwrap_or(0));
+    match Shape::new(count, cols).filter(|_| widths.iter().all(|&width| width == cols)) {
         Some(shape) => Ok(shape),
-        None => parse_tiles(cells, 4, 4, &[]).map(|_| Shape::FOUR),
+        None => {
+            // Refused with the first row that is wrong, whatever its tiles are.
+            let any = |cell: &str| {
+                if cell.parse::<u64>().is_ok() {
+                    "0"
+                } else {
+                    cell
+                }
+                .to_owned()
+            };
+            let row = |row: &str| row_cells(row).map(any).collect::<Vec<_>>().join(",");
+            let cells = rows(cells).map(row).collect::<Vec<_>>().join("/");
+            parse_tiles(&cells, 4, 4, &[]).map(|_| Shape::FOUR)
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! are the two directions. Numbers are kept as they are written, so a block that is read back is
 //! equal.
 
+mod iterations;
 mod replay;
 mod table;
 #[cfg(test)]
@@ -16,7 +17,8 @@ use std::collections::BTreeMap;
 use afterstate::tally::Tally;
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use replay::{ReplayBlock, ReplayStats};
+pub use iterations::{IterationLog, IterationRow};
+pub use replay::{ReplayBlock, ReplayResult, ReplayStats, ScoreStats};
 pub use table::{BlockError, Columns, read};
 
 /// The largest count that has an exact value in a float, as plots need it.

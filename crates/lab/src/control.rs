@@ -5,17 +5,21 @@
 //! a progress bar from its events, a server streams them, a notebook gets callbacks: all of them
 //! see the same events.
 
-use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+mod meter;
 
-use afterstate::tally::Outcome;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
-use crate::block::Block;
+use crate::block::{Block, ReplayResult};
 use crate::memory::MemoryBudget;
 use crate::report::Evaluation;
+
+pub(crate) use meter::Meter;
+pub use meter::ReplayProgress;
 
 /// Cancels long work. Clones cancel the same work.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +87,8 @@ pub enum Task {
 pub enum Unit {
     /// Games.
     Games,
+    /// Iterations of replay training.
+    Iterations,
     /// Updates of replay training.
     Updates,
     /// Positions.
@@ -118,6 +124,9 @@ pub struct Progress {
     /// The current speed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves_per_second: Option<f64>,
+    /// Learning from a replay buffer, in runs that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayProgress>,
 }
 
 impl Progress {
@@ -132,6 +141,7 @@ impl Progress {
             unit: Unit::Positions,
             mean: None,
             moves_per_second: None,
+            replay: None,
         }
     }
 }
@@ -172,10 +182,13 @@ pub struct RunSubject {
 }
 
 /// The result of a run. In JSON its fields are those of the event.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainResult {
     /// Games played in all.
     pub games: u64,
+    /// The statistics of a run with a replay buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayResult>,
     /// The model, where one was saved.
     pub model: Option<String>,
 }
@@ -402,103 +415,6 @@ impl Control {
 
 /// The default minimum interval between progress events.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// The number of games in the mean of a progress event.
-const RECENT_GAMES: usize = 1000;
-
-/// Counts games as they are played, and emits progress events.
-pub(crate) struct Meter<'c> {
-    control: &'c Control,
-    task: Task,
-    unit: Unit,
-    total: u64,
-    recent: Mutex<Recent>,
-}
-
-struct Recent {
-    done: u64,
-    scores: Vec<u64>,
-    next: usize,
-    sum: u64,
-    moves: u64,
-    since: Instant,
-}
-
-impl<'c> Meter<'c> {
-    /// For work of which `done` of `total` units are already finished.
-    pub(crate) fn new(control: &'c Control, task: Task, unit: Unit, done: u64, total: u64) -> Self {
-        Self {
-            control,
-            task,
-            unit,
-            total,
-            recent: Mutex::new(Recent {
-                done,
-                scores: Vec::new(),
-                next: 0,
-                sum: 0,
-                moves: 0,
-                since: Instant::now(),
-            }),
-        }
-    }
-
-    /// Counts a game.
-    pub(crate) fn game(&self, outcome: &Outcome) {
-        if self.control.listeners.is_empty() {
-            return;
-        }
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent.add(outcome);
-        if self.unit == Unit::Games {
-            recent.done += 1;
-        }
-        self.report(&mut recent);
-    }
-
-    /// Sets the number of finished updates.
-    pub(crate) fn updates(&self, updates: u64) {
-        if self.unit == Unit::Updates && !self.control.listeners.is_empty() {
-            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-            recent.done = updates;
-            self.report(&mut recent);
-        }
-    }
-
-    /// Emits progress for the last game immediately, otherwise at intervals.
-    fn report(&self, recent: &mut Recent) {
-        let elapsed = recent.since.elapsed();
-        if elapsed < self.control.interval && recent.done != self.total {
-            return;
-        }
-        let speed = recent.moves as f64 / elapsed.as_secs_f64().max(1e-9);
-        let mean = recent.sum as f64 / recent.scores.len().max(1) as f64;
-        (recent.moves, recent.since) = (0, Instant::now());
-        self.control.emit(Event::Progress(Progress {
-            task: self.task,
-            stage: None,
-            share: recent.done as f64 / self.total.max(1) as f64,
-            done: recent.done,
-            total: Some(self.total),
-            unit: self.unit,
-            mean: (!recent.scores.is_empty()).then_some(mean),
-            moves_per_second: Some(speed),
-        }));
-    }
-}
-
-impl Recent {
-    fn add(&mut self, outcome: &Outcome) {
-        if self.scores.len() < RECENT_GAMES {
-            self.scores.push(outcome.score);
-        } else {
-            self.sum -= self.scores[self.next];
-            self.scores[self.next] = outcome.score;
-            self.next = (self.next + 1) % RECENT_GAMES;
-        }
-        self.sum += outcome.score;
-        self.moves += outcome.moves;
-    }
-}
 
 /// A control for tests without events.
 #[cfg(test)]
@@ -517,33 +433,9 @@ pub(crate) fn cancelled() -> Control {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
-
-    fn outcome(score: u64) -> Outcome {
-        Outcome {
-            score,
-            moves: 10,
-            ..Outcome::default()
-        }
-    }
-
-    #[test]
-    fn progress_ends_with_the_last_game_and_the_mean_of_the_last_thousand() {
-        let told = Arc::new(Mutex::new(Vec::new()));
-        let events = Arc::clone(&told);
-        let control = Control::new().on_event(move |event| {
-            events.lock().unwrap().push(event.clone());
-        });
-        let meter = Meter::new(&control, Task::Evaluate, Unit::Games, 0, 1500);
-        (0..500).for_each(|_| meter.game(&outcome(1_000_000)));
-        (0..1000).for_each(|n| meter.game(&outcome(n)));
-        let told = told.lock().unwrap();
-        let Some(Event::Progress(last)) = told.last() else {
-            panic!("{told:?}");
-        };
-        assert_eq!((last.done, last.total, last.share), (1500, Some(1500), 1.0));
-        assert_eq!(last.mean, Some(499.5));
-    }
 
     #[test]
     fn events_are_objects_with_their_name() {

@@ -42,10 +42,13 @@ pub struct ReplayPoint {
     pub loss: f64,
     /// The mean value of a position in a batch, in points.
     pub value: f64,
+    /// Iterations of the run at the end of the block, where they are known.
+    #[serde(default)]
+    pub iterations: Option<u64>,
     /// Updates of the run at the end of the block.
     pub updates: u64,
     /// The running average of scores by then: see
-    /// [`ReplayStats::running_average`](crate::block::ReplayStats::running_average).
+    /// [`ScoreStats::running_average`](crate::block::ScoreStats::running_average).
     pub running_average: f64,
 }
 
@@ -90,6 +93,7 @@ impl Curve {
                 games: block.games,
                 loss: replay.loss,
                 value: replay.value * value_unit,
+                iterations: replay.iterations,
                 updates: replay.updates,
                 running_average: replay.running_average,
             };

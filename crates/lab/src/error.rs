@@ -259,6 +259,14 @@ pub enum LabError {
         /// What is accepted.
         expected: String,
     },
+    /// A folder for a new run that has other files.
+    #[error("{} has other files, such as {found}; a run needs a folder of its own", folder.display())]
+    NotEmpty {
+        /// The folder.
+        folder: PathBuf,
+        /// One of them.
+        found: String,
+    },
     /// A folder without a file that every run has.
     #[error("{} is not a run folder: it has no {missing}", folder.display())]
     NoRun {

@@ -20,21 +20,28 @@ pub(crate) const FORMAT: &str = "afterstate";
 pub(crate) const RECIPE: &str = "recipe";
 /// A key that only solutions have.
 pub(crate) const SOLUTION: &str = "solution";
+/// Keys of models of deep networks.
+pub(crate) const OUTPUTS: &str = "outputs";
+pub(crate) const ILLEGAL: &str = "illegal";
 /// A key that models and checkpoints have, but solutions do not.
 pub(crate) const TUPLES: &str = "tuples";
 
 /// Converts metadata of any format to the current one. An unknown format is returned unchanged, and
 /// [`Fields::check_format`] refuses it.
 pub(crate) fn of_today(metadata: &Metadata) -> Metadata {
-    if metadata.get(FORMAT).map(String::as_str) != Some(&Format::One.to_string()) {
-        return metadata.clone();
-    }
+    let is_first = metadata.get(FORMAT).map(String::as_str) == Some(&Format::One.to_string());
+    let recipe = metadata.get(RECIPE).map_or("", String::as_str);
+    let outputs = metadata.get(OUTPUTS).map_or("", String::as_str);
     let entry = |(key, value): (&String, &String)| {
-        let key = migrate::metadata_key(key).to_owned();
+        let key = match is_first {
+            true => migrate::metadata_key(key).to_owned(),
+            false => key.clone(),
+        };
         let value = match key.as_str() {
-            FORMAT | SOLUTION => Format::NOW.to_string(),
+            ILLEGAL => migrate::illegal(value, outputs, recipe).to_owned(),
+            FORMAT | SOLUTION if is_first => Format::NOW.to_string(),
             // A damaged recipe is kept: playing does not need it.
-            RECIPE => match Recipe::parse_stored(value, RECIPE, &[]) {
+            RECIPE if is_first => match Recipe::parse_stored(value, RECIPE, &[]) {
                 Ok(stored) => stored.content.to_toml(),
                 Err(_) => value.clone(),
             },

@@ -7,11 +7,15 @@
 //!
 //! A checkpoint of format 1 has its replay buffer as JSON under the metadata key `replay`.
 
+mod dropout;
+
 use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::Value as Json;
 use toml::{Table, Value};
+
+pub(crate) use dropout::{illegal, split_dropout};
 
 /// A version of the files that Afterstate writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,7 +63,8 @@ impl<T> Stored<T> {
     }
 }
 
-/// Keys of recipes: in format 1, and now.
+/// Keys of recipes: in format 1, and now. The last two were in format 2 as well, see
+/// [`split_dropout`].
 #[rustfmt::skip]
 const KEYS: &[(&str, &str)] = &[
     ("figure", "result"),
@@ -88,9 +93,11 @@ const KEYS: &[(&str, &str)] = &[
     ("deep.tau", "learner.tau"),
     ("deep.plays", "learner.acting_network"),
     ("deep.double", "learner.double"),
-    ("deep.dropout", "network.dropout"),
-    ("deep.dropout_place", "network.dropout_place"),
+    ("deep.dropout", "network.dropout_hidden"),
+    ("deep.dropout_place", "network.dropout_convolutions"),
     ("deep.turn", "learner.augment"),
+    ("network.dropout", "network.dropout_hidden"),
+    ("network.dropout_place", "network.dropout_convolutions"),
 ];
 
 /// Values of keys, by the current name of the key: in format 1, and now.
@@ -228,7 +235,6 @@ pub(crate) fn recipe(mut old: Table) -> Table {
     if is_deep && !is_action {
         insert(&mut new, "network.outputs", Value::Integer(1));
     }
-    forget_inert(&mut new, "network", "dropout", "dropout_place");
     forget_inert(&mut new, "learner", "epsilon", "epsilon_iterations");
     new
 }

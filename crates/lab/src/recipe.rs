@@ -31,7 +31,7 @@ use std::io::Read;
 use std::path::Path;
 
 pub use afterstate::policy::Ties;
-pub use afterstate::replay::Overwrite;
+pub use afterstate::replay::{Overwrite, StoredAction};
 use serde::{Deserialize, Serialize};
 
 pub use changes::Difference;
@@ -44,11 +44,11 @@ pub use error::RecipeError;
 pub(crate) use error::shorten;
 pub use keys::parse_whole;
 pub use learner::{
-    BackwardRecipe, BufferRecipe, EndOfGame, LearnerRecipe, ReplayRecipe, Rule, Subtract, Target,
-    TdRecipe, Update, ValueOf,
+    BackwardRecipe, BufferRecipe, EndOfGame, LearnerRecipe, Limit, ReplayRecipe, Rule, Subtract,
+    Target, TdRecipe, Update, ValueOf,
 };
 pub(crate) use names::nearest;
-pub use network::{DeepRecipe, DropoutPlace, InitialWeights, NTupleRecipe, NetworkRecipe, Relu};
+pub use network::{DeepRecipe, InitialWeights, NTupleRecipe, NetworkRecipe, Relu};
 
 use crate::migrate::Stored;
 
@@ -312,7 +312,9 @@ pub struct RecipeInfo {
     pub board: String,
     /// The games of a training.
     pub episodes: u64,
-    /// The updates after which it ends; `None` where the games end it.
+    /// The iterations after which it ends; `None` where there is no such limit.
+    pub max_iterations: Option<u64>,
+    /// The updates after which it ends; `None` where there is no such limit.
     pub max_updates: Option<u64>,
 }
 
@@ -332,6 +334,7 @@ impl RecipeInfo {
 impl Recipe {
     /// Its description in lists.
     pub fn info(&self) -> RecipeInfo {
+        let limit = |of: fn(&BufferRecipe) -> u64| self.learner.buffer().map(of).filter(|&n| n > 0);
         RecipeInfo {
             name: self.name.clone(),
             purpose: self.purpose.clone(),
@@ -340,7 +343,8 @@ impl Recipe {
             game: self.game.clone(),
             board: self.board.clone(),
             episodes: self.episodes,
-            max_updates: self.learner.max_updates(),
+            max_iterations: limit(|buffer| buffer.max_iterations),
+            max_updates: limit(|buffer| buffer.max_updates),
         }
     }
 }

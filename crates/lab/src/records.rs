@@ -356,13 +356,14 @@ fn report<G: Game>(
         _ => {}
     }
     let (player, environment) = judge.shares();
+    let passed = faults.count == 0 && !interrupted;
     JudgeReport {
         min_speed: options.min_speed,
         actions_passed: of_actions == 0,
         speed_passed: options.min_speed.map(|_| faults.count == of_actions),
         player,
         environment,
-        passed: faults.count == 0 && !interrupted,
+        passed,
         interrupted,
         game: options.game.to_owned(),
         board: options.shape.to_string(),
@@ -371,7 +372,7 @@ fn report<G: Game>(
         mean: tally.mean(),
         max: tally.max,
         moves_per_second: speed,
-        assessment: assessment(options, &tally),
+        assessment: assessment(options, &tally).filter(|_| passed),
         sealed: options.seal.is_some() && of_actions == 0 && !interrupted,
         seal: options.seal.map(SealReport::of),
         tests,

@@ -13,6 +13,18 @@ pub(crate) fn columns(example: &impl Serialize) -> Result<Vec<String>, csv::Erro
     Ok(reader.headers()?.iter().map(str::to_owned).collect())
 }
 
+/// A row as a line of a CSV file.
+pub(crate) fn line(row: &impl Serialize) -> Result<String, csv::Error> {
+    let mut writer = csv::WriterBuilder::new()
+        .has_headers(false)
+        .from_writer(Vec::new());
+    writer.serialize(row)?;
+    let bytes = writer
+        .into_inner()
+        .map_err(csv::IntoInnerError::into_error)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The number of the line at a position. The reader reports where the empty lines before it begin.
 pub(crate) fn line_at(bytes: &[u8], position: Option<&csv::Position>) -> u64 {
     let Some(position) = position else { return 1 };

@@ -1,7 +1,8 @@
 //! A run folder: all files of one training run, each of them complete at any moment.
 //!
 //! `recipe.toml` (complete), `blocks.csv` (a row for each block), `scores.txt` (a line for each
-//! game, optional), `checkpoint.safetensors` (everything needed to resume), `model.safetensors`
+//! game, optional), `iterations.csv` (a row every few iterations of learning from a replay buffer,
+//! optional), `checkpoint.safetensors` (everything needed to resume), `model.safetensors`
 //! (what playing needs), `gaps.csv` (a line for each measurement against a solution, optional; its
 //! columns are the fields of [`Measurement`]), `plots/`.
 //!
@@ -41,20 +42,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::agent::StoredAgent;
-use crate::block::{Block, Columns, ReplayStats};
+use crate::block::{Block, Columns, IterationRow, ReplayStats};
 use crate::disk::{AtomicFile, replace, sync_folder};
 use crate::metadata::{self, FORMAT, Fields};
 use crate::migrate::{self, Format};
-use crate::recipe::{Difference, Recipe};
+use crate::recipe::{BufferRecipe, Difference, Recipe};
 use crate::share::{Background, threads};
 use crate::tables;
 use found::existing;
 use log::Log;
-use rename::rename_columns;
+use rename::{first_line, rename_columns};
 
 const RECIPE: &str = "recipe.toml";
 const BLOCKS: &str = "blocks.csv";
 const SCORES: &str = "scores.txt";
+const ITERATIONS: &str = "iterations.csv";
 const GAPS: &str = "gaps.csv";
 const CHECKPOINT: &str = "checkpoint.safetensors";
 const MODEL: &str = "model.safetensors";
@@ -79,6 +81,9 @@ pub struct RunProgress {
     blocks_bytes: u64,
     /// The length of `scores.txt`.
     scores_bytes: u64,
+    /// The length of `iterations.csv`.
+    #[serde(default)]
+    iterations_bytes: u64,
 }
 
 impl RunProgress {
@@ -101,8 +106,11 @@ impl RunProgress {
             .into_iter()
             .flatten();
         let stats = stats.flat_map(|it| [it.iterations, it.updates, it.moves, it.reward]);
+        let log = replay.and_then(|it| it.log.as_ref());
+        let log = log.map(|it| [it.iterations, it.updates, it.games, it.since_row.reward]);
         let block = [self.block.games, self.block.score, self.block.moves];
-        let mut counts = stats.chain(block).chain([self.games]);
+        let counts = stats.chain(block).chain([self.games]);
+        let mut counts = counts.chain(log.into_iter().flatten());
         counts.all(|count| i64::try_from(count).is_ok())
     }
 }
@@ -122,6 +130,9 @@ pub struct Run {
     folder: PathBuf,
     blocks: Log,
     scores: Option<Log>,
+    iterations: Option<Log>,
+    /// The first line of `blocks.csv`.
+    header: String,
     /// Held while the run is open.
     _lock: File,
 }
@@ -133,12 +144,13 @@ impl Run {
     /// When the folder already has a run, is in use, or cannot be written.
     pub fn create(folder: &Path, recipe: &Recipe, tile_values: &[u64]) -> Result<Self, LabError> {
         fs::create_dir_all(folder).map_err(LabError::file("create the folder", folder))?;
+        free(folder)?;
         let lock = lock(folder)?;
         free(folder)?;
         // The recipe is written first: from now on the run can be resumed, if only from its start.
         save_recipe(folder, recipe)?;
         let mut run = Self::open_logs(folder, recipe, lock)?;
-        run.append_block_header(tile_values, recipe.learner.buffer().is_some())?;
+        run.append_headers(tile_values, recipe)?;
         sync_folder(folder.parent()).map_err(LabError::file("write", folder))?;
         Ok(run)
     }
@@ -156,7 +168,7 @@ impl Run {
         }
         let mut run = Self::open_logs(folder, recipe, lock)?;
         run.cut_logs(&RunProgress::default())?;
-        run.append_block_header(tile_values, recipe.learner.buffer().is_some())?;
+        run.append_headers(tile_values, recipe)?;
         save_recipe(folder, recipe)?;
         Ok(run)
     }
@@ -198,8 +210,12 @@ impl Run {
             progress.blocks_bytes = rename_columns(&folder.join(BLOCKS), progress.blocks_bytes)?;
         }
         Log::check(&folder.join(SCORES), progress.scores_bytes)?;
-        let run = Self::open_logs(folder, recipe, lock)?;
+        Log::check(&folder.join(ITERATIONS), progress.iterations_bytes)?;
+        let mut run = Self::open_logs(folder, recipe, lock)?;
         run.cut_logs(&progress)?;
+        run.append_iteration_header()?;
+        run.header = first_line(&folder.join(BLOCKS))?;
+        progress.complete(folder);
         // An override, such as more episodes, is also stored for the next time.
         save_recipe(folder, recipe)?;
         Ok((run, progress))
@@ -207,21 +223,30 @@ impl Run {
 
     fn open_logs(folder: &Path, recipe: &Recipe, lock: File) -> Result<Self, LabError> {
         let scores = recipe.scores.then(|| Log::open(folder.join(SCORES)));
+        let logs = |buffer: &BufferRecipe| buffer.log_iterations > 0;
+        let iterations = recipe.learner.buffer().is_some_and(logs);
+        let iterations = iterations.then(|| Log::open(folder.join(ITERATIONS)));
         Ok(Self {
             saving: Background::idle(),
             draft: None,
             folder: folder.to_owned(),
             blocks: Log::open(folder.join(BLOCKS))?,
             scores: scores.transpose()?,
+            iterations: iterations.transpose()?,
+            header: String::new(),
             _lock: lock,
         })
     }
 
     /// Truncates the logs to the lengths in the checkpoint.
     fn cut_logs(&self, progress: &RunProgress) -> Result<(), LabError> {
-        self.blocks.cut(progress.blocks_bytes)?;
-        let scores = self.scores.as_ref();
-        scores.map_or(Ok(()), |scores| scores.cut(progress.scores_bytes))
+        let lengths = [
+            (Some(&self.blocks), progress.blocks_bytes),
+            (self.scores.as_ref(), progress.scores_bytes),
+            (self.iterations.as_ref(), progress.iterations_bytes),
+        ];
+        let mut logs = lengths.into_iter();
+        logs.try_for_each(|(log, length)| log.map_or(Ok(()), |log| log.cut(length)))
     }
 
     /// The folder.
@@ -229,9 +254,20 @@ impl Run {
         &self.folder
     }
 
-    /// Starts `blocks.csv` with its header.
-    fn append_block_header(&mut self, tiles: &[u64], replay: bool) -> Result<(), LabError> {
-        self.append_row(Columns::new(tiles, replay).header())
+    /// Starts `blocks.csv` and `iterations.csv` with their headers.
+    fn append_headers(&mut self, tiles: &[u64], recipe: &Recipe) -> Result<(), LabError> {
+        let columns = Columns::new(tiles, recipe.learner.buffer().is_some());
+        self.append_row(columns.header())?;
+        self.append_iteration_header()
+    }
+
+    /// Starts `iterations.csv` with its header, if it is empty.
+    fn append_iteration_header(&mut self) -> Result<(), LabError> {
+        let path = self.folder.join(ITERATIONS);
+        match &mut self.iterations {
+            Some(log) if log.length()? == 0 => log.append(&csv(IterationRow::header(), &path)?),
+            _ => Ok(()),
+        }
     }
 
     /// Adds a row to `blocks.csv`.
@@ -240,13 +276,25 @@ impl Run {
     /// When it cannot be written.
     pub fn append_block(&mut self, block: &Block, tiles: &[u64]) -> Result<(), LabError> {
         let columns = Columns::new(tiles, block.replay.is_some());
-        self.append_row(columns.row(block))
+        self.append_row(columns.of_file(&self.header).row(block))
     }
 
     fn append_row(&mut self, row: Result<String, csv::Error>) -> Result<(), LabError> {
-        let path = self.folder.join(BLOCKS);
-        let row = row.map_err(|error| LabError::file("write", &path)(io::Error::other(error)))?;
+        let row = csv(row, &self.folder.join(BLOCKS))?;
         self.blocks.append(&row)
+    }
+
+    /// Adds rows to `iterations.csv`, if the recipe enables it.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn append_iterations(&mut self, rows: &[IterationRow]) -> Result<(), LabError> {
+        let path = self.folder.join(ITERATIONS);
+        let Some(log) = &mut self.iterations else {
+            return Ok(());
+        };
+        let lines = rows.iter().map(|row| csv(row.line(), &path));
+        log.append(&lines.collect::<Result<String, _>>()?)
     }
 
     /// Adds lines to `scores.txt`, if the recipe enables it.
@@ -279,6 +327,9 @@ impl Run {
         progress.blocks_bytes = self.blocks.length()?;
         if let Some(scores) = &self.scores {
             progress.scores_bytes = scores.length()?;
+        }
+        if let Some(iterations) = &self.iterations {
+            progress.iterations_bytes = iterations.length()?;
         }
         let text = serde_json::to_string(&progress).map_err(io::Error::other);
         let text = text.map_err(LabError::file("write", &self.folder.join(CHECKPOINT)))?;
@@ -350,8 +401,8 @@ impl Run {
         let path = self.folder.join(name);
         let written = agent.write(metadata, keep, &output, threads(0));
         written.map_err(LabError::model("write", &path))?;
-        let logs = [Some(&self.blocks), self.scores.as_ref()];
-        let logs = logs.into_iter().flatten().map(Log::twin);
+        let optional = [&self.scores, &self.iterations].into_iter().flatten();
+        let logs = std::iter::once(&self.blocks).chain(optional).map(Log::twin);
         let logs = logs.collect::<Result<Vec<_>, _>>()?;
         self.saving.begin(move || {
             logs.iter().try_for_each(Log::sync)?;
@@ -373,12 +424,27 @@ impl Run {
     }
 }
 
+/// A row of one of the run's tables.
+fn csv(row: Result<String, csv::Error>, path: &Path) -> Result<String, LabError> {
+    row.map_err(|error| LabError::file("write", path)(io::Error::other(error)))
+}
+
 /// Refuses a folder that has any file of a run.
 fn free(folder: &Path) -> Result<(), LabError> {
-    let files = [RECIPE, BLOCKS, SCORES, GAPS, CHECKPOINT, MODEL];
-    let taken = files.iter().any(|name| folder.join(name).exists());
-    let exists = || LabError::RunExists(folder.to_owned());
-    (!taken).then_some(()).ok_or_else(exists)
+    let files = [RECIPE, BLOCKS, SCORES, ITERATIONS, GAPS, CHECKPOINT, MODEL];
+    if files.iter().any(|name| folder.join(name).exists()) {
+        return Err(LabError::RunExists(folder.to_owned()));
+    }
+    let entries = fs::read_dir(folder).map_err(LabError::file("read", folder))?;
+    let mut names = entries.flatten().map(|entry| entry.file_name());
+    // What a crash left of another try is hidden: the lock, and temporary files.
+    match names.find(|name| !name.to_string_lossy().starts_with('.')) {
+        Some(name) => Err(LabError::NotEmpty {
+            folder: folder.to_owned(),
+            found: name.to_string_lossy().into_owned(),
+        }),
+        None => Ok(()),
+    }
 }
 
 fn save_recipe(folder: &Path, recipe: &Recipe) -> Result<(), LabError> {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::block::{self, Block};
-use crate::recipe::Recipe;
+use crate::recipe::{BufferRecipe, Recipe};
 use crate::run::{self, Saved};
 use crate::tables::open;
 
@@ -34,6 +34,9 @@ pub struct RunInfo {
     pub status: RunStatus,
     /// Games played, as far as the folder tells.
     pub games: u64,
+    /// Iterations made; none for a run without a replay buffer.
+    #[serde(default)]
+    pub iterations: Option<u64>,
     /// Updates made; none for a run without a replay buffer.
     pub updates: Option<u64>,
     /// The mean score of the last block of games.
@@ -130,24 +133,31 @@ pub fn run_info(folder: &Path) -> RunInfo {
     let recipe = run::recipe_of(folder, &[]);
     let saved = run::saved(folder);
     let last = last_block(folder);
+    let running = is_running(folder);
+    let in_blocks = || last.as_ref().ok()?.as_ref().map(|block| block.games);
     let games = [
         saved.model,
         saved.checkpoint.as_ref().map(|saved| saved.games),
-        last.as_ref()
-            .ok()
-            .and_then(|last| Some(last.as_ref()?.games)),
+        // After a crash there may be blocks of games that were not saved.
+        running.then(in_blocks).flatten(),
     ];
     let games = games.into_iter().flatten().max().unwrap_or(0);
     let last = last.map_err(drop);
-    let updates = |block: &Block| block.replay.as_ref().map(|replay| replay.updates);
+    let checkpoint = saved.checkpoint.as_ref();
+    let replay = || last.as_ref().ok()?.as_ref()?.replay;
+    let iterations = [
+        checkpoint.and_then(|saved| saved.iterations),
+        replay().and_then(|replay| replay.iterations),
+    ];
+    let iterations = iterations.into_iter().flatten().max();
     let updates = [
-        saved.checkpoint.as_ref().and_then(|saved| saved.updates),
-        last.as_ref().ok().and_then(|last| updates(last.as_ref()?)),
+        checkpoint.and_then(|saved| saved.updates),
+        replay().map(|replay| replay.updates),
     ];
     let updates = updates.into_iter().flatten().max();
     let status = match (&recipe, &last) {
-        _ if is_running(folder) => RunStatus::Running,
-        (Ok(recipe), Ok(_)) => status(recipe, &saved, updates),
+        _ if running => RunStatus::Running,
+        (Ok(recipe), Ok(_)) => status(recipe, &saved, iterations, updates),
         _ => RunStatus::Damaged,
     };
     let recipe = recipe.ok();
@@ -162,6 +172,7 @@ pub fn run_info(folder: &Path) -> RunInfo {
         recipe: recipe.map(|recipe| recipe.name),
         status,
         games,
+        iterations,
         updates,
         mean: last.ok().flatten().map(|block| block.mean),
         started: begun(folder).map(rfc3339),
@@ -170,14 +181,21 @@ pub fn run_info(folder: &Path) -> RunInfo {
 }
 
 /// The status of a run that no process trains.
-fn status(recipe: &Recipe, saved: &Saved, updates: Option<u64>) -> RunStatus {
+fn status(
+    recipe: &Recipe,
+    saved: &Saved,
+    iterations: Option<u64>,
+    updates: Option<u64>,
+) -> RunStatus {
     if saved.is_damaged {
         return RunStatus::Damaged;
     }
     let games = saved.checkpoint.as_ref().map(|saved| saved.games);
     let complete = |games: u64| {
-        let max_updates = recipe.learner.max_updates();
-        games >= recipe.episodes || max_updates.is_some_and(|most| updates >= Some(most))
+        let left =
+            |buffer: &BufferRecipe| buffer.left(iterations.unwrap_or(0), updates.unwrap_or(0));
+        let left = recipe.learner.buffer().map(left);
+        games >= recipe.episodes || left.is_some_and(|(a, b)| a == 0 || b == 0)
     };
     match (saved.model, games) {
         (Some(model), games) if complete(model) && games.is_none_or(|games| games <= model) => {

@@ -5,16 +5,18 @@
 //! whether deep learning is built in or not.
 
 mod deep;
+mod size;
 
 use afterstate::game::Shape;
 use afterstate::learn::schedule::Schedule;
 use afterstate::learn::{End, PublishedParams, Subtracted};
 use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
-use afterstate::replay::{NTupleReplayParams, ReplayConfig};
+use afterstate::replay::{NTupleReplayParams, ReplayConfig, StoredAction};
 
 pub(crate) use deep::CONVOLUTIONS;
 pub use deep::DeepSpec;
+pub use size::NetworkSize;
 
 use crate::LabError;
 use crate::error::game_on;
@@ -258,6 +260,11 @@ pub(crate) fn replay_config(recipe: &Recipe) -> Result<ReplayConfig, LabError> {
         num_envs: buffer.num_envs,
         buffer_size: buffer.buffer_size,
         overwrite: buffer.overwrite,
+        learning_starts: buffer.learning_starts,
+        stored_action: match recipe.learner.dqn() {
+            Some(dqn) => dqn.action().stored_action,
+            None => StoredAction::default(),
+        },
         n_step: buffer.n_step,
         discount: recipe.learner.discount() as f32,
         updates_per_step: buffer.updates_per_step,

@@ -364,6 +364,7 @@ impl RunsControl {
             unit: Unit::Runs,
             mean: None,
             moves_per_second: None,
+            replay: None,
         }));
     }
 }

@@ -51,6 +51,8 @@ pub fn from_block(block: &Block, tiles: &[u64]) -> Vec<Scalar> {
             scalar("training/value", replay.value),
             scalar("training/reward", replay.reward),
         ]);
+        let iterations = replay.iterations.map(|count| count as f64);
+        scalars.extend(iterations.map(|count| scalar("training/iterations", count)));
     }
     for &tile in tiles {
         scalars.push(scalar(&format!("win_rate/{tile}"), tally.reach(tile)));

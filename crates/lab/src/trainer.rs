@@ -7,28 +7,27 @@
 //! time to copy the tables: another thread preallocates memory for the copy before, and waits for
 //! the disk afterwards.
 
+mod round;
+
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use afterstate::format::native::{Metadata, NativeError};
 use afterstate::replay::TrainingStats;
-use afterstate::tally::Tally;
 
 use crate::LabError;
-use crate::agent::{Agent, RoundSpec, TrainableAgent, ntuple_agent, replay_agent};
-use crate::block::Block;
+use crate::agent::{Agent, BoardState, TrainableAgent, ntuple_agent, replay_agent};
+use crate::block::ReplayResult;
 use crate::control::{Control, Event, Meter, RunSubject, Status, Task, TrainResult, Unit};
 use crate::evaluate::Contender;
 use crate::finish::draw_plots;
 use crate::games;
 use crate::migrate::{Format, Stored};
 use crate::model::{self, metadata};
-use crate::recipe::Recipe;
+use crate::recipe::{Limit, Recipe};
 use crate::run::{self, Run, RunProgress};
-use crate::share::threads;
-use crate::spec::{AgentSpec, TdSpec, replay_config, replay_params};
+use crate::spec::{AgentSpec, replay_config, replay_params};
 use crate::tensorboard::EventWriter;
 
 /// A training run between two rounds.
@@ -163,17 +162,52 @@ impl Trainer {
         &self.spec
     }
 
-    /// Whether all episodes are played, or all updates made.
+    /// Whether all episodes are played, or all iterations or updates made.
     fn is_finished(&self) -> bool {
-        let most = self.recipe.learner.max_updates();
-        let updated = most.is_some_and(|most| self.updates() >= most);
-        self.progress.games >= self.recipe.episodes || updated
+        let (iterations, updates) = self.left();
+        self.progress.games >= self.recipe.episodes || iterations == 0 || updates == 0
     }
 
     /// The updates made so far, for runs with a replay buffer.
     pub fn updates(&self) -> u64 {
+        self.totals().updates
+    }
+
+    /// The iterations made so far, for runs with a replay buffer.
+    pub fn iterations(&self) -> u64 {
+        self.totals().iterations
+    }
+
+    fn totals(&self) -> TrainingStats {
         let replay = self.progress.replay.as_ref();
-        replay.map_or(0, |replay| replay.total.updates)
+        replay.map_or_else(TrainingStats::default, |replay| replay.total)
+    }
+
+    /// The iterations and updates that are left; `u64::MAX` where there is no limit.
+    fn left(&self) -> (u64, u64) {
+        let buffer = self.recipe.learner.buffer();
+        let totals = self.totals();
+        buffer.map_or((u64::MAX, u64::MAX), |buffer| {
+            buffer.left(totals.iterations, totals.updates)
+        })
+    }
+
+    /// How a run with a replay buffer has gone so far; `None` for other runs.
+    pub fn replay_result(&self) -> Option<ReplayResult> {
+        let replay = self.progress.replay.as_ref()?;
+        let BoardState { tiles, .. } = self.agent.last_board()?;
+        let value = |&tile: &u8| match tile {
+            0 => Some(0),
+            tile => self.tile_values.get(usize::from(tile) - 1).copied(),
+        };
+        let values: Vec<u64> = tiles.iter().map(value).collect::<Option<_>>()?;
+        let rows = values.chunks(self.spec.shape().cols());
+        Some(ReplayResult {
+            iterations: replay.total.iterations,
+            updates: replay.total.updates,
+            scores: replay.scores,
+            last_board: rows.map(<[u64]>::to_vec).collect(),
+        })
     }
 
     /// The run folder, if there is one.
@@ -183,8 +217,9 @@ impl Trainer {
 
     /// What limits the run: its unit, the total, and the finished number.
     pub fn length(&self) -> (Unit, u64, u64) {
-        match self.recipe.learner.max_updates() {
-            Some(updates) => (Unit::Updates, updates, self.updates()),
+        match self.recipe.learner.limit() {
+            Some(Limit::Iterations(most)) => (Unit::Iterations, most, self.iterations()),
+            Some(Limit::Updates(most)) => (Unit::Updates, most, self.updates()),
             None => (Unit::Games, self.recipe.episodes, self.games()),
         }
     }
@@ -226,6 +261,7 @@ impl Trainer {
             unit,
             result: Some(TrainResult {
                 games: self.games(),
+                replay: self.replay_result(),
                 model: match (status, self.folder()) {
                     (Status::Finished, Some(folder)) => Some(run::model_path(folder)),
                     _ => None,
@@ -293,91 +329,6 @@ impl Trainer {
             run.draft_checkpoint(self.agent.clone(), metadata)?;
         }
         Ok(false)
-    }
-
-    /// Plays until the block is full, a checkpoint is due, or the training is cancelled.
-    fn round(&mut self, due: Instant, meter: &Meter<'_>) -> Result<(), LabError> {
-        let (first, before) = (self.progress.games, self.updates());
-        let left = self
-            .recipe
-            .block_games
-            .saturating_sub(self.progress.block.games)
-            .max(1);
-        let last = first.saturating_add(left).min(self.recipe.episodes);
-        let begun = Instant::now();
-        let played = AtomicBool::new(false);
-        let run = self.run.as_ref();
-        let time_to_save = || run.is_some_and(|run| Instant::now() >= due && !run.is_saving());
-        let cancelled = || self.control.is_cancelled();
-        let round = RoundSpec {
-            numbers: first..last,
-            seed: self.recipe.seed,
-            threads: threads(self.recipe.threads),
-            // A round has at least one game, however soon the next checkpoint is due.
-            stop: &|| cancelled() || (played.load(Ordering::Relaxed) && time_to_save()),
-            on_game: &|outcome| {
-                played.store(true, Ordering::Relaxed);
-                meter.game(outcome);
-            },
-            max_updates: match self.recipe.learner.max_updates() {
-                None => u64::MAX,
-                Some(most) => most.saturating_sub(before),
-            },
-            on_update: &|updates| meter.updates(before + updates),
-        };
-        let result = self.agent.learn(&round, &TdSpec::of(&self.recipe));
-        if round.threads > 1 {
-            self.agent.refresh(round.threads);
-        }
-        self.progress.block.seconds += begun.elapsed().as_secs_f64();
-        self.progress.games += result.outcomes.len() as u64;
-        if !result.finite {
-            return Err(self.diverged());
-        }
-        result
-            .outcomes
-            .iter()
-            .for_each(|outcome| self.progress.block.add(outcome));
-        if let Some(stats) = result.stats {
-            let replay = self.progress.replay.get_or_insert_default();
-            replay.add(&stats, &result.outcomes);
-        }
-        if let Some(run) = &mut self.run {
-            run.append_scores(first + 1, &result.outcomes)?;
-        }
-        self.close_block()
-    }
-
-    /// Reports the block if it is full, or if it is the last one.
-    fn close_block(&mut self) -> Result<(), LabError> {
-        let finished = self.is_finished();
-        let RunProgress {
-            games,
-            block,
-            replay,
-            ..
-        } = &mut self.progress;
-        if block.games >= self.recipe.block_games || (finished && block.games > 0) {
-            let rate = self
-                .recipe
-                .learner
-                .learning_rate()
-                .at(games.saturating_sub(1));
-            let row = Block::new(*games, block, rate, replay.as_ref());
-            if let Some(run) = &mut self.run {
-                run.append_block(&row, &self.tile_values)?;
-            }
-            if let Some(events) = &mut self.tensorboard {
-                let written = events.block(&row, &self.tile_values);
-                written.map_err(LabError::file("write", events.path()))?;
-            }
-            self.control.emit(Event::Block(row));
-            *block = Tally::default();
-            if let Some(replay) = replay {
-                replay.block = TrainingStats::default();
-            }
-        }
-        Ok(())
     }
 
     /// Writes a checkpoint, which another thread commits: see [`Trainer::committed`].

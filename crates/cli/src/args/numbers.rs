@@ -41,6 +41,11 @@ pub fn mebibytes(text: &str) -> Result<u64, String> {
     whole(text, 0..=1 << 40)
 }
 
+/// The tiles that an index of a table tells apart.
+pub fn base(text: &str) -> Result<u64, String> {
+    whole(text, 15..=16)
+}
+
 /// A number of threads, or of runs at once; 0 means one for each core.
 pub fn threads(text: &str) -> Result<usize, String> {
     whole(text, 0..=1024).map(|number| number as usize)

@@ -60,16 +60,16 @@ fn summary(args: &ConvertArgs, report: &ConvertReport) -> String {
         tables => format!("{tables} tables"),
     };
     let mut text = format!(
-        "{}: {tables} with {} weights{}, of {}\n{}: {} bytes, for {}\n",
+        "{}: a file of {}\n{}: {tables} with {} weights{}, {} bytes, for {}\n",
         shown(&args.from),
+        report.from.format,
+        shown(&args.to),
         grouped(report.weights as f64),
         if report.sums {
             " and the sums of TC"
         } else {
             ""
         },
-        report.from.format,
-        shown(&args.to),
         grouped(report.bytes as f64),
         report.to.format,
     );

@@ -183,8 +183,11 @@ pub fn plan<'a>(args: &GamesArgs, control: &'a Control) -> EvalOptions<'a> {
 /// An evaluation as text.
 pub fn table(evaluation: &Evaluation) -> String {
     let e = evaluation;
-    let games = grouped(e.games as f64);
-    let heading = format!("{games} games, seed {}, {}\n", e.seed, e.search);
+    let (count, games) = (
+        grouped(e.games as f64),
+        if e.games == 1 { "game" } else { "games" },
+    );
+    let heading = format!("{count} {games}, seed {}, {}\n", e.seed, e.search);
     heading + &scores_table(&Scores::from(e))
 }
 

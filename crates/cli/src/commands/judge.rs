@@ -157,8 +157,7 @@ fn report(verdict: &JudgeReport) -> String {
     line(pace_line(v));
     sealed(v).into_iter().for_each(&mut line);
     line(verdict_line(v));
-    let counts = v.fault_count == 0 && !v.interrupted;
-    if let Some(points) = v.assessment.filter(|_| counts) {
+    if let Some(points) = v.assessment {
         line(format!("Assessment: {points:.1} points"));
     }
     text
@@ -178,6 +177,7 @@ fn pace(side: &Share) -> String {
 fn pace_line(v: &JudgeReport) -> String {
     let found = match v.moves_per_second {
         Some(found) => speed(found),
+        None if v.episodes == 0 => "unknown, because there is no valid game".to_owned(),
         None => "unknown, because all games start and end in the same millisecond".to_owned(),
     };
     match (v.speed_passed, v.min_speed) {

@@ -2,15 +2,22 @@
 
 use std::fmt::Write;
 
-use afterstate_lab::recipe::{Recipe, RecipeInfo};
+use afterstate_lab::recipe::{Limit, Recipe, RecipeInfo};
+use afterstate_lab::spec::NetworkSize;
 use anyhow::bail;
 
 use crate::args::RecipesArgs;
-use crate::output::{grouped, print, print_json};
+use crate::output::{grouped, print, print_json, tell};
 
 pub fn run(args: &RecipesArgs) -> anyhow::Result<()> {
     match (&args.name, args.json) {
-        (Some(name), false) => print(text_of(name)?),
+        (Some(name), false) => {
+            print(text_of(name)?)?;
+            // Standard output is the file, which may become a recipe of one's own.
+            let size = NetworkSize::of(&Recipe::load(name, &[])?)?;
+            tell(&format!("The network has {size}."));
+            Ok(())
+        }
         (Some(name), true) => {
             text_of(name)?;
             print_json(&Recipe::load(name, &[])?)
@@ -34,9 +41,10 @@ fn list() -> anyhow::Result<String> {
     let mut text = String::new();
     for (name, _) in Recipe::builtin() {
         let recipe = Recipe::load(name, &[])?;
-        let length = match recipe.learner.max_updates() {
+        let length = match recipe.learner.limit() {
             None => format!("games:   {}", grouped(recipe.episodes as f64)),
-            Some(updates) => format!("updates: {}", grouped(updates as f64)),
+            Some(Limit::Iterations(most)) => format!("iterations: {}", grouped(most as f64)),
+            Some(Limit::Updates(most)) => format!("updates: {}", grouped(most as f64)),
         };
         writeln!(text, "{name}\n  for:     {}\n  {length}", recipe.purpose)?;
         writeln!(

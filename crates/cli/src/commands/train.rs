@@ -1,13 +1,14 @@
 //! `afterstate train`: starts or resumes a run.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
 
-use afterstate_lab::block::{Block, ReplayBlock};
+use afterstate_lab::block::{Block, ReplayBlock, ReplayResult, ScoreStats};
 use afterstate_lab::control::{Control, Event, Status, Unit};
 use afterstate_lab::migrate::Format;
+use afterstate_lab::numbers::decimals;
 use afterstate_lab::recipe::{NetworkRecipe, Recipe};
 use afterstate_lab::run::free_folder;
+use afterstate_lab::spec::NetworkSize;
 use afterstate_lab::trainer::Trainer;
 
 use super::{RUNS, shown};
@@ -19,20 +20,20 @@ use crate::progress::Display;
 pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
     let display = Display::new();
-    let unit = Arc::new(OnceLock::new());
-    let control = control(args, &display, &unit);
+    let control = control(args, &display);
     let mut trainer = match &args.resume {
         Some(folder) => resume(args, folder, &control)?,
         None => start(args, &control)?,
     };
-    let _ = unit.set(trainer.recipe().value_unit());
+    display.set_value_unit(trainer.recipe().value_unit());
     let folder = trainer.folder().map(shown).unwrap_or_default();
     // Training continues if standard output is closed.
     if !args.json {
-        let _ = introduce(&trainer, &folder);
+        let _ = introduce(&trainer, &folder, args.resume.is_some());
     }
     if trainer.is_done() && !args.json {
         let longer = match trainer.length() {
+            (Unit::Iterations, ..) => "--set max_iterations=N",
             (Unit::Updates, ..) => "--set max_updates=N",
             _ => "--episodes N",
         };
@@ -50,6 +51,9 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
         return Ok(());
     }
     let so_far = so_far(&trainer);
+    if let Some(result) = trainer.replay_result() {
+        print(replay_end(&result))?;
+    }
     match status {
         Status::Finished => {
             let plots = match trainer.games() {
@@ -68,8 +72,8 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
 }
 
 /// Shows progress, and prints blocks, or all events as lines of JSON.
-fn control(args: &TrainArgs, display: &Display, unit: &Arc<OnceLock<f64>>) -> Control {
-    let (shown, json, unit) = (display.clone(), args.json, Arc::clone(unit));
+fn control(args: &TrainArgs, display: &Display) -> Control {
+    let (shown, json) = (display.clone(), args.json);
     display.control_with(move |event| match event {
         _ if json => {
             // Numbers, text and lists: JSON has all of these.
@@ -78,8 +82,7 @@ fn control(args: &TrainArgs, display: &Display, unit: &Arc<OnceLock<f64>>) -> Co
             }
         }
         Event::Block(block) => {
-            let unit = unit.get().copied().unwrap_or(1.0);
-            shown.print(block_text(block, unit));
+            shown.print(block_text(block, shown.value_unit()));
         }
         _ => {}
     })
@@ -99,17 +102,59 @@ fn resume(args: &TrainArgs, folder: &Path, control: &Control) -> anyhow::Result<
     Ok(trainer)
 }
 
-/// The progress so far: games, and updates if the run counts them.
+/// How a run with a replay buffer has gone: its scores, and the last board.
+fn replay_end(result: &ReplayResult) -> String {
+    let ScoreStats {
+        running_average,
+        highest_average,
+        highest_score,
+    } = result.scores;
+    let mut text = String::new();
+    if let (Some(score), Some(last), Some(highest)) =
+        (highest_score, running_average, highest_average)
+    {
+        text = format!(
+            "highest score {}; running average {} at the end, {} at its highest (2048 experiment \
+             report: half the usual score)\n",
+            grouped(score as f64),
+            decimals(last, 1),
+            decimals(highest, 1)
+        );
+    }
+    text + "last board:\n" + &board_text(&result.last_board)
+}
+
+/// A board as a grid, with dots for empty cells.
+fn board_text(rows: &[Vec<u64>]) -> String {
+    let cell = |&tile: &u64| match tile {
+        0 => ".".to_owned(),
+        tile => tile.to_string(),
+    };
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(cell).collect())
+        .collect();
+    let width = cells.iter().flatten().map(String::len).max().unwrap_or(0);
+    let line = |row: &Vec<String>| {
+        let padded: Vec<String> = row.iter().map(|cell| format!("{cell:>width$}")).collect();
+        format!("  {}\n", padded.join(" "))
+    };
+    cells.iter().map(line).collect()
+}
+
+/// The progress so far: games, and iterations and updates of a run with a replay buffer.
 fn so_far(trainer: &Trainer) -> String {
     let count = |number: u64, name: &str| {
         let plural = if number == 1 { "" } else { "s" };
         format!("{} {name}{plural}", grouped(number as f64))
     };
     let games = count(trainer.games(), "game");
-    match trainer.length() {
-        (Unit::Updates, _, updates) => format!("{} and {games}", count(updates, "update")),
-        _ => games,
+    if trainer.recipe().learner.buffer().is_none() {
+        return games;
     }
+    let iterations = count(trainer.iterations(), "iteration");
+    let updates = count(trainer.updates(), "update");
+    format!("{iterations}, {updates} and {games}")
 }
 
 fn start(args: &TrainArgs, control: &Control) -> anyhow::Result<Trainer> {
@@ -139,16 +184,24 @@ fn overrides(args: &TrainArgs) -> Vec<String> {
     args.set.iter().cloned().chain(given).collect()
 }
 
-fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
+fn introduce(trainer: &Trainer, folder: &str, resumed: bool) -> anyhow::Result<()> {
     let recipe = trainer.recipe();
     let (unit, all, done) = trainer.length();
     let unit = match unit {
+        Unit::Iterations => "iterations",
         Unit::Updates => "updates",
         _ => "games",
+    };
+    let unit = if all == 1 {
+        unit.trim_end_matches('s')
+    } else {
+        unit
     };
     let all = format!("{} {unit}", grouped(all as f64));
     let from = if done > 0 {
         format!("resumed after {} of {all}", grouped(done as f64))
+    } else if resumed {
+        format!("{all} from the beginning, because it has no checkpoint")
     } else {
         all
     };
@@ -166,8 +219,9 @@ fn introduce(trainer: &Trainer, folder: &str) -> anyhow::Result<()> {
             format!("convolutions {kernels} of {} filters", network.filters)
         }
     };
+    let size = NetworkSize::of(recipe)?;
     print(format!(
-        "{title}: {game} on {board}, {made_of}, {from}, into {folder}\n"
+        "{title}: {game} on {board}, {made_of} ({size}), {from}, into {folder}\n"
     ))
 }
 
@@ -182,8 +236,9 @@ fn block_text(block: &Block, unit: f64) -> String {
 /// Replay statistics as in the "2048 experiment report", with the usual mean beside its average.
 fn replay_text(block: &Block, replay: &ReplayBlock, unit: f64) -> String {
     format!(
-        "\tupdates = {}\n\tloss = {:.4}\tvalue = {:.1}\treward = {:.2}\n\taverage = {:.1} (2048 experiment report: \
-         half the usual score)\tmean = {:.1}\n",
+        "\titerations = {}\tupdates = {}\n\tloss = {:.4}\tvalue = {:.1}\treward = {:.2}\n\t\
+         average = {:.1} (2048 experiment report: half the usual score)\tmean = {:.1}\n",
+        replay.iterations.unwrap_or(0),
         replay.updates,
         replay.loss,
         replay.value * unit,
@@ -191,4 +246,30 @@ fn replay_text(block: &Block, replay: &ReplayBlock, unit: f64) -> String {
         replay.running_average,
         block.mean,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_run_has_its_scores_and_its_last_board() {
+        let mut result = ReplayResult {
+            iterations: 10,
+            updates: 50,
+            scores: ScoreStats {
+                running_average: Some(1_000.04),
+                highest_average: Some(1_234.5),
+                highest_score: Some(9_876),
+            },
+            last_board: vec![vec![2, 0], vec![128, 16]],
+        };
+        assert_eq!(
+            replay_end(&result),
+            "highest score 9,876; running average 1,000.0 at the end, 1,234.5 at its highest (2048 \
+             experiment report: half the usual score)\nlast board:\n    2   .\n  128  16\n"
+        );
+        result.scores = ScoreStats::default();
+        assert!(replay_end(&result).starts_with("last board:\n"));
+    }
 }

@@ -30,7 +30,7 @@ mod built_in {
 
     /// A small deep player into the folder `name`.
     fn train(lab: &Lab, name: &str, more: &str) {
-        let small = "--board 3x3 --threads 1 --episodes 40 --set block_games=20 --set filters=8 --set updates_per_step=1 --set learner.num_envs=8";
+        let small = "--board 3x3 --threads 1 --set episodes=40 --set block_games=20 --set filters=8 --set updates_per_step=1 --set learner.num_envs=8";
         let kernels = "convolutions=[\"2x1\", \"1x2\"]";
         let args = format!("train dqn {small} --out {name} {more} --set");
         lab.run_with(&args, kernels).succeeds();
@@ -136,7 +136,7 @@ mod built_in {
         damage("outputs", "5", &["outputs", "3 or 4"]);
         damage("reward_scale", "NaN", &["reward_scale"]);
         damage("reward_scale", "1e300", &["reward_scale", "1e9"]);
-        damage("illegal", "?", &["illegal", "value or number"]);
+        damage("illegal", "?", &["illegal", "value, number or output"]);
         damage("relu", "?", &["relu", "all or convolutions"]);
         damage("rewards", "?", &["rewards", "learned or known"]);
         damage("afterstate", "3", &["afterstate"]);
@@ -195,6 +195,41 @@ mod built_in {
             .run("train --resume run --set max_updates=60")
             .succeeds();
         assert!(longer.stdout.contains("60 updates"), "{}", longer.stdout);
+    }
+
+    /// Recipes of format 2 had one rate of dropout at first, and "number" was the cycle of the
+    /// outputs. Such a run goes on to the same model, which plays the same.
+    #[test]
+    fn a_run_with_one_rate_of_dropout_is_resumed() {
+        let lab = Lab::new();
+        let more = "--set dropout_convolutions=0.3 --set outputs=3 --set illegal=output";
+        train(&lab, "whole", &format!("{more} --set episodes=80"));
+        train(&lab, "run", more);
+        let former = |recipe: &str| {
+            recipe
+                .replace("dropout_convolutions = 0.3", "dropout = 0.3")
+                .replace("dropout_hidden = 0.0", "dropout_place = \"convolutions\"")
+                .replace("illegal = \"output\"", "illegal = \"number\"")
+                .replace("network.dropout_convolutions=", "network.dropout=")
+        };
+        lab.write("run/recipe.toml", former(&lab.text("run/recipe.toml")));
+        for file in ["model", "checkpoint"] {
+            let path = lab.path(&format!("run/{file}.safetensors"));
+            let mut tensors = Tensors::read(&path);
+            let recipe = tensors.meta("recipe");
+            *recipe = json!(former(recipe.as_str().expect("text")));
+            *tensors.meta("illegal") = json!("number");
+            tensors.write(&path);
+        }
+        let eval = lab.run("eval run --games 20 --seed 3 --json").json();
+        train(&lab, "same", more);
+        let same = lab.run("eval same --games 20 --seed 3 --json").json();
+        assert_eq!(eval["mean"], same["mean"]);
+        lab.run("train --resume run --episodes 80").succeeds();
+        let data = |run: &str| Tensors::read(&lab.path(&format!("{run}/model.safetensors"))).data;
+        assert!(data("run") == data("whole"), "other weights");
+        let recipe = lab.text("run/recipe.toml");
+        assert!(recipe.contains("dropout_convolutions = 0.3"), "{recipe}");
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod judge;
 mod numpy;
 #[cfg(unix)]
 mod referee;
+mod replay;
 mod runs;
 mod scores;
 mod solve;

@@ -48,8 +48,21 @@ pub enum TupleSetError {
         /// The character.
         found: char,
     },
+    /// A name beside patterns, or beside another name.
+    #[error(
+        "`{name}` is the name of a set and stands alone; to add to it, write its patterns: {patterns}"
+    )]
+    NameAmongPatterns {
+        /// The name.
+        name: String,
+        /// Its patterns.
+        patterns: &'static str,
+    },
     /// A cell that the board does not have.
-    #[error("pattern `{pattern}` names cell {cell}, but a {shape} board has cells 0 to {}", shape.cells() - 1)]
+    #[error(
+        "`{pattern}` is not the name of a tuple set ({}), and as a pattern it names cell {cell}, but a \
+         {shape} board has cells 0 to {}", names(), shape.cells() - 1
+    )]
     CellOutside {
         /// The pattern.
         pattern: String,
@@ -232,6 +245,10 @@ impl TupleSet {
         for word in text.split_whitespace() {
             if patterns.len() == Self::MAX_PATTERNS {
                 return Err(TupleSetError::TooMany);
+            }
+            if let Some((name, patterns)) = NAMED_SETS.iter().find(|(name, _)| *name == word) {
+                let name = (*name).to_owned();
+                return Err(TupleSetError::NameAmongPatterns { name, patterns });
             }
             let pattern = Pattern::parse(word, shape)?;
             if patterns.contains(&pattern) {

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BatchStats, ReplayAgent, Transition};
+use super::{BatchStats, Choice, ReplayAgent, Transition};
 use crate::Value;
 use crate::game::{Game, Slide};
 use crate::ntuple::Trainable;
@@ -138,16 +138,18 @@ impl<G: Game> ReplayAgent<G> for NTupleReplayAgent<'_, G> {
         game: &G,
         decisions: &[Decision<G>],
         rng: &mut Rng,
-        chosen: &mut Vec<Slide<G::Board>>,
+        chosen: &mut Vec<Choice<G::Board>>,
     ) {
         chosen.clear();
         let choices = decisions.iter();
         match self.params.spawn_value {
             SpawnValue::Expectation => {
-                chosen.extend(choices.map(|decision| self.policy.choose(game, decision, rng)));
+                let slides = choices.map(|decision| self.policy.choose(game, decision, rng));
+                chosen.extend(slides.map(Choice::from));
             }
             SpawnValue::Sample => {
-                chosen.extend(choices.map(|decision| self.by_sample(game, decision, rng)));
+                let slides = choices.map(|decision| self.by_sample(game, decision, rng));
+                chosen.extend(slides.map(Choice::from));
             }
         }
     }

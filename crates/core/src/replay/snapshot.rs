@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Env, ReplayBuffer, ReplayTrainer, Transition};
+use super::{Env, ReplayBuffer, ReplayTrainer, StoredAction, Transition};
 use crate::episode::Episode;
-use crate::game::{ChanceState, Direction, Game, State};
+use crate::game::{ChanceState, Direction, Game, Slide, State};
 use crate::tally::Outcome;
 use crate::value::Decision;
 
@@ -244,9 +244,14 @@ impl<G: Game> ReplayTrainer<G> {
         let direction = Direction::ALL.get(usize::from(number));
         let direction = *direction.ok_or(SnapshotError::Direction(number))?;
         let (reward, done) = (arrays.rewards[n], arrays.done[n]);
+        let slides = game.slides(state);
+        let made = match (slides.get(direction), self.config.stored_action) {
+            // The first choice was illegal, and any legal slide may have been made.
+            (None, StoredAction::Chosen) => slides.legal().min_by_key(Slide::reward),
+            (slide, _) => slide,
+        };
         // The spawn may have a reward, too.
-        let slide = game.slides(state).get(direction);
-        let legal = slide.is_some_and(|slide| slide.reward() <= reward);
+        let legal = made.is_some_and(|slide| slide.reward() <= reward);
         let ends = Decision::new(game, next).is_none();
         if !legal || done > 1 || ends != (done == 1) {
             let cells = game.shape().cells();

@@ -1,3 +1,5 @@
+mod starts;
+
 use super::*;
 use crate::episode::{NoLearner, play};
 use crate::game::{Fast2048, Grid, POWERS_OF_TWO_SPAWNS, PowersOfTwo, Shape};
@@ -77,11 +79,12 @@ impl<G: Game> ReplayAgent<G> for Witness<G> {
         game: &G,
         decisions: &[Decision<G>],
         rng: &mut Rng,
-        chosen: &mut Vec<Slide<G::Board>>,
+        chosen: &mut Vec<Choice<G::Board>>,
     ) {
         chosen.clear();
         let choices = decisions.iter();
-        chosen.extend(choices.map(|decision| Random.choose(game, decision, rng)));
+        let slides = choices.map(|decision| Random.choose(game, decision, rng));
+        chosen.extend(slides.map(Choice::from));
     }
 
     fn learn(&mut self, _: &G, batch: &[Transition<G::Board>]) -> BatchStats {
@@ -365,7 +368,7 @@ fn slides_may_be_valued_by_one_spawn() {
     let mut directions = std::collections::HashSet::new();
     for _ in 0..100 {
         agent.choose(&game, &[decision], &mut rng, &mut chosen);
-        directions.insert(chosen[0].direction() as u8);
+        directions.insert(chosen[0].slide.direction() as u8);
     }
     // Up leads to a tile 4 in the first cell; right leaves it to chance whether a 2 gets there.
     assert!(directions.len() > 1, "{directions:?}");

@@ -1,8 +1,9 @@
+mod first_choice;
 mod small_board;
 
 use super::*;
 use crate::value::boards;
-use afterstate::game::{ChanceState, Grid, GridBoard, PowersOfTwo, Shape, Threes};
+use afterstate::game::{ChanceState, Grid, GridBoard, PowersOfTwo, Shape, Slide, Threes};
 use afterstate::replay::{ReplayConfig, ReplayTrainer};
 
 fn small() -> Architecture {
@@ -338,26 +339,37 @@ fn the_target_network_may_act() {
 
 /// Dropout zeroes a share of the activations and scales the others, so that the mean is unchanged.
 #[test]
-fn dropout_zeroes_its_share() {
-    for (place, width) in [(DropoutPlace::Hidden, 32), (DropoutPlace::Convolutions, 32)] {
+fn dropout_zeroes_its_share_in_one_place_or_two() {
+    let masks = |dropout_convolutions, dropout_hidden| {
         let settings = Settings {
-            dropout: (0.2, place),
+            dropout_convolutions,
+            dropout_hidden,
             ..Settings::default()
         };
         let agent = DqnAgent::new(&small(), settings, 1, 1).unwrap();
-        let Dropout { factors, .. } = agent.dropout(500, &mut game_rng(1, 1)).unwrap();
-        assert_eq!(factors.len(), 500 * width);
+        agent.dropout(500, &mut game_rng(1, 1))
+    };
+    assert_eq!(masks(0.0, 0.0), []);
+    let both = masks(0.5, 0.2);
+    let expected = [
+        (DropoutPlace::Convolutions, 0.5, 2.0),
+        (DropoutPlace::Hidden, 0.2, 1.25),
+    ];
+    assert_eq!(both.len(), 2);
+    for (Dropout { place, factors }, (at, rate, kept)) in both.iter().zip(expected) {
+        assert_eq!((*place, factors.len()), (at, 500 * 32));
         assert!(
             factors
                 .iter()
-                .all(|&factor| factor == 0.0 || factor == 1.25)
+                .all(|&factor| factor == 0.0 || factor == kept)
         );
         let left_out = factors.iter().filter(|&&factor| factor == 0.0).count();
         let share = left_out as f64 / factors.len() as f64;
-        assert!((share - 0.2).abs() < 0.02, "{share}");
+        assert!((share - rate).abs() < 0.02, "{share}");
     }
-    let none = DqnAgent::new(&small(), Settings::default(), 1, 1).unwrap();
-    assert_eq!(none.dropout(500, &mut game_rng(1, 1)), None);
+    // A place alone has the same mask as the first of two.
+    assert_eq!(masks(0.5, 0.0), both[..1]);
+    assert_eq!(masks(0.0, 0.5)[0].factors, both[0].factors);
 }
 
 /// A diverged network shows as NaN in the loss.
@@ -389,7 +401,7 @@ fn results_are_frozen() {
     for (kind, known_rewards, outputs, expected) in cases {
         let architecture = Architecture { outputs, ..small() };
         let settings = Settings {
-            dropout: (0.1, DropoutPlace::Hidden),
+            dropout_hidden: 0.1,
             augment: true,
             double: true,
             target_update: TargetUpdate::Copy(3),

@@ -106,13 +106,8 @@ fn settings(spec: &DeepSpec, network: &DeepRecipe, dqn: &DqnRecipe) -> Settings 
             recipe::ActingNetwork::Target => ActingNetwork::Target,
         },
         double: dqn.double,
-        dropout: (
-            network.dropout as f32,
-            match network.dropout_place {
-                recipe::DropoutPlace::Convolutions => afterstate_deep::DropoutPlace::Convolutions,
-                recipe::DropoutPlace::Hidden => afterstate_deep::DropoutPlace::Hidden,
-            },
-        ),
+        dropout_convolutions: network.dropout_convolutions as f32,
+        dropout_hidden: network.dropout_hidden as f32,
         augment: dqn.augment,
         discount: dqn.discount as f32,
         output: output(spec),
@@ -195,6 +190,7 @@ fn output(spec: &DeepSpec) -> OutputSpec {
             ValueOf::Action => OutputKind::Actions(match spec.illegal {
                 Illegal::Value => Fallback::Value,
                 Illegal::Number => Fallback::Number,
+                Illegal::Output => Fallback::Output,
             }),
             ValueOf::Afterstate | ValueOf::State => OutputKind::Afterstates,
         },
@@ -203,7 +199,7 @@ fn output(spec: &DeepSpec) -> OutputSpec {
     }
 }
 
-fn architecture(spec: &DeepSpec) -> Result<Architecture, LabError> {
+pub(crate) fn architecture(spec: &DeepSpec) -> Result<Architecture, LabError> {
     Ok(Architecture {
         board: (spec.shape.rows(), spec.shape.cols()),
         tiles: 1 << rules(&spec.game)?.tile_bits(spec.shape),

@@ -235,18 +235,20 @@ impl<G: Game, A: BatchAgent<G>> TrainableAgent for ReplayedAgent<G, A> {
         let mut stats = TrainingStats::default();
         self.agent.with_learner(&mut |agent| {
             while outcomes.len() < games
+                && stats.iterations < round.max_iterations
                 && stats.updates < round.max_updates
                 && stats.is_finite()
                 && !(round.stop)()
             {
-                let number = round.numbers.start + outcomes.len() as u64;
+                let before = outcomes.len();
+                let number = round.numbers.start + before as u64;
                 agent.set_learning_rate(learner.learning_rate.at(number));
                 let iteration = trainer.iterate(agent, |outcome| {
                     (round.on_game)(&outcome);
                     outcomes.push(outcome);
                 });
                 stats.merge(&iteration);
-                (round.on_update)(stats.updates);
+                (round.on_iteration)(&iteration, &outcomes[before..]);
             }
         });
         *waiting = outcomes.split_off(games.min(outcomes.len()));
@@ -259,6 +261,16 @@ impl<G: Game, A: BatchAgent<G>> TrainableAgent for ReplayedAgent<G, A> {
 
     fn refresh(&self, threads: usize) {
         self.agent.refresh_network(threads);
+    }
+
+    fn last_board(&self) -> Option<BoardState> {
+        let progress = self.progress();
+        let (game, state) = (progress.trainer.game(), progress.trainer.last_state()?);
+        let cells = 0..game.shape().cells();
+        Some(BoardState {
+            tiles: cells.map(|cell| state.cell(cell)).collect(),
+            chance_state: game.chance_state(state),
+        })
     }
 }
 

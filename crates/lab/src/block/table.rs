@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{Block, ReplayBlock};
 use crate::migrate;
-use crate::rows::{columns, line_at};
+use crate::rows::{columns, line, line_at};
 
 /// The prefix of the columns that count games by their largest tile.
 const ENDED: &str = migrate::ENDED.1;
@@ -36,14 +36,32 @@ pub enum BlockError {
 pub struct Columns {
     tiles: Vec<u64>,
     replay: bool,
+    /// Whether there is a column of iterations beside that of updates.
+    iterations: bool,
 }
+
+/// A column that files of earlier versions do not have.
+const ITERATIONS: &str = "iterations";
 
 impl Columns {
     /// A column for each of these tiles, and those of [`ReplayBlock`] where the run has a replay
     /// buffer.
     pub fn new(tiles: &[u64], replay: bool) -> Self {
-        let tiles = tiles.to_vec();
-        Self { tiles, replay }
+        Self {
+            tiles: tiles.to_vec(),
+            replay,
+            iterations: true,
+        }
+    }
+
+    /// The same for a file that begins with this line: a run that was begun by an earlier version
+    /// keeps the columns of its file.
+    pub fn of_file(self, header: &str) -> Self {
+        let mut names = header.trim_end().split(',');
+        Self {
+            iterations: header.is_empty() || names.any(|name| name == ITERATIONS),
+            ..self
+        }
     }
 
     /// The first line of the file.
@@ -72,22 +90,27 @@ impl Columns {
         };
         let count = |tile| block.ended.get(tile).copied().unwrap_or(0);
         let ended: Vec<u64> = self.tiles.iter().map(count).collect();
-        match self.replay {
-            true => line(&(fixed, block.replay.unwrap_or_default(), ended)),
-            false => line(&(fixed, ended)),
+        let replay = block.replay.unwrap_or_default();
+        match (self.replay, self.iterations) {
+            (false, _) => line(&(fixed, ended)),
+            (true, true) => line(&(fixed, replay, ended)),
+            (true, false) => {
+                let ReplayBlock {
+                    iterations: _,
+                    updates,
+                    loss,
+                    value,
+                    reward,
+                    running_average,
+                } = replay;
+                line(&(
+                    fixed,
+                    (updates, loss, value, reward, running_average),
+                    ended,
+                ))
+            }
         }
     }
-}
-
-fn line(row: &impl serde::Serialize) -> Result<String, csv::Error> {
-    let mut writer = csv::WriterBuilder::new()
-        .has_headers(false)
-        .from_writer(Vec::new());
-    writer.serialize(row)?;
-    let bytes = writer
-        .into_inner()
-        .map_err(csv::IntoInnerError::into_error)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Reads the blocks of a file. A last line without its end is left out: a crash may have torn it.
@@ -136,7 +159,7 @@ fn header(reader: &mut csv::Reader<&[u8]>) -> Result<Header, BlockError> {
         return Err(missing(name));
     }
     let replay = columns(&ReplayBlock::default()).map_err(unreadable)?;
-    let replay = replay.iter().all(has);
+    let replay = replay.iter().all(|name| name == ITERATIONS || has(name));
     Ok(Header { names, replay })
 }
 

@@ -30,6 +30,7 @@ fn example() -> Block {
 fn with_replay() -> Block {
     let stats = ReplayStats {
         total: TrainingStats {
+            iterations: 140,
             updates: 700,
             ..TrainingStats::default()
         },
@@ -41,7 +42,11 @@ fn with_replay() -> Block {
             reward: 8,
             ..TrainingStats::default()
         },
-        running_average: Some(1_234.5),
+        scores: ScoreStats {
+            running_average: Some(1_234.5),
+            ..ScoreStats::default()
+        },
+        log: None,
     };
     Block {
         replay: Some(ReplayBlock::from(&stats)),
@@ -61,10 +66,14 @@ fn a_block_is_a_row_of_its_fields() {
     let row = "1003,3,16667.0,20001,2500,0.123,20250,0.1,0,1,2,0\n";
     assert_eq!(table(&[example()]), format!("{HEADER}{row}"));
     let text = table(&[with_replay()]);
-    let header = "learning_rate,updates,loss,value,reward,running_average,ended_2,";
+    let header = "learning_rate,iterations,updates,loss,value,reward,running_average,ended_2,";
     assert!(text.contains(header), "{text}");
     let third = 1.0 / 3.0;
-    let row = format!(",0.1,700,{third},{},{},1234.5,0,", 10.0 / 3.0, 8.0 / 7.0);
+    let row = format!(
+        ",0.1,140,700,{third},{},{},1234.5,0,",
+        10.0 / 3.0,
+        8.0 / 7.0
+    );
     assert!(text.contains(&row), "{row} in {text}");
 }
 
@@ -93,14 +102,41 @@ fn columns_of_format_1_are_read_under_their_present_names() {
     }
 }
 
+/// Files of earlier versions of format 2 have no iterations, and rows without them are added.
+#[test]
+fn a_file_without_iterations_is_read_and_continued() {
+    let block = with_replay();
+    let before = Block {
+        replay: block.replay.map(|replay| ReplayBlock {
+            iterations: None,
+            ..replay
+        }),
+        ..block.clone()
+    };
+    let header = table(std::slice::from_ref(&block));
+    let header = header.lines().next().unwrap().replace("iterations,", "");
+    let columns = Columns::new(&TILES, true).of_file(&header);
+    let text = format!("{header}\n{}", columns.row(&block).unwrap());
+    assert_eq!(read(text.as_bytes()).unwrap(), [before]);
+    let now = Columns::new(&TILES, true);
+    assert_eq!(now.clone().of_file(&now.header().unwrap()), now);
+    assert_eq!(now.clone().of_file(""), now);
+}
+
 /// Checkpoints of format 1 keep these statistics under other names.
 #[test]
 fn statistics_of_format_1_are_read() {
     let stats = ReplayStats {
-        running_average: Some(2.5),
+        scores: ScoreStats {
+            running_average: Some(2.5),
+            ..ScoreStats::default()
+        },
         ..ReplayStats::default()
     };
-    let text = serde_json::to_string(&stats).unwrap();
+    let text = r#"{"total":{},"block":{},"running_average":2.5}"#.replace(
+        "{}",
+        &serde_json::to_string(&TrainingStats::default()).unwrap(),
+    );
     let former = text
         .replace("total", "all")
         .replace("running_average", "average");
@@ -234,7 +270,7 @@ prop_compose! {
             ..Tally::default()
         };
         let replay = replay.map(|(updates, loss, value, reward, running_average)| ReplayBlock {
-            updates, loss, value, reward, running_average,
+            iterations: (updates % 2 == 0).then_some(updates / 5), updates, loss, value, reward, running_average,
         });
         Block { replay, ..Block::new(before + games, &tally, learning_rate, None) }
     }
@@ -267,7 +303,7 @@ proptest! {
     /// Either it is refused, or it can be drawn.
     #[test]
     fn no_table_makes_the_drawing_panic(
-        rows in prop::collection::vec(prop::collection::vec(any_field(), 17), 1..4),
+        rows in prop::collection::vec(prop::collection::vec(any_field(), 18), 1..4),
         games in prop::collection::vec(1u64..1 << 53, 4),
     ) {
         let header = table(&[with_replay()]).lines().next().unwrap().to_owned();

@@ -59,8 +59,8 @@ pub enum ConvertError {
     },
     /// A game with more tiles than the indices of its tables tell apart.
     #[error(
-        "{game} has more than {base} kinds of tiles, with the empty cell, and the indices of {} tell \
-         {base} apart: tables of {base}^n weights are those of games such as threes", path.display()
+        "{}: tables of {base}^n weights tell {base} tiles apart, with the empty cell, and {game} has \
+         more; they are for games such as threes", path.display()
     )]
     Tiles {
         /// The input.

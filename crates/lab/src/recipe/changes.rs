@@ -20,33 +20,36 @@ const WORDS: [&str; 4] = ["purpose", "result", "time", "changed"];
 /// Keys that change nothing about what is learned, or nothing that a result claims:
 ///
 /// - `name`, and the words above;
-/// - `checkpoint_seconds`, `scores`, `tensorboard` and `block_games` decide what is written, and
-///   how often;
+/// - `checkpoint_seconds`, `scores`, `tensorboard`, `block_games` and `learner.log_iterations`
+///   decide what is written, and how often;
 /// - `threads`: results hold for any number of threads, up to the noise of lost updates, and times
 ///   name their number of threads in words;
 /// - `seed`: a result is a statement about the recipe, of which each seed is one sample.
 ///
-/// `episodes` and `learner.max_updates` are not among them: a result holds after a given number of
-/// games.
-const UNCLAIMED: [&str; 7] = [
+/// `episodes`, `learner.max_iterations` and `learner.max_updates` are not among them: a result
+/// holds after a given number of games, iterations or updates.
+const UNCLAIMED: [&str; 8] = [
     "name",
     "checkpoint_seconds",
     "scores",
     "tensorboard",
     "block_games",
+    "learner.log_iterations",
     "threads",
     "seed",
 ];
 
 /// Keys that may change when a run is resumed: those that do not affect the games already played.
-const ON_RESUME: [&str; 7] = [
+const ON_RESUME: [&str; 9] = [
     "episodes",
     "threads",
     "block_games",
     "checkpoint_seconds",
     "tensorboard",
     LEARNING_RATE,
+    "learner.max_iterations",
     "learner.max_updates",
+    "learner.log_iterations",
 ];
 
 /// From the game at which a run is resumed, it may have another rate; the games before keep theirs.

@@ -4,10 +4,10 @@ use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
 use super::Recipe;
-use super::dqn::{DqnRecipe, DqnValue, Optimiser, TargetUpdate};
+use super::dqn::{DqnRecipe, DqnValue, Illegal, Optimiser, TargetUpdate};
 use super::error::{RecipeError, shorten};
 use super::learner::{BufferRecipe, EndOfGame, LearnerRecipe, Rule, Subtract, TdRecipe, ValueOf};
-use super::network::{DeepRecipe, DropoutPlace, NTupleRecipe, NetworkRecipe};
+use super::network::{DeepRecipe, NTupleRecipe, NetworkRecipe};
 
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
 const LARGEST: u64 = i64::MAX as u64;
@@ -85,15 +85,14 @@ impl Recipe {
         for &width in &network.hidden {
             whole("network.hidden", width as u64, 1..=WIDEST as u64)?;
         }
-        number("network.dropout", network.dropout, 0.0..=0.95)?;
-        if network.dropout == 0.0 && network.dropout_place != DropoutPlace::default() {
-            let found = "\"convolutions\"".into();
-            return Err(conflict(
-                "network.dropout_place",
-                found,
-                ("network.dropout", "above 0", "0"),
-            ));
-        }
+        let shares = 0.0..=0.95;
+        number(
+            "network.dropout_hidden",
+            network.dropout_hidden,
+            shares.clone(),
+        )?;
+        let convolutions = network.dropout_convolutions;
+        number("network.dropout_convolutions", convolutions, shares)?;
         let (mut rows, mut cols) = parse_board(&self.board)?;
         for kernel in &network.convolutions {
             let (high, wide) = kernel_of(kernel)?;
@@ -126,34 +125,24 @@ fn validate_td(learner: &TdRecipe) -> Result<(), RecipeError> {
         return Ok(());
     };
     number("learner.lambda", backward.lambda, 0.0..=1.0)?;
-    let key = match (backward.end, backward.subtract) {
+    let (key, found, default) = match (backward.end, backward.subtract) {
         (EndOfGame::Zero, Subtract::Value) => return Ok(()),
-        (EndOfGame::Negated, _) => "learner.end",
-        (EndOfGame::Zero, _) => "learner.subtract",
+        (EndOfGame::Negated, _) => ("learner.end", "\"negated\"", "zero"),
+        (EndOfGame::Zero, Subtract::StoredTotal) => {
+            ("learner.subtract", "\"stored-total\"", "value")
+        }
+        (EndOfGame::Zero, Subtract::StoredValue) => {
+            ("learner.subtract", "\"stored-value\"", "value")
+        }
     };
-    let needs = |other, needed: &str, found: String| {
-        let expected =
-            format!("its default, or `{other}` = {needed}: it is for TD(0) of state values");
-        Err(bad(key, found, expected))
+    let needed = match (learner.value, learner.rule) {
+        (ValueOf::State, Rule::Td) if backward.lambda == 0.0 => return Ok(()),
+        (ValueOf::State, Rule::Td) => "`learner.lambda` = 0",
+        (ValueOf::State, _) => "`learner.rule` = \"td\"",
+        _ => "`learner.value` = \"state\"",
     };
-    if learner.value != ValueOf::State {
-        return needs(
-            "learner.value",
-            "\"state\"",
-            "set with values of afterstates".into(),
-        );
-    }
-    if learner.rule != Rule::Td {
-        return needs("learner.rule", "\"td\"", "set with TC".into());
-    }
-    if backward.lambda != 0.0 {
-        return needs(
-            "learner.lambda",
-            "0",
-            format!("set with lambda {}", backward.lambda),
-        );
-    }
-    Ok(())
+    let expected = format!("\"{default}\", or {needed}: it is for TD(0) of state values");
+    Err(bad(key, found, expected))
 }
 
 fn validate_dqn(learner: &DqnRecipe, network: &DeepRecipe) -> Result<(), RecipeError> {
@@ -173,6 +162,11 @@ fn validate_dqn(learner: &DqnRecipe, network: &DeepRecipe) -> Result<(), RecipeE
         DqnValue::Afterstate => 1..=1,
     };
     whole("network.outputs", network.outputs as u64, outputs)?;
+    if learner.action().illegal == Illegal::Output && network.outputs != 3 {
+        let expected = "\"value\" or \"number\", or `network.outputs` = 3: with four outputs it \
+                        would be the same as \"number\"";
+        return Err(bad("learner.illegal", "output", expected));
+    }
     if learner.augment && network.outputs == 3 {
         let expected = "false, or `network.outputs` = 4: down would become another slide";
         return Err(bad("learner.augment", true, expected));
@@ -190,7 +184,18 @@ fn validate_buffer(buffer: &BufferRecipe) -> Result<(), RecipeError> {
     whole("learner.batch_size", buffer.batch_size as u64, 1..=4096)?;
     let iterations = buffer.epsilon_iterations;
     whole("learner.epsilon_iterations", iterations, 0..=LARGEST)?;
-    whole("learner.max_updates", buffer.max_updates, 0..=LARGEST)?;
+    for (key, found) in [
+        ("learner.max_iterations", buffer.max_iterations),
+        ("learner.max_updates", buffer.max_updates),
+        ("learner.log_iterations", buffer.log_iterations),
+    ] {
+        whole(key, found, 0..=LARGEST)?;
+    }
+    whole(
+        "learner.learning_starts",
+        buffer.learning_starts as u64,
+        0..=LARGEST,
+    )?;
     number("learner.epsilon", buffer.epsilon, 0.0..=1.0)?;
     if buffer.epsilon == 0.0 && iterations > 0 {
         return Err(conflict(
@@ -199,9 +204,14 @@ fn validate_buffer(buffer: &BufferRecipe) -> Result<(), RecipeError> {
             ("learner.epsilon", "above 0", "0"),
         ));
     }
-    if buffer.batch_size > buffer.buffer_size {
-        let expected = format!("at most learner.buffer_size, {}", buffer.buffer_size);
-        return Err(bad("learner.batch_size", buffer.batch_size, expected));
+    for (key, found) in [
+        ("learner.batch_size", buffer.batch_size),
+        ("learner.learning_starts", buffer.learning_starts),
+    ] {
+        if found > buffer.buffer_size {
+            let expected = format!("at most learner.buffer_size, {}", buffer.buffer_size);
+            return Err(bad(key, found, expected));
+        }
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The keys of `learner.kind = "dqn"`: deep Q-learning.
 
 use afterstate::learn::schedule::Schedule;
+use afterstate::replay::StoredAction;
 use serde::{Deserialize, Serialize};
 
 use super::learner::BufferRecipe;
@@ -53,6 +54,8 @@ pub struct ActionRecipe {
     pub mask_targets: bool,
     /// Whether Q of a slide contains its reward.
     pub rewards: Rewards,
+    /// Which slide the buffer stores where the best one is illegal.
+    pub stored_action: StoredAction,
 }
 
 /// Which slide is made when the best one is illegal.
@@ -62,8 +65,10 @@ pub enum Illegal {
     /// The best legal one.
     #[default]
     Value,
-    /// The next legal one by its number: left, up, right, down.
+    /// The next legal one in the cycle left, up, right, down.
     Number,
+    /// The next legal one in the cycle of three outputs; down only where none of them is legal.
+    Output,
 }
 
 /// Whether Q of a slide contains its reward.
@@ -202,6 +207,7 @@ impl Default for ActionRecipe {
             illegal: Illegal::default(),
             mask_targets: true,
             rewards: Rewards::default(),
+            stored_action: StoredAction::default(),
         }
     }
 }

@@ -76,6 +76,8 @@ pub struct BufferRecipe {
     pub buffer_size: usize,
     /// Which of them a new transition replaces when the buffer is full.
     pub overwrite: Overwrite,
+    /// Moves are random, and nothing is learned, until the buffer holds this many transitions.
+    pub learning_starts: usize,
     /// Rewards that are summed before the value of the state that follows.
     pub n_step: u32,
     /// Updates, of one batch each, in an iteration.
@@ -86,8 +88,55 @@ pub struct BufferRecipe {
     pub epsilon: f64,
     /// Iterations until epsilon has fallen linearly to 0; with 0 it stays.
     pub epsilon_iterations: u64,
-    /// Training ends after this many updates, if not before with its episodes; 0 means no limit.
+    /// Training ends after this many iterations, if not before; 0 means no limit.
+    pub max_iterations: u64,
+    /// Training ends after this many updates, if not before; 0 means no limit.
     pub max_updates: u64,
+    /// Iterations between rows of `iterations.csv`; with 0 there is no such file.
+    pub log_iterations: u64,
+}
+
+/// What ends a run besides its episodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// A number of iterations.
+    Iterations(u64),
+    /// A number of updates.
+    Updates(u64),
+}
+
+impl BufferRecipe {
+    /// The limit that is reached first, if there is one.
+    pub fn limit(&self) -> Option<Limit> {
+        let iterations = (self.max_iterations > 0).then_some(self.max_iterations);
+        let updates = (self.max_updates > 0).then_some(self.max_updates);
+        match (iterations, updates) {
+            (None, None) => None,
+            (Some(iterations), None) => Some(Limit::Iterations(iterations)),
+            (None, Some(updates)) => Some(Limit::Updates(updates)),
+            (Some(iterations), Some(updates)) => {
+                // The first iterations may only fill the buffer.
+                let filling = self.learning_starts.max(self.batch_size) / self.num_envs.max(1);
+                let learning = updates.div_ceil(self.updates_per_step.max(1) as u64);
+                match iterations <= learning.saturating_add(filling as u64) {
+                    true => Some(Limit::Iterations(iterations)),
+                    false => Some(Limit::Updates(updates)),
+                }
+            }
+        }
+    }
+
+    /// The iterations and updates that are left after some; `u64::MAX` where there is no limit.
+    pub fn left(&self, iterations: u64, updates: u64) -> (u64, u64) {
+        let left = |most: u64, done: u64| match most {
+            0 => u64::MAX,
+            most => most.saturating_sub(done),
+        };
+        (
+            left(self.max_iterations, iterations),
+            left(self.max_updates, updates),
+        )
+    }
 }
 
 /// Which positions have a value.
@@ -277,10 +326,9 @@ impl LearnerRecipe {
         }
     }
 
-    /// The number of updates after which training ends; `None` if only its episodes end it.
-    pub fn max_updates(&self) -> Option<u64> {
-        let buffer = self.buffer()?;
-        (buffer.max_updates > 0).then_some(buffer.max_updates)
+    /// What ends training besides its episodes, if there is such a limit.
+    pub fn limit(&self) -> Option<Limit> {
+        self.buffer().and_then(BufferRecipe::limit)
     }
 }
 
@@ -357,12 +405,15 @@ impl Default for BufferRecipe {
             num_envs: 32,
             buffer_size: 5_000,
             overwrite: Overwrite::default(),
+            learning_starts: 0,
             n_step: 1,
             updates_per_step: 5,
             batch_size: 32,
             epsilon: 0.0,
             epsilon_iterations: 0,
+            max_iterations: 0,
             max_updates: 0,
+            log_iterations: 0,
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::migrate;
 const SYNONYMS: &[(&str, &str)] = &[
     (
         "episodes",
-        "games num_episodes n_episodes num_games n_games epochs iterations",
+        "games num_episodes n_episodes num_games n_games",
     ),
     (
         "threads",
@@ -94,6 +94,19 @@ const SYNONYMS: &[(&str, &str)] = &[
     (
         "learner.batch_size",
         "batch batchsize minibatch minibatch_size mini_batch_size",
+    ),
+    (
+        "learner.max_iterations",
+        "iterations epochs num_epochs max_epochs num_iterations n_iterations total_iterations",
+    ),
+    (
+        "learner.learning_starts",
+        "warmup warm_up warmup_steps start_steps min_buffer_size min_replay_size",
+    ),
+    ("learner.stored_action", "store_action"),
+    (
+        "network.dropout_hidden",
+        "dropout_rate dropout_p p_dropout dropout_prob",
     ),
     (
         "learner.max_updates",

@@ -49,10 +49,10 @@ pub struct DeepRecipe {
     pub outputs: usize,
     /// How the weights are initialised.
     pub initial_weights: InitialWeights,
-    /// The share of activations that are dropped in training.
-    pub dropout: f64,
-    /// Where they are dropped.
-    pub dropout_place: DropoutPlace,
+    /// The share of activations before the outputs that are dropped in training.
+    pub dropout_hidden: f64,
+    /// The share of activations after the convolutions that are dropped in training.
+    pub dropout_convolutions: f64,
 }
 
 /// Which layers of a deep network are followed by a ReLU. The outputs never are.
@@ -75,17 +75,6 @@ pub enum InitialWeights {
     Torch,
     /// He initialisation, with biases of 0.
     He,
-}
-
-/// Where activations are dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DropoutPlace {
-    /// After the convolutions.
-    Convolutions,
-    /// Before the outputs.
-    #[default]
-    Hidden,
 }
 
 impl NetworkRecipe {
@@ -167,8 +156,8 @@ impl Default for DeepRecipe {
             relu: Relu::default(),
             outputs: 4,
             initial_weights: InitialWeights::default(),
-            dropout: 0.0,
-            dropout_place: DropoutPlace::default(),
+            dropout_hidden: 0.0,
+            dropout_convolutions: 0.0,
         }
     }
 }

@@ -37,6 +37,7 @@ pub(super) fn stored(
 ) -> Result<Stored<Recipe>, RecipeError> {
     let mut table = parse(text, origin)?;
     let format = migrate::format_of(&table);
+    migrate::split_dropout(&mut table);
     if format == Format::One {
         table = migrate::recipe(table);
         forget_other_kinds(&mut table);

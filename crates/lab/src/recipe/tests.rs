@@ -1,6 +1,7 @@
 //! Valid recipes, and the errors of invalid ones.
 
 mod kinds;
+mod stored;
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -135,9 +136,14 @@ fn the_reference_systems_are_as_specified() -> Outcome {
         discount: 0.999,
         reward_scale: 256.0,
         buffer: BufferRecipe {
-            max_updates: 50_000,
+            learning_starts: 5_000,
+            max_iterations: 50_000,
             ..BufferRecipe::default()
         },
+        value: DqnValue::Action(ActionRecipe {
+            stored_action: StoredAction::Chosen,
+            ..ActionRecipe::default()
+        }),
         ..DqnRecipe::default()
     };
     assert_eq!(dqn.learner, LearnerRecipe::Dqn(expected));
@@ -367,11 +373,31 @@ fn learners_with_a_buffer_have_ranges() {
         ("dqn", "discount=1.1", "`learner.discount` is 1.1"),
         ("dqn", "reward_scale=0", "`learner.reward_scale` is 0"),
         ("dqn", "tau=0", "`learner.tau` is 0"),
-        ("dqn", "dropout=1", "`network.dropout` is 1"),
+        ("dqn", "dropout_hidden=1", "`network.dropout_hidden` is 1"),
         (
             "dqn",
-            "dropout_place=convolutions",
-            "needs `network.dropout` to be above 0",
+            "dropout_convolutions=-0.1",
+            "`network.dropout_convolutions` is -0.1",
+        ),
+        (
+            "dqn-report",
+            "learning_starts=5001",
+            "`learner.learning_starts` is 5001: expected at most learner.buffer_size, 5000",
+        ),
+        (
+            "dqn",
+            "illegal=output",
+            "with four outputs it would be the same as \"number\"",
+        ),
+        (
+            "deep-best",
+            "stored_action=chosen",
+            "it needs `learner.value` = \"action\"",
+        ),
+        (
+            "ntuple-replay",
+            "stored_action=chosen",
+            "only learners of kind \"dqn\" have it",
         ),
         (
             "dqn-report",

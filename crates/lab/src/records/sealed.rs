@@ -126,10 +126,13 @@ impl<'a> SealCheck<'a> {
     pub(super) fn end(&self, digest: &str, faults: &mut Faults) {
         let (found, expected) = (self.next, self.seal.games);
         if found != expected {
+            let until = match found.checked_sub(1) {
+                Some(last) => format!("end after game {last}"),
+                None => "have no game".to_owned(),
+            };
+            let last = expected - 1;
             faults.of_all(format!(
-                "the records end after game {}, but the match has games 0 to {}",
-                found.saturating_sub(1),
-                expected - 1
+                "the records {until}, but the match has games 0 to {last}"
             ));
         }
         if digest != self.seal.records_sha256 {

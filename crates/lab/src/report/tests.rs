@@ -125,6 +125,7 @@ fn events() {
     for run in [None, Some(run)] {
         let result = run.is_some().then_some(TrainResult {
             games: u64::MAX,
+            replay: None,
             model: None,
         });
         check(&Event::Started {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{BLOCKS, existing, recipe_of};
+use super::{BLOCKS, RunProgress, existing, recipe_of};
 use crate::LabError;
 use crate::block::{self, Block};
 use crate::curve::Curve;
@@ -20,6 +20,22 @@ pub fn blocks_of(folder: &Path) -> Result<Vec<Block>, LabError> {
         found: error.to_string(),
         path,
     })
+}
+
+impl RunProgress {
+    /// Takes from `blocks.csv` what checkpoints of earlier versions did not keep: the highest score
+    /// and running average. They are only shown, so that a damaged file does not matter here.
+    pub(super) fn complete(&mut self, folder: &Path) {
+        let Some(replay) = self.replay.as_mut().filter(|replay| replay.log.is_none()) else {
+            return;
+        };
+        for block in blocks_of(folder).unwrap_or_default() {
+            let average = block.replay.map_or(0.0, |replay| replay.running_average);
+            replay.scores.raise(block.max, average);
+        }
+        let current = replay.scores.running_average.unwrap_or(0.0);
+        replay.scores.raise(self.block.max, current);
+    }
 }
 
 /// The learning curve of a run, from its `blocks.csv`, without gaps.

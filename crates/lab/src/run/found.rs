@@ -47,6 +47,7 @@ pub fn stored_recipe(folder: &Path, overrides: &[String]) -> Result<Stored<Recip
 
 /// A file that every run has.
 pub(super) fn existing(folder: &Path, name: &'static str) -> Result<PathBuf, LabError> {
+    fs::metadata(folder).map_err(LabError::file("read", folder))?;
     let path = folder.join(name);
     let missing = || LabError::NoRun {
         folder: folder.to_owned(),
@@ -112,6 +113,8 @@ pub(crate) struct Saved {
 pub(crate) struct Counted {
     pub(crate) games: u64,
     /// None without a replay buffer.
+    pub(crate) iterations: Option<u64>,
+    /// None without a replay buffer.
     pub(crate) updates: Option<u64>,
 }
 
@@ -120,9 +123,12 @@ pub(crate) fn saved(folder: &Path) -> Saved {
     let [model, checkpoint] = [MODEL, CHECKPOINT].map(|name| folder.join(name));
     let counted = || {
         let progress = RunProgress::parse(&peek(&checkpoint)?)?;
-        let updates = progress.replay.map(|replay| replay.total.updates);
-        let games = progress.games;
-        Some(Counted { games, updates })
+        let totals = progress.replay.map(|replay| replay.total);
+        Some(Counted {
+            games: progress.games,
+            iterations: totals.map(|totals| totals.iterations),
+            updates: totals.map(|totals| totals.updates),
+        })
     };
     let saved = Saved {
         model: episodes(&model),

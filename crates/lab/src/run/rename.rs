@@ -1,6 +1,7 @@
 //! Gives `blocks.csv` of a format 1 run the current column names when the run is resumed.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::LabError;
@@ -32,6 +33,19 @@ pub(super) fn rename_columns(path: &Path, counted: u64) -> Result<u64, LabError>
     }
     Ok(counted - former.len() as u64 + present.len() as u64)
 }
+
+/// The first line of a file: what columns its rows have.
+pub(super) fn first_line(path: &Path) -> Result<String, LabError> {
+    let file = File::open(path).map_err(LabError::file("read", path))?;
+    let mut line = Vec::new();
+    let mut start = BufReader::new(file).take(LONGEST);
+    let read = start.read_until(b'\n', &mut line);
+    read.map_err(LabError::file("read", path))?;
+    Ok(String::from_utf8_lossy(&line).into_owned())
+}
+
+/// The longest header that is read, in bytes; ours has some hundreds.
+const LONGEST: u64 = 1 << 16;
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use afterstate::game::Shape;
 use crate::LabError;
 use crate::games::{self, rules};
 use crate::metadata::Fields;
-use crate::metadata::{from_word, word};
+use crate::metadata::{ILLEGAL, OUTPUTS, from_word, word};
 use crate::recipe::{
     Illegal, MOST_FILTERS, MOST_LAYERS, Recipe, Relu, Rewards, SCALES, ValueOf, WIDEST, kernel_of,
     parse_board,
@@ -82,10 +82,10 @@ impl DeepSpec {
             ("filters", self.filters.to_string()),
             ("hidden", hidden.join(" ")),
             ("relu", word(&self.relu)),
-            ("outputs", self.outputs.to_string()),
+            (OUTPUTS, self.outputs.to_string()),
             ("reward_scale", self.scale.to_string()),
             ("rewards", word(&self.rewards)),
-            ("illegal", word(&self.illegal)),
+            (ILLEGAL, word(&self.illegal)),
         ]
     }
 
@@ -120,7 +120,7 @@ impl DeepSpec {
                 widths.collect::<Option<_>>().filter(few_widths)
             })?,
             relu: fields.get("relu", "all or convolutions", from_word::<Relu>)?,
-            outputs: fields.get("outputs", outputs, |text| {
+            outputs: fields.get(OUTPUTS, outputs, |text| {
                 let fits = |number: &usize| match value {
                     ValueOf::Action => (3..=4).contains(number),
                     ValueOf::Afterstate | ValueOf::State => *number == 1,
@@ -131,7 +131,7 @@ impl DeepSpec {
                 text.parse().ok().filter(|scale| SCALES.contains(scale))
             })?,
             rewards: fields.get("rewards", "learned or known", from_word::<Rewards>)?,
-            illegal: fields.get("illegal", "value or number", from_word::<Illegal>)?,
+            illegal: fields.get(ILLEGAL, "value, number or output", from_word::<Illegal>)?,
         })
     }
 }

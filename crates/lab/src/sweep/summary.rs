@@ -333,6 +333,8 @@ fn mean_replay(replay_points: &[ReplayPoint], updates: u64) -> ReplayPoint {
         games: mean(|point| point.games as f64) as u64,
         loss: mean(|point| point.loss),
         value: mean(|point| point.value),
+        // Runs may have made these updates in different numbers of iterations.
+        iterations: None,
         updates,
         running_average: mean(|point| point.running_average),
     }

@@ -1,8 +1,11 @@
 use super::*;
-use crate::agent::BoardState;
+use crate::agent::{BoardState, RoundSpec};
 use crate::control::{CancelToken, quiet};
+use crate::recipe::LearnerRecipe;
+#[cfg(feature = "deep")]
+use crate::spec::NetworkSize;
 use std::fs;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A control that calls `after` after every game with the number of games before it.
 fn after_games(after: impl Fn(u64) + Send + Sync + 'static) -> Control {
@@ -18,15 +21,12 @@ fn after_games(after: impl Fn(u64) + Send + Sync + 'static) -> Control {
 /// A control that cancels after a number of games, and looks at every block of replay training.
 fn until(games: u64) -> Control {
     let cancel = CancelToken::default();
-    let (token, played) = (cancel.clone(), AtomicU64::new(0));
+    let token = cancel.clone();
     let control = Control::new().with_interval(Duration::ZERO);
     control
         .with_cancel(cancel)
         .on_event(move |event| match event {
-            Event::Progress(progress)
-                if progress.unit == Unit::Games
-                    && played.fetch_add(1, Ordering::Relaxed) + 1 == games =>
-            {
+            Event::Progress(progress) if progress.unit == Unit::Games && progress.done >= games => {
                 token.cancel();
             }
             Event::Block(block) => {
@@ -159,9 +159,10 @@ fn deep(of: &[&str]) -> Recipe {
         "learner.updates_per_step=2",
         "learner.batch_size=8",
         "learner.optimiser=adamw",
-        "network.dropout=0.2",
+        "network.dropout_hidden=0.2",
+        "learner.learning_starts=0",
         // Progress is then told in games.
-        "learner.max_updates=0",
+        "learner.max_iterations=0",
     ];
     let overrides = overrides.iter().chain(of).map(|&text| text.to_owned());
     Recipe::load("dqn-report", &overrides.collect::<Vec<_>>()).unwrap()
@@ -263,6 +264,96 @@ fn updates_can_end_a_run() {
 }
 
 #[test]
+fn iterations_can_end_a_run() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("run");
+    let recipe = replay_of("learner.max_iterations=200");
+    let mut trainer = Trainer::new(recipe, &folder, quiet()).unwrap();
+    assert_eq!(trainer.length(), (Unit::Iterations, 200, 0));
+    assert_eq!(trainer.train().unwrap(), Status::Finished);
+    assert!(trainer.is_done() && trainer.games() < 200);
+    assert_eq!((trainer.iterations(), trainer.updates()), (200, 1000));
+    let result = trainer.replay_result().unwrap();
+    assert_eq!((result.iterations, result.updates), (200, 1000));
+    assert!(result.scores.highest_average >= result.scores.running_average);
+    assert!(result.scores.highest_score > Some(100));
+    let full = |row: &Vec<u64>| row.len() == 3 && row.iter().all(|&tile| tile >= 2);
+    assert!(result.last_board.len() == 3 && result.last_board.iter().all(full));
+    drop(trainer);
+    let longer = [
+        "max_iterations=210".to_owned(),
+        "max_updates=1015".to_owned(),
+    ];
+    let mut longer = Trainer::resume(&folder, &longer, quiet()).unwrap();
+    // 203 iterations have 1,015 updates.
+    assert_eq!(longer.length(), (Unit::Updates, 1015, 1000));
+    assert_eq!(longer.train().unwrap(), Status::Finished);
+    assert_eq!((longer.iterations(), longer.updates()), (203, 1015));
+}
+
+/// A row for every tenth iteration, each once, whatever was saved in between; also where the log is
+/// begun later.
+#[test]
+fn a_resumed_run_has_every_row_of_iterations_once() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut recipe = replay_of("learner.max_iterations=400");
+    recipe.episodes = 10_000;
+    let LearnerRecipe::Replay(learner) = &mut recipe.learner else {
+        panic!("a learner of kind replay");
+    };
+    learner.buffer.log_iterations = 10;
+    learner.buffer.learning_starts = 150;
+    let rows = |folder: &Path| fs::read_to_string(folder.join("iterations.csv")).unwrap();
+    let begin = |folder: &Path, seconds: f64, control: &Control| {
+        let recipe = Recipe {
+            checkpoint_seconds: seconds,
+            ..recipe.clone()
+        };
+        Trainer::new(recipe, folder, control)
+            .unwrap()
+            .train()
+            .unwrap()
+    };
+    let whole = parent.path().join("whole");
+    assert_eq!(begin(&whole, 60.0, quiet()), Status::Finished);
+    let expected = rows(&whole);
+    let numbers = expected.lines().skip(1);
+    let numbers: Vec<u64> = numbers
+        .map(|line| line.split(',').next().unwrap().parse().unwrap())
+        .collect();
+    assert_eq!(numbers, (1..=40).map(|n| 10 * n).collect::<Vec<_>>());
+    for (name, seconds) in [("often", 1e-6), ("once", 60.0)] {
+        let cut = parent.path().join(name);
+        let cancel = CancelToken::default();
+        let token = cancel.clone();
+        let control = Control::new().with_interval(Duration::ZERO);
+        let control = control.with_cancel(cancel).on_event(move |event| {
+            if matches!(event, Event::Progress(progress) if progress.done == 237) {
+                token.cancel();
+            }
+        });
+        assert_eq!(begin(&cut, seconds, &control), Status::Stopped);
+        // Rows that no checkpoint covers, as after a crash.
+        let torn = rows(&cut) + "240,1,2\n25";
+        fs::write(cut.join("iterations.csv"), torn).unwrap();
+        let mut resumed = Trainer::resume(&cut, &[], quiet()).unwrap();
+        assert_eq!(resumed.train().unwrap(), Status::Finished);
+        assert_eq!(rows(&cut), expected, "{name}");
+    }
+    let late = parent.path().join("late");
+    let short = replay_of("learner.max_iterations=100");
+    Trainer::new(short, &late, quiet())
+        .unwrap()
+        .train()
+        .unwrap();
+    assert!(!late.join("iterations.csv").exists());
+    let changes = ["max_iterations=200", "log_iterations=50"].map(str::to_owned);
+    let mut resumed = Trainer::resume(&late, &changes, quiet()).unwrap();
+    resumed.train().unwrap();
+    assert_eq!(rows(&late).lines().count(), 3);
+}
+
+#[test]
 fn a_finished_run_has_all_its_files() {
     for seconds in ["0.000001", "60"] {
         let parent = tempfile::tempdir().unwrap();
@@ -349,4 +440,31 @@ fn replay_buffers_share_the_budget() {
         Some(kind),
         "{error:?}"
     );
+}
+
+/// The size that is told before a deep network is built is that of the network.
+#[cfg(feature = "deep")]
+#[test]
+fn deep_networks_have_as_many_parameters_as_are_told() {
+    for (name, changes) in [
+        ("dqn", vec![]),
+        ("deep-best", vec![]),
+        ("dqn", vec!["convolutions=[]", "hidden=[]", "outputs=3"]),
+        ("dqn", vec!["board=3x4", "convolutions=[\"2x3\"]"]),
+    ] {
+        let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        let recipe = Recipe::load(name, &changes).unwrap();
+        let spec = crate::spec::DeepSpec::of(&recipe).unwrap();
+        let built = crate::agent::deep::architecture(&spec).unwrap().count();
+        let count = built.unwrap() as u64;
+        let expected = NetworkSize::Parameters {
+            count,
+            bytes: 4 * count,
+        };
+        assert_eq!(
+            NetworkSize::of(&recipe).unwrap(),
+            expected,
+            "{name} {changes:?}"
+        );
+    }
 }

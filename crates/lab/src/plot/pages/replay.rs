@@ -5,7 +5,7 @@
 use super::several::{page, strokes};
 use super::{STEPS, Text, below};
 use crate::curve::{Curve, ReplayPoint};
-use crate::numbers::significant;
+use crate::numbers::{grouped, significant};
 use crate::plot::chart::YAxis;
 use crate::plot::legend::LegendEntry;
 use crate::plot::scale::{AxisUnit, Scale, drawable, step};
@@ -47,6 +47,8 @@ struct Line<'a> {
     stroke: Stroke,
     /// Updates and what is drawn over them.
     values: Vec<(f64, f64)>,
+    /// The updates of the whole run, and its iterations, where they are known.
+    end: Option<(u64, u64)>,
 }
 
 impl Line<'_> {
@@ -82,6 +84,10 @@ fn lines(curves: &[Curve], of: impl Fn(&ReplayPoint) -> f64) -> Option<Vec<Line<
         label: &curve.label,
         stroke,
         values: values(curve),
+        end: curve
+            .replay
+            .last()
+            .and_then(|point| Some((point.updates, point.iterations?))),
     });
     let lines: Vec<Line> = all.filter(|line| !line.values.is_empty()).collect();
     (!lines.is_empty()).then_some(lines)
@@ -101,6 +107,22 @@ fn draw(lines: &[Line], text: &Text, scale: Scale) -> Scene {
     for line in lines {
         frame.curve(&mut scene, &line.values, line.stroke);
     }
-    below(&mut scene, &frame, "updates");
+    below(&mut scene, &frame, &axis(lines));
     scene
+}
+
+/// What the axis counts. A run alone also tells its iterations, which are no axis of their own.
+fn axis(lines: &[Line]) -> String {
+    match lines {
+        [
+            Line {
+                end: Some((updates, iterations)),
+                ..
+            },
+        ] => {
+            let (updates, iterations) = (grouped(*updates as f64), grouped(*iterations as f64));
+            format!("updates ({updates} in {iterations} iterations)")
+        }
+        _ => "updates".to_owned(),
+    }
 }

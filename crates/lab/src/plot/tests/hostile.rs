@@ -46,7 +46,7 @@ prop_compose! {
         replay in prop::collection::vec((count(), count(), number(), number(), number()), 0..3),
     ) -> Curve {
         let replay = replay.into_iter().map(|(games, updates, loss, value, running_average)| {
-            ReplayPoint { games, loss, value, updates, running_average }
+            ReplayPoint { games, loss, value, iterations: None, updates, running_average }
         });
         let gaps = gaps.into_iter().map(|(games, relative)| GapPoint { games, relative });
         Curve { label, points, gaps: gaps.collect(), replay: replay.collect(), ..Curve::default() }

@@ -16,6 +16,7 @@ fn learning_from_a_replay_buffer_is_drawn() {
         games: 100 * n,
         loss: 10.0 / n as f64,
         value: n as f64 - 3.0,
+        iterations: Some(100 * n),
         updates: 500 * n,
         running_average: 9.0 * n as f64,
     };
@@ -30,7 +31,8 @@ fn learning_from_a_replay_buffer_is_drawn() {
         assert!(svg.contains(last), "{svg}");
         assert!(svg.contains("replay") && !svg.contains("by games"), "{svg}");
         // 700 blocks of 100 games and 500 updates.
-        assert!(svg.contains(">updates<") && svg.contains(">350k<"), "{svg}");
+        let axis = ">updates (350,000 in 70,000 iterations)<";
+        assert!(svg.contains(axis) && svg.contains(">350k<"), "{svg}");
     }
     let folder = tempfile::tempdir().unwrap();
     let files = draw(&curves, "t", folder.path()).unwrap();
@@ -40,6 +42,7 @@ fn learning_from_a_replay_buffer_is_drawn() {
         games: 7,
         loss: 0.0,
         value: -2.0,
+        iterations: None,
         updates: 0,
         running_average: 0.0,
     }];

@@ -1,9 +1,8 @@
-//! Keys of other kinds, other names for keys, what overrides changed, and recipes of format 1.
+//! Keys of other kinds, other names for keys, and what overrides changed.
 
 use super::*;
-use crate::migrate::Format;
 
-fn load(recipe: &str, changes: &[&str]) -> Result<Recipe, RecipeError> {
+pub(super) fn load(recipe: &str, changes: &[&str]) -> Result<Recipe, RecipeError> {
     let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
     Recipe::load(recipe, &changes)
 }
@@ -194,7 +193,16 @@ fn names_of_others_are_refused_with_the_key() {
         ("turn deep.turn", "learner.augment"),
         ("mask", "learner.mask_targets"),
         ("deep.discount", "learner.discount"),
-        ("deep.dropout", "network.dropout"),
+        (
+            "dropout deep.dropout network.dropout",
+            "network.dropout_hidden",
+        ),
+        (
+            "dropout_place network.dropout_place",
+            "network.dropout_convolutions",
+        ),
+        ("epochs iterations", "learner.max_iterations"),
+        ("warmup", "learner.learning_starts"),
         ("optimizer", "learner.optimiser"),
         ("polyak", "learner.tau"),
     ] {
@@ -336,6 +344,8 @@ fn a_started_run_accepts_few_changes() -> Outcome {
         "episodes=50_000",
         "threads=2",
         "max_updates=9",
+        "max_iterations=9",
+        "log_iterations=3",
         "checkpoint_seconds=5",
     ] {
         let longer = resume(fine)?.content;
@@ -370,129 +380,5 @@ fn a_started_run_accepts_few_changes() -> Outcome {
     let steps = "{ from = 0, learning_rate = 0.1 }, { from = 10, learning_rate = 0.2 }";
     let shown = format!("learner.learning_rate=[{steps}]");
     assert_eq!(changed.changed, [shown]);
-    Ok(())
-}
-
-/// A complete recipe of format 1, as its runs have it.
-const FORMAT_1: &str = r#"
-name = "quick"
-purpose = "first run"
-figure = "mean 100,044"
-time = "66 seconds"
-game = "2048"
-board = "2x3"
-episodes = 40
-threads = 1
-seed = 1
-block = 10
-checkpoint_seconds = 60.0
-scores = false
-[network]
-kind = "tuples"
-tuples = "01 12"
-symmetry = true
-hint = false
-initial = 0.0
-convolutions = ["2x1"]
-filters = 256
-hidden = [16]
-relu = "all"
-outputs = 4
-[learner]
-value = "afterstate"
-update = "backward"
-target = "textbook"
-rule = "tc"
-lambda = 0.5
-ties = "order"
-[[learner.rate]]
-from = 0
-rate = 1.0
-[[learner.rate]]
-from = 9
-rate = 0.5
-[replay]
-games = 32
-memory = 5000
-overwrite = "oldest"
-steps = 1
-batches = 5
-batch = 32
-epsilon = 0.0
-epsilon_iterations = 0
-updates = 0
-[deep]
-initial_weights = "torch"
-illegal = "value"
-mask = true
-discount = 0.99
-reward_scale = 256.0
-rewards = "learned"
-optimiser = "adam"
-weight_decay = 0.01
-follow = "copy"
-follow_iterations = 10
-tau = 0.01
-plays = "learner"
-double = false
-dropout = 0.0
-dropout_place = "hidden"
-turn = false
-"#;
-
-#[test]
-fn a_stored_recipe_of_format_1_is_migrated_and_a_written_one_refused() -> Outcome {
-    let stored = Recipe::parse_stored(FORMAT_1, "recipe.toml", &["episodes=50".into()])?;
-    assert_eq!(stored.format, Format::One);
-    assert!(stored.is_migrated());
-    let recipe = stored.content;
-    assert_eq!((recipe.block_games, recipe.episodes), (10, 50));
-    assert_eq!(recipe.learner.discount(), 1.0);
-    assert_eq!(recipe.learner.learning_rate().at(9), 0.5);
-    // It did not store what was changed in `quick`; this is determined by comparison.
-    let expected = ["board=2x3", "network.tuples=01 12"];
-    assert!(
-        expected
-            .iter()
-            .all(|change| recipe.changed.iter().any(|c| c == change)),
-        "{:?}",
-        recipe.changed
-    );
-    assert_eq!((&*recipe.purpose, &*recipe.result), ("", ""));
-    let now = Recipe::parse_stored(&recipe.to_toml(), "recipe.toml", &[])?;
-    assert!(!now.is_migrated());
-    assert_eq!(now.content, recipe);
-    let message = refusal(FORMAT_1);
-    assert!(
-        message.contains("`block` in my.toml is called `block_games` here"),
-        "{message}"
-    );
-    Ok(())
-}
-
-#[test]
-fn deep_recipes_of_format_1_keep_what_had_an_effect() -> Outcome {
-    let deep = FORMAT_1
-        .replace("kind = \"tuples\"", "kind = \"deep\"")
-        .replace("tuples = \"01 12\"", "tuples = \"\"")
-        .replace("update = \"backward\"", "update = \"replay\"")
-        .replace("rule = \"tc\"", "rule = \"td\"")
-        .replace("lambda = 0.5", "lambda = 0.0")
-        .replace("value = \"afterstate\"", "value = \"action\"")
-        .replace("follow = \"copy\"", "follow = \"soft\"")
-        .replace("plays = \"learner\"", "plays = \"follower\"")
-        .replace("turn = false", "turn = true");
-    let recipe = Recipe::parse_stored(&deep, "recipe.toml", &[])?.content;
-    let dqn = recipe.learner.expect_dqn()?;
-    assert_eq!((dqn.discount, dqn.augment), (0.99, true));
-    let soft = TargetUpdate::Soft {
-        tau: 0.01,
-        acting_network: ActingNetwork::Target,
-    };
-    assert_eq!(dqn.target_update, soft);
-    assert_eq!(recipe.network.expect_deep()?.outputs, 4);
-    let after = deep.replace("value = \"action\"", "value = \"afterstate\"");
-    let recipe = Recipe::parse_stored(&after, "recipe.toml", &[])?.content;
-    assert_eq!(recipe.network.expect_deep()?.outputs, 1);
     Ok(())
 }
