@@ -109,7 +109,7 @@ pub enum Command {
   afterstate train --resume runs/td-4x6 --set learning_rate=0.01 --episodes 120000
   afterstate train td-4x6 --from runs/quick                start with the weights of another model
 
-Ctrl-C saves a checkpoint and prints the command that resumes the run.")]
+For each block of games, train prints the games so far, their mean and highest score and the moves per second (ops), then for each tile the share of games that reached it and, in brackets, that ended with it as their largest. Ctrl-C saves a checkpoint and prints the command that resumes the run.")]
 pub struct TrainArgs {
     /// A built-in recipe (see `afterstate recipes`) or a .toml file
     #[arg(default_value = "quick", conflicts_with = "resume")]

@@ -365,3 +365,25 @@ fn records_that_cannot_be_written() {
         .refused(&["letter.txt already exists", "with `--records`"]);
     assert!(!done.stderr.contains("--out"), "{}", done.stderr);
 }
+
+/// A run has a folder of its own: nothing is mixed with other people's files.
+#[test]
+fn a_run_does_not_begin_in_a_folder_with_other_files() {
+    let lab = Lab::new();
+    fs::create_dir(lab.path("thesis")).expect("a folder");
+    lab.write("thesis/chapter.tex", "words");
+    lab.refuses(
+        "train --set tuples=8x4 --episodes 10 --out thesis",
+        &["thesis has other files, such as chapter.tex", "--out"],
+    );
+}
+
+/// The row that is too short is named, whatever the tiles are and whether there is a model or not.
+#[test]
+fn a_row_that_is_too_short_is_named() {
+    let lab = Lab::new();
+    lab.refuses(
+        "analyze 2,0,0,4/0,0,8/0,0,0,0/0,0,0,2",
+        &["row 2", "has 3 cells", "4 rows of 4"],
+    );
+}

@@ -228,6 +228,11 @@ fn forgeries_are_named_with_their_place() {
             done.stdout
         );
     }
+    // What fails has no points, for a script either.
+    let done = lab.run("judge games.txt --json").ends_with(1);
+    let judged: serde_json::Value = serde_json::from_str(&done.stdout).expect("JSON");
+    assert_eq!(judged["passed"], false);
+    assert_eq!(judged["assessment"], serde_json::Value::Null);
 }
 
 #[test]

@@ -82,6 +82,7 @@ fn what_is_no_set_is_refused() {
     lab.refuses("tuples", &["SET"]);
     lab.refuses("tuples 9x9z", &["`9x9z`", "4x6", "lines", "names no cell"]);
     lab.refuses("tuples 0g", &["cell 16", "4x4"]);
+    lab.refuses("tuples 4x6 0145", &["stands alone", "012345 456789"]);
     lab.refuses("tuples 00", &["twice"]);
     lab.refuses("tuples 012345678", &["9 cells"]);
     lab.refuses("tuples 4x6 --board 3x3", &["`4x6`", "3x3", "lines"]);
