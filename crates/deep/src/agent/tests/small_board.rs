@@ -42,15 +42,14 @@ fn a_small_board_is_learned_to_its_optimum_by_afterstates() {
 /// Reaches at least this share of the optimal score.
 fn learn_a_small_board(kind: OutputKind, known_rewards: bool, share: f64) {
     const BEST: f64 = 66.964_149_457_10;
-    const ITERATIONS: u64 = 4000;
     let game = game();
+    let (outputs, filters, iterations) = match kind {
+        OutputKind::Afterstates => (1, 32, 4000),
+        OutputKind::Actions(_) => (4, 16, 3000),
+    };
     let architecture = Architecture {
-        outputs: if kind == OutputKind::Afterstates {
-            1
-        } else {
-            4
-        },
-        filters: 32,
+        outputs,
+        filters,
         hidden: vec![32],
         ..small()
     };
@@ -73,7 +72,7 @@ fn learn_a_small_board(kind: OutputKind, known_rewards: bool, share: f64) {
         updates_per_step: 2,
         batch_size: 64,
         epsilon: 0.5,
-        epsilon_iterations: ITERATIONS,
+        epsilon_iterations: iterations,
         ..ReplayConfig::default()
     };
     let mut trainer = ReplayTrainer::new(game, config, 1);
@@ -83,10 +82,10 @@ fn learn_a_small_board(kind: OutputKind, known_rewards: bool, share: f64) {
         score
     };
     let before = score(&agent);
-    for iteration in 0..ITERATIONS {
+    for iteration in 0..iterations {
         // Smaller learning rate at the end.
         agent.train_state.adam.learning_rate =
-            2e-3 * 0.01_f32.powf(iteration as f32 / ITERATIONS as f32);
+            2e-3 * 0.01_f32.powf(iteration as f32 / iterations as f32);
         assert!(trainer.iterate(&mut agent, |_| ()).is_finite());
     }
     let after = score(&agent);
