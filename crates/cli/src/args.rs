@@ -300,7 +300,7 @@ pub struct AnalyzeArgs {
   afterstate convert runs/quick weights.bin --weights-only
   afterstate convert weights.bin threes.safetensors --patterns 8x4 --no-symmetry --game threes
 
-The input format is detected from its content, the output format from the file name: .safetensors (Afterstate), .w (TDL2048+), 2048.bin (TDL2048-Demo), weights.bin (2048-Framework); for any other name give --to. A model that was converted from another program is converted back byte for byte; tables of 15^n weights with --base 15. Content that the output format cannot store is an error.")]
+The input format is detected from its content, the output format from the file name: .safetensors (Afterstate), .w (TDL2048+), 2048.bin (TDL2048-Demo), weights.bin (2048-Framework); for any other name give --to. A model that was converted from another program is converted back byte for byte. Tables of 15^n weights become 16^n; --base 15 writes them again. Content that the output format cannot store is an error.")]
 pub struct ConvertArgs {
     /// A weight file of any supported program, or a run folder
     #[arg(value_name = "IN")]

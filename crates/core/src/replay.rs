@@ -54,7 +54,7 @@ pub struct Transition<B> {
 pub struct Choice<B> {
     /// The slide to make.
     pub slide: Slide<B>,
-    /// The slide of the largest value, legal or not.
+    /// The slide of the largest value if that is illegal, otherwise the slide to make.
     pub first: Direction,
 }
 
@@ -353,6 +353,10 @@ impl<G: Game> ReplayTrainer<G> {
             let explores = acts && epsilon > 0.0 && rng.unit() < epsilon;
             let chosen = self.chosen.get(n).copied().filter(|_| !explores);
             let Choice { slide, first } = chosen.unwrap_or_else(|| any(decision, rng).into());
+            debug_assert!(
+                first == slide.direction() || decision.slides().get(first).is_none(),
+                "a legal first choice is made"
+            );
             let reward = env.episode.advance(&game, slide, rng);
             let outcome = env.episode.finished(&game);
             let transition = Transition {

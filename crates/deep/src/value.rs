@@ -185,15 +185,14 @@ impl DeepValueFunction {
                 }),
             };
             let slide = legal_slide(decision, direction);
-            let best = largest(outputs);
-            // Of equal values, the one that is made comes first.
-            let is_best = output_of(slide.direction(), outputs) == Some(outputs[best]);
+            let best = ACTIONS[largest(outputs)];
+            // The first choice differs from the slide that is made only where it is illegal: values
+            // that are equal after scaling, or not numbers, decide nothing.
             Choice {
                 slide,
-                first: if is_best {
-                    slide.direction()
-                } else {
-                    ACTIONS[best]
+                first: match slides.get(best) {
+                    Some(_) => slide.direction(),
+                    None => best,
                 },
             }
         };

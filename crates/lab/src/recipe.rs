@@ -81,6 +81,7 @@ static BUILTIN: &[(&str, &str)] = builtin![
     "ntuple-replay-report",
     "dqn",
     "dqn-report",
+    "dqn-report-textbook",
     "deep-best",
     "threes-8x4",
     "threes-8x4-textbook",

@@ -101,13 +101,14 @@ impl RunProgress {
     /// Whether its counts are small enough to be incremented.
     fn in_range(&self) -> bool {
         let replay = self.replay.as_ref();
+        let log = replay.and_then(|it| it.log.as_ref());
         let stats = replay
             .map(|it| [&it.total, &it.block])
             .into_iter()
             .flatten();
+        let stats = stats.chain(log.map(|it| &it.since_row));
         let stats = stats.flat_map(|it| [it.iterations, it.updates, it.moves, it.reward]);
-        let log = replay.and_then(|it| it.log.as_ref());
-        let log = log.map(|it| [it.iterations, it.updates, it.games, it.since_row.reward]);
+        let log = log.map(|it| [it.iterations, it.updates, it.games]);
         let block = [self.block.games, self.block.score, self.block.moves];
         let counts = stats.chain(block).chain([self.games]);
         let mut counts = counts.chain(log.into_iter().flatten());
@@ -141,9 +142,11 @@ impl Run {
     /// Creates a run folder with its recipe.
     ///
     /// # Errors
-    /// When the folder already has a run, is in use, or cannot be written.
+    /// When the folder already has a run or other files, is in use, or cannot be written.
     pub fn create(folder: &Path, recipe: &Recipe, tile_values: &[u64]) -> Result<Self, LabError> {
         fs::create_dir_all(folder).map_err(LabError::file("create the folder", folder))?;
+        // Before the lock, so that no lock is left in a folder of other files, and again when no
+        // other process can begin a run.
         free(folder)?;
         let lock = lock(folder)?;
         free(folder)?;
@@ -429,19 +432,24 @@ fn csv(row: Result<String, csv::Error>, path: &Path) -> Result<String, LabError>
     row.map_err(|error| LabError::file("write", path)(io::Error::other(error)))
 }
 
-/// Refuses a folder that has any file of a run.
+/// Refuses a folder that has a run, or any other visible file.
 fn free(folder: &Path) -> Result<(), LabError> {
     let files = [RECIPE, BLOCKS, SCORES, ITERATIONS, GAPS, CHECKPOINT, MODEL];
     if files.iter().any(|name| folder.join(name).exists()) {
         return Err(LabError::RunExists(folder.to_owned()));
     }
-    let entries = fs::read_dir(folder).map_err(LabError::file("read", folder))?;
-    let mut names = entries.flatten().map(|entry| entry.file_name());
+    let wrong = LabError::file("read", folder);
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let names = entries
+        .map_err(wrong)?
+        .into_iter()
+        .map(|entry| entry.file_name());
+    let mut names = names.map(|name| name.to_string_lossy().into_owned());
     // What a crash left of another try is hidden: the lock, and temporary files.
-    match names.find(|name| !name.to_string_lossy().starts_with('.')) {
-        Some(name) => Err(LabError::NotEmpty {
+    match names.find(|name| !name.starts_with('.')) {
+        Some(found) => Err(LabError::NotEmpty {
             folder: folder.to_owned(),
-            found: name.to_string_lossy().into_owned(),
+            found,
         }),
         None => Ok(()),
     }

@@ -144,7 +144,7 @@ pub fn run_info(folder: &Path) -> RunInfo {
     let games = games.into_iter().flatten().max().unwrap_or(0);
     let last = last.map_err(drop);
     let checkpoint = saved.checkpoint.as_ref();
-    let replay = || last.as_ref().ok()?.as_ref()?.replay;
+    let replay = || last.as_ref().ok()?.as_ref()?.replay.filter(|_| running);
     let iterations = [
         checkpoint.and_then(|saved| saved.iterations),
         replay().and_then(|replay| replay.iterations),

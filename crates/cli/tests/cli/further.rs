@@ -13,7 +13,7 @@ fn a_run_goes_on_with_another_learning_rate() {
         .succeeds();
     assert!(
         done.stdout
-            .contains("learning_rate=0.5, from game 200 0.01)"),
+            .contains("learning_rate=0.5, then 0.01 from game 200)"),
         "{}",
         done.stdout
     );

@@ -85,9 +85,11 @@ impl Framework {
             }
             count == 1
         };
-        match self.tables.iter().all(|table| is_power(table.count)) {
-            true => 15,
-            false => 16,
+        let powers = self.tables.iter().all(|table| is_power(table.count));
+        if powers && !self.tables.is_empty() {
+            15
+        } else {
+            16
         }
     }
 

@@ -205,7 +205,8 @@ impl Schedule {
     }
 }
 
-/// In a few words, as titles show it: `0.1`, `0.1, from game 50000 0.01`, `0.2 to 0.01 in 5 steps`.
+/// In a few words, as titles show it: `0.1`, `0.1, then 0.01 from game 50000`, and for more rates
+/// `0.2 to 0.01 in 4 steps from game 20000 to 200000`.
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.as_steps() {
@@ -213,11 +214,15 @@ impl fmt::Display for Schedule {
             [only] => write!(f, "{}", only.learning_rate),
             [first, last] => {
                 let (from, rate) = (last.from, last.learning_rate);
-                write!(f, "{}, from game {from} {rate}", first.learning_rate)
+                write!(f, "{}, then {rate} from game {from}", first.learning_rate)
             }
-            [first, .., last] => {
-                let (count, rate) = (self.as_steps().len(), last.learning_rate);
-                write!(f, "{} to {rate} in {count} steps", first.learning_rate)
+            [first, second, .., last] => {
+                let (steps, rate) = (self.as_steps().len() - 1, last.learning_rate);
+                write!(
+                    f,
+                    "{} to {rate} in {steps} steps from game {} to {}",
+                    first.learning_rate, second.from, last.from
+                )
             }
         }
     }
@@ -293,9 +298,9 @@ mod tests {
         let shown = |pairs: &[(u64, f64)]| steps(pairs).map(|schedule| schedule.to_string());
         assert_eq!(shown(&[(0, 0.1)])?, "0.1");
         let two = shown(&[(0, 0.1), (3000, 0.01)])?;
-        assert_eq!(two, "0.1, from game 3000 0.01");
+        assert_eq!(two, "0.1, then 0.01 from game 3000");
         let three = shown(&[(0, 0.1), (10, 0.01), (20, 0.001)])?;
-        assert_eq!(three, "0.1 to 0.001 in 3 steps");
+        assert_eq!(three, "0.1 to 0.001 in 2 steps from game 10 to 20");
         Ok(())
     }
 

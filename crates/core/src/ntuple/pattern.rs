@@ -246,7 +246,8 @@ impl TupleSet {
             if patterns.len() == Self::MAX_PATTERNS {
                 return Err(TupleSetError::TooMany);
             }
-            if let Some((name, patterns)) = NAMED_SETS.iter().find(|(name, _)| *name == word) {
+            let named = NAMED_SETS.iter().find(|(name, _)| *name == word);
+            if let Some((name, patterns)) = named.filter(|_| shape == Shape::FOUR) {
                 let name = (*name).to_owned();
                 return Err(TupleSetError::NameAmongPatterns { name, patterns });
             }

@@ -75,7 +75,11 @@ impl StateNetwork {
         }
         let mut chances = [0.0; LARGEST_TILE + 1];
         for &(tile, chance) in spawns {
-            assert!(usize::from(tile) < LARGEST_TILE, "no game starts so high");
+            let largest = LARGEST_TILE - 1;
+            assert!(
+                usize::from(tile) <= largest,
+                "a new tile of index {tile}: at most {largest}"
+            );
             chances[usize::from(tile)] = chance as Value;
         }
         // With equal weights a spawn changes no value, so the expected changes are 0.

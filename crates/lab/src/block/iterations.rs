@@ -53,6 +53,7 @@ impl IterationLog {
             .iter()
             .for_each(|outcome| self.scores.add(outcome.score));
         if every == 0 {
+            self.since_row = TrainingStats::default();
             return None;
         }
         self.since_row.merge(stats);

@@ -115,8 +115,10 @@ impl BufferRecipe {
             (Some(iterations), None) => Some(Limit::Iterations(iterations)),
             (None, Some(updates)) => Some(Limit::Updates(updates)),
             (Some(iterations), Some(updates)) => {
-                // The first iterations may only fill the buffer.
-                let filling = self.learning_starts.max(self.batch_size) / self.num_envs.max(1);
+                // The first iterations only fill the buffer; that which fills it learns.
+                let needed = self.learning_starts.max(self.batch_size);
+                let filling = needed.div_ceil(self.num_envs.max(1)).saturating_sub(1);
+                let filling = filling + self.n_step.saturating_sub(1) as usize;
                 let learning = updates.div_ceil(self.updates_per_step.max(1) as u64);
                 match iterations <= learning.saturating_add(filling as u64) {
                     true => Some(Limit::Iterations(iterations)),
