@@ -185,14 +185,16 @@ impl DeepValueFunction {
                 }),
             };
             let slide = legal_slide(decision, direction);
-            let best = ACTIONS[largest(outputs)];
-            // The first choice differs from the slide that is made only where it is illegal: values
-            // that are equal after scaling, or not numbers, decide nothing.
+            let best = largest(outputs);
+            // The first choice differs from the slide that is made only where it is illegal and
+            // strictly better. Outputs that are equal after scaling, or not numbers, decide nothing.
+            let is_legal = slides.get(ACTIONS[best]).is_some();
+            let ties = output_of(slide.direction(), outputs) == Some(outputs[best]);
             Choice {
                 slide,
-                first: match slides.get(best) {
-                    Some(_) => slide.direction(),
-                    None => best,
+                first: match is_legal || ties {
+                    true => slide.direction(),
+                    false => ACTIONS[best],
                 },
             }
         };

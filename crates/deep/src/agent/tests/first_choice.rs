@@ -51,6 +51,13 @@ fn the_fallback_decides_what_is_made() {
         made(&[4.0, 1.0, 4.0, 3.0], Fallback::Value, BOARD),
         (Right, Right)
     );
+    // A legal slide is never a first choice that is not made, whatever the outputs are.
+    let not_numbers = [1.0, f32::NAN, 1.0, f32::NAN];
+    let (first, slide) = made(&not_numbers, Fallback::Number, [1, 1, 1, 0]);
+    assert_eq!(first, slide, "every slide is legal there");
+    let close = [1.0, 4.0, f32::from_bits(4.0_f32.to_bits() + 1), 3.0];
+    let (first, slide) = made(&close, Fallback::Value, BOARD);
+    assert_eq!(first, slide, "up and right are legal");
 }
 
 /// Left is the best and illegal, so that down is made: 4 points, and the tile 4 in the third cell.
