@@ -113,3 +113,57 @@ impl Span {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use afterstate::format::floats::Float;
+
+    use super::*;
+
+    /// A file of floats that tell their index.
+    struct Numbered;
+
+    impl ReadAt for Numbered {
+        fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+            for (number, index) in bytes.chunks_exact_mut(4).zip(at / 4..) {
+                number.copy_from_slice(&(index as f32).to_le_bytes());
+            }
+            Ok(())
+        }
+    }
+
+    /// Three cells, read in pieces of any length, agree with the digits of each index.
+    #[test]
+    fn pieces_of_any_length_agree_with_the_digits() {
+        for (from_base, to_base) in [(15_u64, 16_u64), (16, 15)] {
+            let mut source = Rebased::new(Box::new(Numbered));
+            let from = TensorSpan {
+                tensor: "012".to_owned(),
+                float: Some(Float::F32),
+                count: from_base.pow(3),
+                at: 0,
+            };
+            let to = source.add(from, 3, (from_base, to_base));
+            assert_eq!(to.count, to_base.pow(3));
+            for length in [1, 7, 16, to.count] {
+                let mut all = Vec::new();
+                for first in (0..to.count).step_by(length as usize) {
+                    let mut bytes = vec![1; 4 * length.min(to.count - first) as usize];
+                    source.read_at(&mut bytes, 4 * first).unwrap();
+                    all.extend(bytes);
+                }
+                for (number, index) in all.chunks_exact(4).zip(0..) {
+                    let [a, b, c] = [1, to_base, to_base * to_base].map(|p| index / p % to_base);
+                    let known = [a, b, c].iter().all(|&tile| tile < from_base);
+                    let expected = if known {
+                        (a + from_base * (b + from_base * c)) as f32
+                    } else {
+                        0.0
+                    };
+                    assert_eq!(number, expected.to_le_bytes(), "{index} by {length}");
+                }
+            }
+            assert!(source.read_at(&mut [0; 8], to.bytes() - 4).is_err());
+        }
+    }
+}
