@@ -76,6 +76,8 @@ pub enum Command {
     Solve(SolveArgs),
     /// Verify that recorded games follow the rules
     Judge(JudgeArgs),
+    /// Verify the checksums and the structure of a file, or of all files of a run
+    Check(CheckArgs),
     /// Play the environment's side against another program, and seal the records
     Referee(RefereeArgs),
     /// Plot the learning curves of one or more runs, as PNG and SVG
@@ -168,9 +170,28 @@ pub struct GamesArgs {
         value_parser = count
     )]
     pub seed: u64,
+    /// Print the results for people, or as a table for a report
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "text",
+        conflicts_with = "json"
+    )]
+    pub format: FormatArg,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    /// Aligned columns
+    Text,
+    /// A table in Markdown
+    Markdown,
+    /// A table in LaTeX, which needs no package
+    Latex,
 }
 
 /// `afterstate eval`
@@ -183,6 +204,7 @@ pub struct GamesArgs {
   afterstate eval runs/small --against 2x3.solution           its exact optimality gap
   afterstate eval runs/small --against 2x3.solution --keep    also saved for `afterstate plot`
   afterstate eval 2x3.solution                                games of optimal play
+  afterstate eval runs/quick --format latex                   a table for a report
 
 With --against no games are played. The probability of every position that the model can reach is computed, so its expected score is exact. It is compared with the optimum, which `afterstate solve` has found.")]
 pub struct EvalArgs {
@@ -196,7 +218,7 @@ pub struct EvalArgs {
     #[arg(long, value_name = "RxC")]
     pub board: Option<String>,
     /// Compare the model with the exact solution of its game, a file written by `afterstate solve --out`
-    #[arg(long, value_name = "SOLUTION", conflicts_with_all = ["games", "seed", "game", "board"])]
+    #[arg(long, value_name = "SOLUTION", conflicts_with_all = ["games", "seed", "game", "board", "format"])]
     pub against: Option<PathBuf>,
     /// Treat symmetric boards as one: up to eight times as fast. The result differs only where the
     /// model values two moves exactly equally
@@ -211,6 +233,22 @@ pub struct EvalArgs {
     pub records: Option<PathBuf>,
     #[command(flatten)]
     pub play: GamesArgs,
+}
+
+/// `afterstate check`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  afterstate check runs/quick               all files of a run
+  afterstate check model.safetensors
+  afterstate check solution.safetensors --json
+
+Models, checkpoints and solutions have checksums, which are verified whenever they are read. A file without them (of an earlier version, or of another program) is verified by its structure, and a note says so. The exit status is 0 if no file has a fault, 1 if one has, and 2 if there is nothing to verify.")]
+pub struct CheckArgs {
+    /// A model, checkpoint, solution, weight file, recipe, file of sealed records, or run folder
+    pub path: PathBuf,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `afterstate judge`
@@ -245,7 +283,10 @@ pub struct JudgeArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   afterstate compare runs/state-6 runs/state-6x6 --games 10000
-  afterstate compare runs/quick greedy")]
+  afterstate compare runs/quick greedy
+  afterstate compare runs/quick greedy --format markdown    a table for a report
+
+Game n of both players has the same random stream. All intervals are 95% intervals over these pairs: of the difference of means by Student's t, of medians by a bootstrap of 2,000 resamples with a fixed seed, of win rates by Newcombe's method 10 for paired proportions. The verdict is that of the means. Two models with the same weights are called equal.")]
 pub struct CompareArgs {
     /// A model file, a run folder, a weight file of TDL2048+ or TDL2048-Demo, an exact solution, or
     /// one of the baselines `random` and `greedy`

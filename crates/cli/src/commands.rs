@@ -2,8 +2,10 @@
 
 pub mod analyze;
 pub mod bench;
+pub mod check;
 pub mod compare;
 pub mod convert;
+pub mod document;
 pub mod eval;
 pub mod generated;
 pub mod judge;

@@ -2,6 +2,7 @@
 
 use afterstate_lab::{ErrorClass, LabError};
 
+use crate::commands::check::Damaged;
 use crate::commands::judge::Faulty;
 use crate::commands::referee::RulesBroken;
 use crate::commands::sweep::SomeDiverged;
@@ -17,7 +18,7 @@ const SYSTEM: u8 = 3;
 /// The table of exit statuses, for the help.
 pub const HELP: &str = "Exit status:
   0    success
-  1    the records have faults (judge), the player broke the rules (referee), or training diverged
+  1    the records or files have faults (judge, check), the player broke the rules (referee), or training diverged
   2    wrong usage or input
   3    not enough disk space or memory, or a failed write
   129  stopped by SIGHUP; 130 by SIGINT (Ctrl-C), 131 by SIGQUIT, 143 by SIGTERM";
@@ -29,7 +30,10 @@ pub fn lab_error(error: &anyhow::Error) -> Option<&LabError> {
 
 /// Whether this is a negative verdict and not an error; a signal may have cut it short.
 pub fn is_verdict(error: &anyhow::Error) -> bool {
-    error.is::<Faulty>() || error.is::<RulesBroken>() || error.is::<SomeDiverged>()
+    error.is::<Faulty>()
+        || error.is::<Damaged>()
+        || error.is::<RulesBroken>()
+        || error.is::<SomeDiverged>()
 }
 
 /// The exit status for an error.

@@ -1,4 +1,4 @@
-//! Signals ask long work to save and stop; a second one ends the program at once.
+//! Signals ask long work to save and stop; a second one, a second later, ends the program at once.
 //!
 //! Signals that follow the first within [`REPEATED`] are one request: a terminal, a shell and a batch
 //! system may each send one, and the save must not be lost by that.
@@ -18,7 +18,7 @@ static STATUS: AtomicU8 = AtomicU8::new(0);
 static COMPLETED: AtomicBool = AtomicBool::new(false);
 
 /// Signals within this time of the first are the same request.
-const REPEATED: Duration = Duration::from_millis(500);
+const REPEATED: Duration = Duration::from_secs(1);
 /// Added to the number of a signal, as shells do.
 const BY_SIGNAL: i32 = 128;
 
@@ -48,7 +48,7 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
             *first = Some(now);
             STATUS.store(status, Ordering::Relaxed);
             TOKEN.cancel();
-            note("\nstopping; press Ctrl-C again to end at once without saving");
+            note("\nstopping; press Ctrl-C again after a second to end at once without saving");
         }
         Response::Ignore => {}
         // Files are replaced atomically, so leaving at any moment damages none.
@@ -140,8 +140,8 @@ mod tests {
         let after = |milliseconds| first + Duration::from_millis(milliseconds);
         for (milliseconds, expected) in [
             (0, Response::Ignore),
-            (499, Response::Ignore),
-            (500, Response::EndNow),
+            (999, Response::Ignore),
+            (1000, Response::EndNow),
         ] {
             assert_eq!(response(Some(first), after(milliseconds)), expected);
         }

@@ -44,6 +44,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Convert(args) => commands::convert::run(args),
         Command::Solve(args) => commands::solve::run(args),
         Command::Judge(args) => commands::judge::run(args),
+        Command::Check(args) => commands::check::run(args),
         Command::Referee(args) => commands::referee::run(args),
         Command::Plot(args) => commands::plot::run(args),
         Command::Sweep(args) => commands::sweep::run(args),

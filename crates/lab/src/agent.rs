@@ -120,6 +120,11 @@ pub trait Agent: Send + Sync {
 
     /// The memory it takes, in bytes.
     fn bytes(&self) -> u64;
+
+    /// The SHA-256 digest of its network and all weights; `None` for an agent without weights.
+    fn digest(&self) -> Option<[u8; 32]> {
+        None
+    }
 }
 
 /// An agent that learns.

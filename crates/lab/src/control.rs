@@ -240,6 +240,16 @@ pub enum Event {
         /// The file.
         path: String,
     },
+    /// A periodic checkpoint could not be written. The one before is unchanged, and another is
+    /// written after the next interval.
+    CheckpointFailed {
+        /// The games that it would have had.
+        games: u64,
+        /// The file.
+        path: String,
+        /// The text of the error.
+        error: String,
+    },
     /// An evaluation is done.
     Evaluation(Box<Evaluation>),
     /// Work ends.

@@ -18,7 +18,7 @@ use afterstate::format::floats::Float;
 pub use afterstate::format::foreign::Program;
 use afterstate::format::foreign::{Foreign, TensorSpan};
 use afterstate::format::framework::{self, Framework};
-use afterstate::format::native::{self, Metadata};
+use afterstate::format::native::{self, Metadata, NewHeader};
 use afterstate::format::scan::Frame;
 use afterstate::format::tdl::{self, Tdl};
 use afterstate::game::Shape;
@@ -163,6 +163,8 @@ fn is_replaceable(path: &Path) -> bool {
 
 /// A file to write.
 struct Output {
+    /// Of a file of ours; it is written last.
+    header: Option<NewHeader>,
     frame: Vec<(u64, Vec<u8>)>,
     copies: Vec<Copy>,
     report: ConvertReport,
@@ -197,7 +199,10 @@ impl Output {
         report: ConvertReport,
     ) -> Self {
         let (header, end) = native::lay_out_spans(metadata, &mut to);
-        Self::new_from(vec![(0, header)], end, from, to, report)
+        Self {
+            header: Some(header),
+            ..Self::new_from(Vec::new(), end, from, to, report)
+        }
     }
 
     fn of_frame(
@@ -219,6 +224,7 @@ impl Output {
         report.bytes = end;
         let copies = from.into_iter().zip(to);
         Self {
+            header: None,
             frame,
             copies: copies.map(|(from, to)| Copy { from, to }).collect(),
             report,
@@ -322,7 +328,13 @@ impl Output {
         for (at, piece) in &self.frame {
             file.write_at(piece, *at).map_err(wrong)?;
         }
-        carry::carry(input, &self.copies, file, self.report.to.format, options)
+        let sums = self.header.as_ref().map(NewHeader::sums);
+        let to = (file, sums);
+        carry::carry(input, &self.copies, to, self.report.to.format, options)?;
+        match &self.header {
+            Some(header) => file.write_at(&header.finish(), 0).map_err(wrong),
+            None => Ok(()),
+        }
     }
 }
 

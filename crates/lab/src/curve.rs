@@ -22,6 +22,10 @@ pub struct Curve {
     /// without one.
     #[serde(default)]
     pub replay: Vec<ReplayPoint>,
+    /// The runs of which this curve is the mean, each with the same blocks; empty for a single run.
+    /// Plots draw a band of them around the line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seeds: Vec<Curve>,
 }
 
 /// One block of a run.
@@ -112,6 +116,7 @@ impl Curve {
             points: blocks.iter().map(point).collect(),
             gaps: Vec::new(),
             replay: blocks.iter().filter_map(replay).collect(),
+            seeds: Vec::new(),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Files are replaced atomically: written to a temporary file, synced, renamed, and the folder
-//! synced.
+//! synced. Two processes may write one file at once: the last one to finish replaces the other's.
 //!
 //! This has two steps. Writing an [`AtomicFile`] ends in the page cache; several threads may write
 //! at once. [`AtomicFile::commit`] waits for the disk and needs only the file, so that other work
@@ -12,7 +12,9 @@
 //! Tables are mostly zeros, especially after a short run, so pages of zeros are left out as holes:
 //! a model takes less disk space and time, and every program reads the zeros back.
 
+pub(crate) mod inside;
 mod shared;
+mod temporary;
 
 use std::fs::{self, File};
 use std::io;
@@ -22,6 +24,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sha2::{Digest, Sha256};
 pub(crate) use shared::SharedFile;
+use temporary::TemporaryPath;
+pub(crate) use temporary::remove_leftovers;
 
 const PAGE: usize = 4096;
 
@@ -90,6 +94,13 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     file.commit()
 }
 
+/// Replaces a file inside a run folder atomically.
+pub(crate) fn replace_inside(path: &Path, content: &[u8]) -> io::Result<()> {
+    let file = AtomicFile::create_inside(path)?;
+    file.write_at(content, 0)?;
+    file.commit()
+}
+
 /// Writes a file sequentially; it is committed if all of that succeeds.
 pub(crate) fn replace_with<T>(
     path: &Path,
@@ -132,17 +143,24 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Starts writing the file of this name, or the target of a symbolic link of this name.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
-        let path = &if path.is_symlink() {
-            fs::canonicalize(path)?
-        } else {
-            path.to_owned()
-        };
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let temporary = TemporaryPath(path.with_file_name(format!(".{name}.part")));
+        match path.is_symlink() {
+            true => Self::create_at(fs::canonicalize(path)?),
+            false => Self::create_at(path.to_owned()),
+        }
+    }
+
+    /// Starts writing a file inside a run folder: no link of its name is followed.
+    pub(crate) fn create_inside(path: &Path) -> io::Result<Self> {
+        inside::check(path)?;
+        Self::create_at(path.to_owned())
+    }
+
+    fn create_at(path: PathBuf) -> io::Result<Self> {
+        let (file, temporary) = temporary::create(&path)?;
         Ok(Self {
-            file: SharedFile::new(File::create(&temporary.0)?),
+            file: SharedFile::new(file),
             temporary,
-            path: path.to_owned(),
+            path,
             full: OnceLock::new(),
         })
     }
@@ -194,20 +212,11 @@ impl AtomicFile {
             file,
             ..
         } = self;
-        file.into_file().sync_all()?;
+        // Locked until it has its name: another writer would remove it as a leftover.
+        let file = file.into_file();
+        file.sync_all()?;
         fs::rename(&temporary.0, &path)?;
         sync_folder(path.parent())
-    }
-}
-
-/// The path of a temporary file: `.model.safetensors.part`.
-struct TemporaryPath(PathBuf);
-
-impl Drop for TemporaryPath {
-    fn drop(&mut self) {
-        // Best effort: the original error says more than a failure to clean up. After a commit,
-        // there is no file of this name.
-        let _ = fs::remove_file(&self.0);
     }
 }
 
@@ -338,16 +347,5 @@ mod tests {
         assert!(!anything(Path::new("/dev/null")));
         assert!(!can_be_written(&place("file"), |_| false).unwrap());
         assert!(can_be_written(folder.path(), |_| true).is_err());
-    }
-
-    #[test]
-    fn a_leftover_temporary_file_is_replaced() {
-        let (folder, path, file) = half_written();
-        // As a killed process leaves it.
-        std::mem::forget(file);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-        replace(&path, b"new").unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"new");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

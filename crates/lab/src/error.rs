@@ -289,6 +289,28 @@ pub enum LabError {
     /// A run that another process uses.
     #[error("{} is in use by another process; wait until it ends, or choose another folder", .0.display())]
     Locked(PathBuf),
+    /// A file of an unknown kind.
+    #[error(
+        "{} is not a model, a checkpoint, a solution, a weight file, records with a seal or a recipe",
+        .0.display()
+    )]
+    NothingToCheck(PathBuf),
+    /// A damaged file of a run, which may be what the run saved last.
+    #[error(
+        "{}: {source}; it may be what the run saved last{}", path.display(),
+        other.as_ref().map_or_else(String::new, |other| format!(
+            ". To go on with {} all the same, name that file instead of the folder",
+            other.display()
+        ))
+    )]
+    DamagedSave {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<NativeError>,
+        /// The other file of the run, if there is one.
+        other: Option<PathBuf>,
+    },
     /// A file of a run that contradicts the others.
     #[error("{}: {found}", path.display())]
     Inconsistent {
@@ -357,6 +379,16 @@ pub enum LabError {
         path: PathBuf,
         /// What is wrong with it.
         source: ScoresError,
+    },
+    /// A run that is saved, but whose plots could not be drawn.
+    #[error(
+        "{saved}, but its plots could not be drawn: {source}; resuming the run draws them again"
+    )]
+    Unplotted {
+        /// What is saved.
+        saved: String,
+        /// What is wrong with the plots.
+        source: Box<LabError>,
     },
     /// A plot that could not be drawn.
     #[error(transparent)]

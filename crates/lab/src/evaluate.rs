@@ -166,7 +166,7 @@ fn evaluated<E: std::fmt::Display>(
         Ok(evaluation)
     };
     control.run(job, work, |done| {
-        let played = done.as_ref().ok()?.games;
+        let played = done.as_ref().ok()?.scores.games;
         Some((Status::of(played >= games), played))
     })
 }
@@ -178,21 +178,13 @@ pub(crate) fn summary(
     outcomes: &[Outcome],
     seconds: f64,
 ) -> Evaluation {
-    let scores = scores(outcomes, seconds);
     Evaluation {
         model: contender.model.clone(),
         game: contender.game.clone(),
         board: contender.shape.to_string(),
-        games: scores.games,
         seed,
         search: contender.agent.search().to_owned(),
-        mean: scores.mean,
-        mean_ci95: scores.mean_ci95,
-        median: scores.median,
-        max: scores.max,
-        moves: scores.moves,
-        moves_per_second: scores.moves_per_second,
-        tiles: scores.tiles,
+        scores: scores(outcomes, seconds),
     }
 }
 

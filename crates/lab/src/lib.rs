@@ -12,6 +12,7 @@ pub mod agent;
 pub mod analyze;
 pub mod bench;
 pub mod block;
+pub mod check;
 pub mod compare;
 pub mod control;
 pub mod convert;

@@ -40,6 +40,9 @@ pub struct Model {
     pub episodes: Option<u64>,
     /// The file it was read from.
     pub path: PathBuf,
+    /// Whether an earlier version of this program wrote that file, without checksums: damage of its
+    /// numbers is not always found.
+    pub lacks_checksums: bool,
     /// Its agent.
     pub agent: Arc<dyn Agent>,
 }
@@ -165,6 +168,7 @@ impl Model {
         let file = ModelFile::open(path)?;
         Ok(Self {
             agent: open_agent(&file.spec, &file.saved, &file.path, budget)?,
+            lacks_checksums: file.saved.lacks_checksums(),
             spec: file.spec,
             recipe: file.recipe,
             episodes: file.episodes,

@@ -11,9 +11,12 @@
 //! (`merge`). Merging adds tallies, so a point is exactly the mean or proportion of its games and
 //! no game is lost; the heading says how many games a point has.
 //!
+//! A curve that is the mean of several runs, as those of a sweep are, has a band around it (`band`).
+//!
 //! No curve makes the drawing panic: counts that contradict each other are an error, numbers that
 //! are not finite have no point, and everything else is kept inside its frame.
 
+mod band;
 mod chart;
 pub mod diagram;
 mod legend;
@@ -34,7 +37,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::curve::{Curve, GameScore};
-use crate::disk::replace;
+use crate::disk::{replace, replace_inside};
 use crate::numbers::grouped;
 use letters::Letters;
 use scene::Scene;
@@ -344,7 +347,7 @@ pub fn scores(series: &[ScoreSeries], style: &ScoreStyle, title: &str) -> Result
 
 /// Writes plots into a folder, as `NAME.png` and `NAME.svg`, and returns the paths. All are
 /// rendered before the first file is written, the folder is created if missing, and each file is
-/// replaced atomically.
+/// replaced atomically; a link of its name is refused.
 ///
 /// # Errors
 /// When a plot cannot be rendered or written.
@@ -360,7 +363,7 @@ pub fn save(plots: &[Plot], folder: &Path) -> Result<Vec<PathBuf>, PlotError> {
     })?;
     let save = |(name, bytes): (String, Vec<u8>)| {
         let path = folder.join(name);
-        match replace(&path, &bytes) {
+        match replace_inside(&path, &bytes) {
             Ok(()) => Ok(path),
             Err(source) => Err(PlotError::Write { path, source }),
         }

@@ -15,26 +15,13 @@ pub struct Evaluation {
     pub game: String,
     /// The board.
     pub board: String,
-    /// Games played.
-    pub games: u64,
-    /// Their seed.
+    /// The seed of the games.
     pub seed: u64,
     /// How moves were chosen.
     pub search: String,
-    /// The mean score.
-    pub mean: f64,
-    /// Its 95% interval; `None` for a single game.
-    pub mean_ci95: Option<Interval>,
-    /// The median score.
-    pub median: f64,
-    /// The highest score.
-    pub max: u64,
-    /// Mean number of moves per game.
-    pub moves: f64,
-    /// Moves per second of all threads together.
-    pub moves_per_second: f64,
-    /// A row for each largest tile.
-    pub tiles: Vec<TileRow>,
+    /// The results; their fields stand beside the others in the JSON.
+    #[serde(flatten)]
+    pub scores: Scores,
 }
 
 /// The scores of finished games: what every table of results shows.
@@ -56,22 +43,6 @@ pub struct Scores {
     pub moves_per_second: f64,
     /// A row for each largest tile.
     pub tiles: Vec<TileRow>,
-}
-
-impl From<&Evaluation> for Scores {
-    fn from(evaluation: &Evaluation) -> Self {
-        let e = evaluation;
-        Self {
-            games: e.games,
-            mean: e.mean,
-            mean_ci95: e.mean_ci95,
-            median: e.median,
-            max: e.max,
-            moves: e.moves,
-            moves_per_second: e.moves_per_second,
-            tiles: e.tiles.clone(),
-        }
-    }
 }
 
 /// How often a tile was reached.

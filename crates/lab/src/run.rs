@@ -14,27 +14,32 @@
 //! then the file, so that no checkpoint refers to lines that do not exist. To shorten the pause, a
 //! draft is written beforehand, from a network that changes meanwhile: its content is discarded; it
 //! only preallocates page cache.
+//!
+//! A folder may come from someone else. Nothing in it leads out of it: what is not a regular file is
+//! refused by name (`disk/inside.rs`), and a lock is never truncated.
 
 mod curves;
 mod found;
 mod gaps;
+mod guard;
 mod log;
 mod rename;
 
 pub use curves::{blocks_of, curve_of, title};
-pub(crate) use found::{Saved, blocks_path, lock_of, model_path, model_recipe, recipe_path, saved};
+pub(crate) use found::{
+    Saved, blocks_path, check_logs, claim_folder, lock_of, model_path, model_recipe, recipe_path,
+    saved,
+};
 pub use found::{
-    checkpoint_of, exists, free_folder, has_checkpoint, model_games, model_of, newest, recipe_of,
-    stored_recipe,
+    checkpoint_of, exists, has_checkpoint, model_games, model_of, newest, recipe_of, stored_recipe,
 };
 pub use gaps::{Gaps, Measurement, SymmetryMode};
+pub(crate) use guard::lock;
 
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::tally::{Outcome, Tally};
@@ -43,13 +48,14 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 use crate::agent::StoredAgent;
 use crate::block::{Block, Columns, IterationRow, ReplayStats};
-use crate::disk::{AtomicFile, replace, sync_folder};
+use crate::disk::{AtomicFile, replace_inside, sync_folder};
 use crate::metadata::{self, FORMAT, Fields};
 use crate::migrate::{self, Format};
 use crate::recipe::{BufferRecipe, Difference, Recipe};
 use crate::share::{Background, threads};
 use crate::tables;
 use found::existing;
+use guard::{check_and_clean, free};
 use log::Log;
 use rename::{first_line, rename_columns};
 
@@ -61,9 +67,8 @@ const GAPS: &str = "gaps.csv";
 const CHECKPOINT: &str = "checkpoint.safetensors";
 const MODEL: &str = "model.safetensors";
 const LOCK: &str = ".lock";
-/// How often a held lock is tried again, and how long it takes to the next try.
-const LOCK_TRIES: usize = 20;
-const LOCK_PAUSE: Duration = Duration::from_millis(5);
+/// The files of a run.
+const FILES: [&str; 7] = [RECIPE, BLOCKS, SCORES, ITERATIONS, GAPS, CHECKPOINT, MODEL];
 /// The metadata key of [`RunProgress`] in a checkpoint.
 const PROGRESS: &str = "progress";
 
@@ -150,6 +155,7 @@ impl Run {
         free(folder)?;
         let lock = lock(folder)?;
         free(folder)?;
+        check_and_clean(folder)?;
         // The recipe is written first: from now on the run can be resumed, if only from its start.
         save_recipe(folder, recipe)?;
         let mut run = Self::open_logs(folder, recipe, lock)?;
@@ -164,6 +170,7 @@ impl Run {
     /// When it is in use or cannot be written.
     pub fn restart(folder: &Path, recipe: &Recipe, tile_values: &[u64]) -> Result<Self, LabError> {
         let lock = lock(folder)?;
+        check_and_clean(folder)?;
         let model = folder.join(MODEL);
         if model.exists() {
             let found = "there is a finished model but no checkpoint to resume from".to_owned();
@@ -186,6 +193,7 @@ impl Run {
         agent: &dyn StoredAgent,
     ) -> Result<(Self, RunProgress), LabError> {
         let lock = lock(folder)?;
+        check_and_clean(folder)?;
         let path = folder.join(CHECKPOINT);
         let saved = tables::Saved::open(&path)?;
         let metadata = saved.metadata();
@@ -248,8 +256,14 @@ impl Run {
             (self.scores.as_ref(), progress.scores_bytes),
             (self.iterations.as_ref(), progress.iterations_bytes),
         ];
-        let mut logs = lengths.into_iter();
-        logs.try_for_each(|(log, length)| log.map_or(Ok(()), |log| log.cut(length)))
+        let logs = || {
+            lengths
+                .iter()
+                .filter_map(|(log, length)| Some(((*log)?, *length)))
+        };
+        // All are checked before one is changed.
+        logs().try_for_each(|(log, length)| log.check_end(length))?;
+        logs().try_for_each(|(log, length)| log.cut(length))
     }
 
     /// The folder.
@@ -367,6 +381,11 @@ impl Run {
         })
     }
 
+    /// Discards the draft of the next checkpoint.
+    pub(crate) fn discard_draft(&mut self) {
+        self.draft = None;
+    }
+
     /// Whether there is a draft of the next checkpoint.
     pub fn has_draft(&self) -> bool {
         self.draft.is_some()
@@ -386,11 +405,10 @@ impl Run {
         self.save(output, MODEL, agent, metadata, Keep::Weights)
     }
 
-    /// Creates a file. The previous save may use the same temporary file, so it has to finish
-    /// first.
+    /// Creates a file.
     fn new_file(&self, name: &str) -> Result<AtomicFile, LabError> {
         let path = self.folder.join(name);
-        AtomicFile::create(&path).map_err(LabError::file("write", &path))
+        AtomicFile::create_inside(&path).map_err(LabError::file("write", &path))
     }
 
     fn save(
@@ -432,51 +450,9 @@ fn csv(row: Result<String, csv::Error>, path: &Path) -> Result<String, LabError>
     row.map_err(|error| LabError::file("write", path)(io::Error::other(error)))
 }
 
-/// Refuses a folder that has a run, or any other visible file.
-fn free(folder: &Path) -> Result<(), LabError> {
-    let files = [RECIPE, BLOCKS, SCORES, ITERATIONS, GAPS, CHECKPOINT, MODEL];
-    if files.iter().any(|name| folder.join(name).exists()) {
-        return Err(LabError::RunExists(folder.to_owned()));
-    }
-    let wrong = LabError::file("read", folder);
-    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let names = entries
-        .map_err(wrong)?
-        .into_iter()
-        .map(|entry| entry.file_name());
-    let mut names = names.map(|name| name.to_string_lossy().into_owned());
-    // What a crash left of another try is hidden: the lock, and temporary files.
-    match names.find(|name| !name.starts_with('.')) {
-        Some(found) => Err(LabError::NotEmpty {
-            folder: folder.to_owned(),
-            found,
-        }),
-        None => Ok(()),
-    }
-}
-
 fn save_recipe(folder: &Path, recipe: &Recipe) -> Result<(), LabError> {
     let path = folder.join(RECIPE);
-    replace(&path, recipe.to_toml().as_bytes()).map_err(LabError::file("write", &path))
-}
-
-fn lock(folder: &Path) -> Result<File, LabError> {
-    let path = folder.join(LOCK);
-    let file = File::create(&path).map_err(LabError::file("write", &path))?;
-    let mut tries = 0;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            // Listing the runs tests the lock for a moment.
-            Err(fs::TryLockError::WouldBlock) if tries < LOCK_TRIES => {
-                tries += 1;
-                thread::sleep(LOCK_PAUSE);
-            }
-            Err(fs::TryLockError::WouldBlock) => return Err(LabError::Locked(folder.to_owned())),
-            // On a file system without locks, users must avoid two processes in one folder.
-            Err(fs::TryLockError::Error(_)) => return Ok(file),
-        }
-    }
+    replace_inside(&path, recipe.to_toml().as_bytes()).map_err(LabError::file("write", &path))
 }
 
 /// Refuses a recipe that differs from that of the checkpoint's training, or that ends before it.

@@ -4,7 +4,7 @@
 //! any size are listed quickly. Nothing is written, and a training that is under way is not disturbed:
 //! a run is running if its lock is held, which is tested with a shared lock for a moment.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::block::{self, Block};
+use crate::disk::inside;
 use crate::recipe::{BufferRecipe, Recipe};
 use crate::run::{self, Saved};
 use crate::tables::open;
@@ -209,11 +210,7 @@ fn status(
 /// Whether a process holds the lock of a run.
 fn is_running(folder: &Path) -> bool {
     let path = run::lock_of(folder);
-    // Anything but a file, such as a FIFO, might block.
-    if !fs::symlink_metadata(&path).is_ok_and(|about| about.is_file()) {
-        return false;
-    }
-    let Ok(file) = File::open(path) else {
+    let Ok(file) = inside::open(&path, OpenOptions::new().read(true)) else {
         return false;
     };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
@@ -246,6 +243,7 @@ fn last_block(folder: &Path) -> Result<Option<Block>, LabError> {
 /// The first line of a file and its last whole lines; all of a short file. Only a regular file is
 /// opened.
 fn header_and_end(path: &Path) -> io::Result<Vec<u8>> {
+    inside::check(path)?;
     let (mut file, size) = open(path)?;
     let mut bytes = Vec::new();
     if size <= 2 * END {

@@ -314,6 +314,7 @@ impl PackedVisitor for Solve<'_> {
         let solution = Solution {
             about,
             code: solver.code().clone(),
+            lacks_checksums: false,
             _reserved: Arc::new(memory.into_reserved(layers.codes().len() as u64)),
             layers,
             score,

@@ -1,5 +1,9 @@
 //! Confidence intervals: no result is reported without one.
 
+mod paired;
+
+pub(crate) use paired::{PairCounts, median_difference};
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// 97.5% of a normal distribution lie below this many standard deviations.

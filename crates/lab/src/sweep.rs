@@ -15,6 +15,8 @@
 //! Runs are ordered by seed: after the first round every variant has been tried once.
 
 mod file;
+mod other;
+mod rates;
 mod saved;
 mod summary;
 mod table;
@@ -22,14 +24,17 @@ mod table;
 mod tests;
 
 pub use crate::error::SweepError;
+pub use rates::{OverSeeds, TileRate};
 pub use saved::{Divergence, Evaluated};
 pub use summary::{DivergedSeed, Metric, Score, Summary, SummaryRow, Verdict};
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::LabError;
 use crate::control::{CancelToken, Control, Event, Job, Progress, Status, Task, Unit};
+use crate::disk::inside;
 use crate::evaluate::{Contender, EvalOptions, evaluate};
 use crate::model::Model;
 use crate::recipe::{Difference, Recipe};
@@ -134,8 +139,8 @@ impl Sweep {
     /// run that diverges is a result and stops no other.
     ///
     /// # Errors
-    /// When `out` is the folder of a run, or a run has another recipe, before anything else is
-    /// done. When a run cannot be trained, read or written; the others are then cancelled and
+    /// When `out` is the folder of a run or of another sweep, another process uses it, or a run has
+    /// another recipe, before anything else is done. When a run cannot be trained, read or written; the others are then cancelled and
     /// saved.
     pub fn run(
         &self,
@@ -171,6 +176,11 @@ impl Sweep {
             return Err(SweepError::OfARun(out.to_owned()).into());
         }
         tasks.iter().try_for_each(SweepRun::is_unchanged)?;
+        let folders = || self.variants.iter().map(|variant| &variant.folder);
+        other::check(out, &self.name, folders())?;
+        fs::create_dir_all(out).map_err(LabError::file("create the folder", out))?;
+        let _lock = run::lock(out)?;
+        other::check(out, &self.name, folders())?;
         // A run that fails cancels the others, but not other work with the same token.
         let runs = RunsControl::new(control, tasks, self.games);
         let work = |number: u64| {
@@ -204,8 +214,12 @@ impl SweepRun {
         matches!(saved, Some(SavedResult::Diverged(_))) || self.result(saved, games).is_some()
     }
 
-    /// Refuses a run folder with another recipe.
+    /// Refuses a run folder with another recipe, and links in place of folders.
     fn is_unchanged(&self) -> Result<(), LabError> {
+        let folders = self.folder.ancestors().take(2);
+        for folder in folders.filter(|folder| folder.is_symlink()) {
+            inside::check_folder(folder).map_err(LabError::file("use", folder))?;
+        }
         if !run::exists(&self.folder) {
             return Ok(());
         }
@@ -279,7 +293,7 @@ impl SweepRun {
         }
         let model = Model::open_within(&self.folder, control.memory())?;
         let evaluation = self.evaluate(&model, games, control);
-        if evaluation.games < games {
+        if evaluation.scores.games < games {
             return Ok(None);
         }
         let trained = model.episodes.unwrap_or(0);

@@ -8,6 +8,7 @@
 //! the disk afterwards.
 
 mod round;
+mod save;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -54,10 +55,36 @@ impl Trainer {
     /// When the recipe does not define a network, or the folder cannot be used.
     pub fn new(recipe: Recipe, folder: &Path, control: &Control) -> Result<Self, LabError> {
         let mut trainer = Self::in_memory(recipe, control)?;
-        let run = Run::create(folder, &trainer.recipe, &trainer.tile_values)?;
-        trainer.tensorboard = event_writer(&trainer.recipe, folder, 0)?;
-        trainer.run = Some(run);
+        trainer.create_run(folder)?;
         Ok(trainer)
+    }
+
+    /// Starts a run in a new folder under `parent`: `name`, or `name-2`, `name-3`, ... if that is
+    /// taken.
+    ///
+    /// # Errors
+    /// As for [`Trainer::new`].
+    pub fn new_under(
+        recipe: Recipe,
+        parent: &Path,
+        name: &str,
+        control: &Control,
+    ) -> Result<Self, LabError> {
+        let mut trainer = Self::in_memory(recipe, control)?;
+        let folder = run::claim_folder(parent, name)?;
+        let created = trainer.create_run(&folder);
+        if created.is_err() {
+            // Only if it is empty; the first error matters.
+            let _ = std::fs::remove_dir(&folder);
+        }
+        created.map(|()| trainer)
+    }
+
+    fn create_run(&mut self, folder: &Path) -> Result<(), LabError> {
+        let run = Run::create(folder, &self.recipe, &self.tile_values)?;
+        self.tensorboard = event_writer(&self.recipe, folder, 0)?;
+        self.run = Some(run);
+        Ok(())
     }
 
     /// Starts training without a folder: only the agent remains.
@@ -225,7 +252,7 @@ impl Trainer {
     }
 
     /// Trains to the end of the recipe, or until it is cancelled. A run that is done keeps its files
-    /// as they are.
+    /// as they are; missing plots are drawn.
     ///
     /// # Errors
     /// When a file cannot be written or a weight diverges; the last checkpoint is then unchanged.
@@ -251,6 +278,8 @@ impl Trainer {
                 });
             }
             trained?;
+        } else {
+            self.draw_missing_plots()?;
         }
         let (unit, _, done) = self.length();
         let status = Status::of(self.is_finished());
@@ -281,7 +310,8 @@ impl Trainer {
         let mut due = Instant::now() + between;
         while !self.is_finished() && !control.is_cancelled() {
             self.round(due, &meter)?;
-            if self.checkpoint(due)? {
+            let saved = self.checkpoint(due);
+            if saved.or_else(|error| self.try_again(error))? {
                 due = Instant::now() + between;
             }
         }
@@ -292,8 +322,9 @@ impl Trainer {
             if finished {
                 run.save_model(self.agent.as_ref(), &metadata)?;
             }
-            draw_plots(run.folder(), &run::title(&self.recipe))?;
+            let drawn = draw_plots(run.folder(), &run::title(&self.recipe));
             run.saved()?;
+            drawn.map_err(|error| self.unplotted(error))?;
         }
         Ok(())
     }
@@ -307,57 +338,6 @@ impl Trainer {
             board: self.recipe.board.clone(),
             folder: self.folder().map(|folder| folder.display().to_string()),
         }
-    }
-
-    /// Saves a checkpoint if it is due, or a draft of it before. Returns whether it was saved.
-    fn checkpoint(&mut self, due: Instant) -> Result<bool, LabError> {
-        // On a slow disk checkpoints become rarer, because training does not wait for it.
-        if self.run.as_ref().is_none_or(Run::is_saving) {
-            return Ok(false);
-        }
-        self.committed()?;
-        let metadata = self.metadata();
-        let Some(run) = &mut self.run else {
-            return Ok(false);
-        };
-        let is_due = Instant::now() >= due;
-        if run.has_draft() || !self.agent.drafts() && is_due {
-            self.save()?;
-            return Ok(true);
-        }
-        if is_due {
-            run.draft_checkpoint(self.agent.clone(), metadata)?;
-        }
-        Ok(false)
-    }
-
-    /// Writes a checkpoint, which another thread commits: see [`Trainer::committed`].
-    fn save(&mut self) -> Result<(), LabError> {
-        self.committed()?;
-        let (metadata, progress) = (self.metadata(), self.progress.clone());
-        let Some(run) = &mut self.run else {
-            return Ok(());
-        };
-        let saved = run.save_checkpoint(self.agent.as_ref(), metadata, progress);
-        saved.map_err(|error| self.or_diverged(error))?;
-        self.saving = Some(self.progress.games);
-        Ok(())
-    }
-
-    /// Waits until the last save is on disk, and reports its checkpoint.
-    fn committed(&mut self) -> Result<(), LabError> {
-        let saving = self.saving.take();
-        let Some(run) = &mut self.run else {
-            return Ok(());
-        };
-        run.saved()?;
-        if let Some(games) = saving {
-            self.control.emit(Event::Checkpoint {
-                games,
-                path: run::checkpoint_of(run.folder()).display().to_string(),
-            });
-        }
-        Ok(())
     }
 
     /// A weight that is found not to be finite when it is saved has diverged, too.

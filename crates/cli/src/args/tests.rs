@@ -25,9 +25,9 @@ fn every_option_of_the_design_is_there() {
         ),
         (
             "eval",
-            "against fast keep records games threads seed json game board",
+            "against fast keep records games threads seed format json game board",
         ),
-        ("compare", "games threads seed json"),
+        ("compare", "games threads seed format json"),
         ("analyze", "model solution batch json game"),
         (
             "convert",

@@ -10,20 +10,18 @@ use afterstate_lab::analyze::{Analysis, analyze, shape_of};
 use afterstate_lab::error::game_on;
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games::DEFAULT_GAME;
-use afterstate_lab::model::Model;
 use afterstate_lab::report::ModelInfo;
-use afterstate_lab::solve::Solution;
 use anyhow::{Context, bail};
 use serde::Serialize;
 
-use super::models::{default_model, described};
+use super::models::{default_model, described, open_model, open_solution};
 use super::shown;
 use crate::args::AnalyzeArgs;
 use crate::output::{OutputError, print, print_json};
 
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.solution {
-        let solution = Solution::open(path)?;
+        let solution = open_solution(path)?;
         let about = solution.about();
         let mut title = format!(
             "{}: {}, exact values",
@@ -53,7 +51,7 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
             solution.analyze(board).map(|it| Analysis { model, ..it })
         });
     }
-    let model = Model::open(&model_path(args)?)?;
+    let model = open_model(&model_path(args)?)?;
     if let Some(game) = args
         .game
         .as_deref()

@@ -1,11 +1,14 @@
 //! `afterstate compare`: which of two models is better?
 
-use afterstate_lab::compare::{Comparison, Side, compare};
-use afterstate_lab::evaluate::Contender;
+use std::fmt::Write;
 
+use afterstate_lab::compare::{Comparison, Side, compare};
+use afterstate_lab::numbers::signed;
+
+use super::document::{of_comparison, percent_points};
 use super::eval::{cut_short, hash, plan, table};
 use super::models::pair;
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, FormatArg};
 use crate::interrupt;
 use crate::output::{grouped, interval, print, print_json};
 use crate::progress::Display;
@@ -21,43 +24,71 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let comparison = compare(&a, &b, &plan(&args.play, &display.control()));
     display.finish();
     let comparison = comparison?;
-    cut_short(comparison.a.games, args.play.games);
+    cut_short(comparison.a.scores.games, args.play.games);
     if args.play.json {
         return print_json(&comparison);
     }
-    let verdict = match comparison.identical {
-        true => identical(&mut a, &mut b, &comparison)?,
-        false => verdict(&comparison),
-    };
+    if args.play.format != FormatArg::Text {
+        let document = of_comparison(&comparison, [&words_a, &words_b]);
+        return print(document.text(args.play.format));
+    }
     print(format!(
-        "A: {words_a}\n{}\nB: {words_b}\n{}\n{verdict}\n",
+        "A: {words_a}\n{}\nB: {words_b}\n{}\n{}",
         table(&comparison.a),
         table(&comparison.b),
+        conclusion(&comparison),
     ))
 }
 
-/// The verdict if all pairs of games are identical: A and B are the same model, or only play
-/// alike.
-fn identical(
-    a: &mut Contender,
-    b: &mut Contender,
-    comparison: &Comparison,
-) -> anyhow::Result<String> {
-    hash(a)?;
-    hash(b)?;
-    let digest = |side: &Contender| side.model.as_ref()?.sha256.clone();
-    let same_bytes = digest(a).is_some() && digest(a) == digest(b);
-    let same_name = a.model.is_none() && b.model.is_none() && a.label == b.label;
-    let games = grouped(comparison.a.games as f64);
-    Ok(match same_bytes || same_name {
-        true => format!("A and B are the same model: all {games} pairs of games are identical"),
-        false => format!("A and B play alike: all {games} pairs of games are identical"),
-    })
+/// The differences and the verdict; the verdict alone if all games are identical.
+fn conclusion(comparison: &Comparison) -> String {
+    let games = grouped(comparison.a.scores.games as f64);
+    let identical = format!("all {games} pairs of games are identical");
+    match (comparison.equal, comparison.identical) {
+        (true, _) => format!("A and B are equal, the same player: {identical}\n"),
+        (false, true) => format!("A and B play alike, but are not the same: {identical}\n"),
+        (false, false) => format!("{}\n{}\n", differences(comparison), verdict(comparison)),
+    }
+}
+
+/// The differences of medians and win rates.
+fn differences(comparison: &Comparison) -> String {
+    let c = comparison;
+    let ends = |ends: Option<[f64; 2]>| {
+        let ends = ends.map(|ends| ends.map(|end| signed(end, 0)));
+        ends.map_or_else(String::new, |[low, high]| {
+            format!("  (95%: {low} to {high})")
+        })
+    };
+    let mut text = format!(
+        "A - B, games paired by seed\n\
+         mean score    {}{}\n\
+         median        {}{}\n\n\
+         {:>8}  {:>7}  {:>10}\n",
+        signed(c.difference, 0),
+        ends(c.difference_ci95),
+        signed(c.median_difference, 0),
+        ends(c.median_difference_ci95),
+        "tile",
+        "reached",
+        "95%",
+    );
+    for row in &c.tiles {
+        let [low, high] = row.reach_difference_ci95.map(percent_points);
+        let difference = percent_points(row.reach_difference);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:>8}  {difference:>7}  {low:>7} to {high:>7}",
+            row.tile
+        );
+    }
+    text
 }
 
 fn verdict(comparison: &Comparison) -> String {
     let ends = interval(comparison.difference_ci95);
-    let games = grouped(comparison.a.games as f64);
+    let games = grouped(comparison.a.scores.games as f64);
     let difference = grouped(comparison.difference);
     let found =
         format!("A - B = {difference} points per game ({ends}, {games} games paired by seed)");

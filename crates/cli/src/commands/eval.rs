@@ -6,15 +6,16 @@ use std::path::Path;
 use afterstate_lab::LabError;
 use afterstate_lab::control::Control;
 use afterstate_lab::evaluate::{Contender, EvalOptions, evaluate, record};
-use afterstate_lab::model::Model;
 use afterstate_lab::report::{Evaluation, ModelInfo, Scores};
 use afterstate_lab::run::Gaps;
-use afterstate_lab::solve::{GapReport, Measure, Solution, SymmetryMode, measure};
+use afterstate_lab::solve::{GapReport, Measure, SymmetryMode, measure};
 use anyhow::Context;
 
-use super::models::{baseline, baselines, described, described_baseline, game_of, open};
-use super::shown;
-use crate::args::{EvalArgs, GamesArgs};
+use super::models::{
+    baseline, baselines, described, described_baseline, game_of, open, open_model, open_solution,
+};
+use super::{document, shown};
+use crate::args::{EvalArgs, FormatArg, GamesArgs};
 use crate::interrupt;
 use crate::output::{grouped, interval, note, percent, print, print_json, speed, tell};
 use crate::progress::Display;
@@ -37,14 +38,17 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     };
     display.finish();
     let evaluation = evaluation?;
-    cut_short(evaluation.games, args.play.games);
+    cut_short(evaluation.scores.games, args.play.games);
     if let Some(path) = &args.records {
         note(&format!("wrote the records to {}", shown(path)));
     }
     if args.play.json {
         return print_json(&evaluation);
     }
-    print(format!("{who}\n\n{}", table(&evaluation)))
+    match args.play.format {
+        FormatArg::Text => print(format!("{who}\n\n{}", table(&evaluation))),
+        format => print(document::of_evaluation(&evaluation, &args.model, &who).text(format)),
+    }
 }
 
 /// The contender to evaluate, and its description.
@@ -74,7 +78,7 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     }
     // A folder that cannot be written to is an error before the work starts.
     let gaps = args.keep.then(|| Gaps::open(&args.model)).transpose()?;
-    let (model, solution) = (Model::open(&args.model)?, Solution::open(solution)?);
+    let (model, solution) = (open_model(&args.model)?, open_solution(solution)?);
     let mut contender = Contender::from(&model);
     if args.play.json {
         hash(&mut contender)?;
@@ -184,11 +188,11 @@ pub fn plan<'a>(args: &GamesArgs, control: &'a Control) -> EvalOptions<'a> {
 pub fn table(evaluation: &Evaluation) -> String {
     let e = evaluation;
     let (count, games) = (
-        grouped(e.games as f64),
-        if e.games == 1 { "game" } else { "games" },
+        grouped(e.scores.games as f64),
+        if e.scores.games == 1 { "game" } else { "games" },
     );
     let heading = format!("{count} {games}, seed {}, {}\n", e.seed, e.search);
-    heading + &scores_table(&Scores::from(e))
+    heading + &scores_table(&e.scores)
 }
 
 /// The scores of games as text.

@@ -15,7 +15,7 @@ use afterstate_lab::run::newest;
 use afterstate_lab::solve::Solution;
 
 use super::{RUNS, shown};
-use crate::output::grouped;
+use crate::output::{grouped, tell};
 
 /// The baseline of this name, unless there is a file of that name.
 pub fn baseline(model: &Path) -> Option<Baseline> {
@@ -50,17 +50,42 @@ pub fn described(model: &Model) -> String {
     )
 }
 
+/// Opens a model, and tells if its file has no checksums.
+pub fn open_model(path: &Path) -> Result<Model, LabError> {
+    let model = Model::open(path)?;
+    if model.lacks_checksums {
+        tell_unchecked(&model.path);
+    }
+    Ok(model)
+}
+
+/// The same for a solution.
+pub fn open_solution(path: &Path) -> Result<Solution, LabError> {
+    let solution = Solution::open(path)?;
+    if solution.lacks_checksums() {
+        tell_unchecked(path);
+    }
+    Ok(solution)
+}
+
+fn tell_unchecked(path: &Path) {
+    let path = shown(path);
+    tell(&format!(
+        "{path} has no checksums, as files of earlier versions: damage of its numbers may not be found"
+    ));
+}
+
 /// A contender with its description.
 pub type Described = (Contender, String);
 
 /// A model, or an exact solution, which plays optimally.
 pub fn open(path: &Path) -> anyhow::Result<Described> {
-    match Model::open(path) {
+    match open_model(path) {
         Err(LabError::Kind {
             found: FileKind::Solution,
             ..
         }) => {
-            let contender = Contender::exact(Arc::new(Solution::open(path)?), path)?;
+            let contender = Contender::exact(Arc::new(open_solution(path)?), path)?;
             let words = format!("{}: {}, exact solution", shown(path), contender.game_on());
             Ok((contender, words))
         }

@@ -7,7 +7,6 @@ use afterstate_lab::control::{Control, Event, Status, Unit};
 use afterstate_lab::migrate::Format;
 use afterstate_lab::numbers::decimals;
 use afterstate_lab::recipe::{NetworkRecipe, Recipe};
-use afterstate_lab::run::free_folder;
 use afterstate_lab::spec::NetworkSize;
 use afterstate_lab::trainer::Trainer;
 
@@ -37,8 +36,12 @@ pub fn run(args: &TrainArgs) -> anyhow::Result<()> {
             (Unit::Updates, ..) => "--set max_updates=N",
             _ => "--episodes N",
         };
+        let drawn = match trainer.draw_missing_plots()?.is_empty() {
+            true => String::new(),
+            false => format!("plots were missing; they are in {folder}/plots\n"),
+        };
         return print(format!(
-            "the run is already finished; to train longer, add `{longer}`\n"
+            "{drawn}the run is already finished; to train longer, add `{longer}`\n"
         ));
     }
     let status = trainer.train();
@@ -83,6 +86,11 @@ fn control(args: &TrainArgs, display: &Display) -> Control {
         }
         Event::Block(block) => {
             shown.print(block_text(block, shown.value_unit()));
+        }
+        Event::CheckpointFailed { error, .. } => {
+            tell(&format!(
+                "warning: {error}; the checkpoint before it is unchanged, and training continues"
+            ));
         }
         _ => {}
     })
@@ -159,11 +167,13 @@ fn so_far(trainer: &Trainer) -> String {
 
 fn start(args: &TrainArgs, control: &Control) -> anyhow::Result<Trainer> {
     let recipe = Recipe::load(&args.recipe, &overrides(args))?;
-    let folder = args
-        .out
-        .clone()
-        .unwrap_or_else(|| free_folder(Path::new(RUNS), &recipe.name));
-    Ok(Trainer::new(recipe, &folder, control)?)
+    Ok(match &args.out {
+        Some(folder) => Trainer::new(recipe, folder, control)?,
+        None => {
+            let name = recipe.name.clone();
+            Trainer::new_under(recipe, Path::new(RUNS), &name, control)?
+        }
+    })
 }
 
 /// The overrides: those of `--set`, and the short options, which also override recipe keys.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::Lab;
+use crate::common::{Lab, Tensors};
 
 fn number(json: &Value) -> f64 {
     json.as_f64().unwrap_or_else(|| panic!("a number: {json}"))
@@ -126,7 +126,8 @@ fn a_player_does_not_differ_from_itself() {
         let args = format!("compare run {b} --games 100");
         lab.run(&args).succeeds().stdout
     };
-    let same = "A and B are the same model: all 100 pairs of games are identical";
+    assert_eq!(json["equal"], true);
+    let same = "A and B are equal, the same player: all 100 pairs of games are identical";
     let text = compare("run");
     assert!(
         text.contains(same) && !text.contains("more games"),
@@ -135,12 +136,39 @@ fn a_player_does_not_differ_from_itself() {
     std::fs::copy(lab.path("run/model.safetensors"), lab.path("copy")).expect("a copy");
     let text = compare("copy");
     assert!(text.contains(same), "{text}");
-    // The checkpoint has other bytes, and plays the same games.
-    let text = compare("run/checkpoint.safetensors");
-    let alike = "A and B play alike: all 100 pairs of games are identical";
-    assert!(text.contains(alike), "{text}");
+    // The checkpoint and the weights of another program have other bytes, but the same weights.
+    lab.run("convert run run.w").succeeds();
+    for other in ["run/checkpoint.safetensors", "run.w"] {
+        let text = compare(other);
+        assert!(text.contains(same), "{text}");
+    }
     let text = lab.run("compare greedy greedy --games 9").succeeds().stdout;
-    assert!(text.contains("are the same model"), "{text}");
+    assert!(text.contains("A and B are equal"), "{text}");
+}
+
+/// One weight that no game of these uses: the two play alike, but are not called equal.
+#[test]
+fn players_that_only_play_alike_are_not_equal() {
+    let lab = Lab::new();
+    lab.train("run", 50, "");
+    let mut tensors = Tensors::read(&lab.path("run/model.safetensors"));
+    let mut names = tensors.header.as_object().expect("a header").keys();
+    let name = names.rfind(|name| *name != "__metadata__");
+    let range = tensors.range(name.expect("a tensor"));
+    // The last weight of a table is that of four tiles of 32768.
+    tensors.data[range.end - 4..range.end].copy_from_slice(&7_f32.to_le_bytes());
+    tensors.write(&lab.path("other.safetensors"));
+    let args = "compare run other.safetensors --games 20";
+    let json = lab.run(&format!("{args} --json")).json();
+    assert_eq!(
+        (&json["identical"], &json["equal"]),
+        (&true.into(), &false.into())
+    );
+    let text = lab.run(args).succeeds().stdout;
+    assert!(
+        text.contains("A and B play alike, but are not the same"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -157,11 +185,89 @@ fn the_better_player_is_found() {
     assert!((difference - means).abs() < 1e-6);
 
     assert_eq!(json["identical"], false);
+    let medians = number(&json["a"]["median"]) - number(&json["b"]["median"]);
+    assert_eq!(number(&json["median_difference"]), medians);
+    let (low, high) = interval(&json["median_difference_ci95"]);
+    assert!(0.0 < low && low <= medians && medians <= high);
+    win_rates_differ_as_the_tables_say(&json);
+
     let text = lab.run("compare bad good --games 200").succeeds().stdout;
+    assert!(text.contains("A - B, games paired by seed") && text.contains("median        -"));
     assert!(
         text.contains("B is better") && text.contains("95%"),
         "{text}"
     );
+}
+
+/// Each difference of win rates is that of the two tables, and lies in its interval.
+fn win_rates_differ_as_the_tables_say(json: &Value) {
+    let rows = |json: &Value| json["tiles"].as_array().expect("tiles").clone();
+    let reach = |side: &str, tile: f64| {
+        let rows = rows(&json[side]).into_iter();
+        let mut larger = rows.filter(|row| number(&row["tile"]) >= tile);
+        larger.next().map_or(0.0, |row| number(&row["reach"]))
+    };
+    let mut largest: f64 = 0.0;
+    for row in rows(json) {
+        let difference = number(&row["reach_difference"]);
+        let tile = number(&row["tile"]);
+        assert!(
+            (difference - (reach("a", tile) - reach("b", tile))).abs() < 1e-9,
+            "{row}"
+        );
+        let (low, high) = interval(&row["reach_difference_ci95"]);
+        assert!(-1.0 <= low && low <= difference && difference <= high && high <= 1.0);
+        largest = largest.max(low);
+    }
+    assert!(largest > 0.0, "no tile tells them apart: {json}");
+}
+
+#[test]
+fn results_are_printed_for_reports() {
+    let lab = Lab::new();
+    lab.train("run", 50, "");
+    let hostile = "my_model & 50% #1 {x} ~^|`$y";
+    std::fs::rename(lab.path("run"), lab.path(hostile)).expect("another name");
+    let eval = |more: &str| {
+        let args = format!("eval --games 30 --seed 4 --threads 1 {more}");
+        lab.run_with(&args, hostile).succeeds().stdout
+    };
+    let latex = eval("--format latex");
+    let name =
+        r"my\_model \& 50\% \#1 \{x\} \textasciitilde{}\textasciicircum{}\textbar{}\char96{}\$y";
+    assert_eq!(latex.matches(name).count(), 3, "{latex}");
+    for part in [
+        "mean score &",
+        "30 games, seed 4, 1ply",
+        "-{}-format latex",
+        "reached 64 &",
+    ] {
+        assert!(latex.contains(part), "no `{part}` in {latex}");
+    }
+    let markdown = eval("--format markdown");
+    let rows: Vec<&str> = markdown
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .collect();
+    // A bar of the name does not end its cell.
+    for row in rows {
+        assert_eq!(row.replace("\\|", "").matches('|').count(), 3, "{row}");
+    }
+    assert!(
+        markdown.contains("`` 'my_model & 50% #1 {x} ~^\\|`$y' ``"),
+        "{markdown}"
+    );
+    assert!(markdown.contains("| mean score | ") && markdown.contains("--format markdown"));
+
+    let table = lab.run("compare greedy random --games 50 --format markdown");
+    let table = table.succeeds().stdout;
+    assert!(
+        table.contains("|  | `A` | `B` | `A - B` |") && table.contains("Newcombe"),
+        "{table}"
+    );
+    let both = "eval greedy --games 5 --format latex --json";
+    lab.refuses(both, &["--format", "--json"]);
+    lab.refuses("eval greedy --format html", &["html", "markdown"]);
 }
 
 #[test]

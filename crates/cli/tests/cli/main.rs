@@ -16,6 +16,7 @@ mod format1;
 mod further;
 mod games;
 mod help;
+mod hostile;
 mod interrupted;
 mod judge;
 mod numpy;
@@ -26,5 +27,8 @@ mod runs;
 mod scores;
 mod solve;
 mod sweep;
+#[cfg(unix)]
+mod teaching;
 mod train;
+mod trial;
 mod tuples;

@@ -9,8 +9,10 @@
 //! two equal models would differ in their bytes. The crate validates headers, but it wants the
 //! whole file in memory, so the header is also read here, and tensors are read in pieces.
 
+mod checksum;
 mod error;
 mod layout;
+mod new;
 mod raw;
 #[cfg(test)]
 mod tests;
@@ -21,14 +23,18 @@ use std::io::{Read, Write};
 use safetensors::tensor::TensorInfo;
 use safetensors::{Dtype, SafeTensorError};
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::floats::Float;
 use super::foreign::TensorSpan;
 use crate::ntuple::{MemoryBlock, TupleSet, WeightCell, WeightTables};
+pub use checksum::Checksums;
 pub use error::NativeError;
 pub use layout::{Buffer, Layout, Piece};
 use layout::{Source, Tensor, to_bytes};
+pub(super) use new::header;
+use new::shaped_header;
+pub use new::{NewHeader, lay_out_spans};
 pub use raw::RawTensor;
 
 /// The longest header that the format allows.
@@ -55,7 +61,7 @@ pub fn lay_out<C: WeightCell>(
     network: &WeightTables<C>,
     metadata: &Metadata,
     keep: Keep,
-) -> (Vec<u8>, Layout) {
+) -> (NewHeader, Layout) {
     let (header, layout, _) = lay_out_with(network, metadata, keep, &[]);
     (header, layout)
 }
@@ -66,7 +72,7 @@ pub fn lay_out_with<C: WeightCell>(
     metadata: &Metadata,
     keep: Keep,
     further: &[RawTensor],
-) -> (Vec<u8>, Layout, Vec<u64>) {
+) -> (NewHeader, Layout, Vec<u64>) {
     let mut at = 0;
     let (mut tensors, metadata) = match keep {
         Keep::Weights => (tables(network.tuples()), metadata.clone()),
@@ -94,9 +100,9 @@ pub fn lay_out_with<C: WeightCell>(
     let entries: Vec<_> = entries.chain(raw).collect();
     let header = shaped_header(entries.into_iter(), &metadata);
     for tensor in &mut tensors {
-        tensor.at += header.len() as u64;
+        tensor.at += header.length();
     }
-    places.iter_mut().for_each(|at| *at += header.len() as u64);
+    places.iter_mut().for_each(|at| *at += header.length());
     (header, Layout { tensors }, places)
 }
 
@@ -131,34 +137,6 @@ const CELLS: &str = "cells";
 /// The tensor of what only learning needs.
 const SUMS: &str = "sums";
 
-/// The header of a file with these tensors: name, type, number of values, start and end offset. It
-/// is padded so that the first tensor starts at a multiple of 4096 bytes; a writer can then leave
-/// out whole pages of zeros as holes.
-pub(super) fn header<'a>(
-    tensors: impl Iterator<Item = (&'a str, &'a str, usize, u64, u64)>,
-    metadata: &Metadata,
-) -> Vec<u8> {
-    let flat = |(name, dtype, numbers, from, to)| (name, dtype, vec![numbers], from, to);
-    shaped_header(tensors.map(flat), metadata)
-}
-
-/// The same for tensors of any shape.
-fn shaped_header<'a>(
-    tensors: impl Iterator<Item = (&'a str, &'a str, Vec<usize>, u64, u64)>,
-    metadata: &Metadata,
-) -> Vec<u8> {
-    let mut entries = serde_json::Map::new();
-    entries.insert("__metadata__".to_owned(), json!(metadata));
-    for (name, dtype, shape, from, to) in tensors {
-        let entry = json!({ "dtype": dtype, "shape": shape, "data_offsets": [from, to] });
-        entries.insert(name.to_owned(), entry);
-    }
-    let mut text = Json::Object(entries).to_string();
-    let padded = (text.len() + 8).next_multiple_of(4096) - 8;
-    text.extend(std::iter::repeat_n(' ', padded - text.len()));
-    [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat()
-}
-
 /// Writes a network sequentially; [`lay_out`] is for callers that write several pieces in parallel.
 ///
 /// # Errors
@@ -170,8 +148,21 @@ pub fn write<C: WeightCell>(
     out: &mut impl Write,
 ) -> Result<(), NativeError> {
     let (header, layout) = lay_out(network, metadata, keep);
-    out.write_all(&header)?;
-    // A sequential writer needs all numbers in order.
+    // The checksums are in the header, so the numbers are copied twice.
+    in_order(network, &layout, |bytes, at| {
+        header.sums().add(bytes, at);
+        Ok(())
+    })?;
+    out.write_all(&header.finish())?;
+    in_order(network, &layout, |bytes, _| out.write_all(bytes))
+}
+
+/// Calls `put` with all numbers in order, as bytes, and with their offset.
+fn in_order<C: WeightCell>(
+    network: &WeightTables<C>,
+    layout: &Layout,
+    mut put: impl FnMut(&[u8], u64) -> std::io::Result<()>,
+) -> Result<(), NativeError> {
     const SOME: usize = 1 << 16;
     let (mut values, mut bytes) = (vec![0.0; SOME], vec![0; 4 * SOME]);
     for tensor in &layout.tensors {
@@ -180,7 +171,7 @@ pub fn write<C: WeightCell>(
             let (values, bytes) = (&mut values[..count], &mut bytes[..4 * count]);
             tensor.export(network, from, values)?;
             to_bytes(values, bytes);
-            out.write_all(bytes)?;
+            put(bytes, tensor.at + 4 * from as u64)?;
         }
     }
     Ok(())
@@ -218,7 +209,9 @@ pub fn file_of(
         at += raw.bytes.len() as u64;
         entries.push((&*raw.name, raw.dtype, raw.shape.clone(), from, at));
     }
-    let mut file = shaped_header(entries.into_iter(), metadata);
+    let header = shaped_header(entries.into_iter(), metadata);
+    let data = header.draft().len();
+    let mut file = header.draft().to_vec();
     for array in arrays {
         let broken = array.values.iter().position(|value| !value.is_finite());
         if let Some(index) = broken {
@@ -231,6 +224,8 @@ pub fn file_of(
         file.extend(array.values.iter().flat_map(|value| value.to_le_bytes()));
     }
     further.iter().for_each(|raw| file.extend(&raw.bytes));
+    header.sums().add(&file[data..], data as u64);
+    file[..data].copy_from_slice(&header.finish());
     Ok(file)
 }
 
@@ -241,6 +236,8 @@ pub struct Header {
     tensors: safetensors::tensor::Metadata,
     /// The offset of the first tensor.
     data: u64,
+    /// None in files of earlier versions.
+    checksums: Option<Checksums>,
 }
 
 /// The header entries in JSON.
@@ -270,32 +267,98 @@ impl Header {
         if length > room {
             return Err(NativeError::length("header", length, room));
         }
-        let mut text = vec![0; length as usize];
-        file.read_exact(&mut text)?;
-        Self::parse(&text, room - length)
+        let mut header = length.to_le_bytes().to_vec();
+        header.resize(8 + length as usize, 0);
+        file.read_exact(&mut header[8..])?;
+        Self::parse(&header, room - length)
     }
 
     /// The safetensors crate checks tensors against each other and their shapes.
-    fn parse(text: &[u8], data: u64) -> Result<Self, NativeError> {
-        let json = std::str::from_utf8(text).map_err(SafeTensorError::InvalidHeader)?;
+    fn parse(header: &[u8], data: u64) -> Result<Self, NativeError> {
+        let json = std::str::from_utf8(&header[8..]).map_err(SafeTensorError::InvalidHeader)?;
         let entries: Entries =
             serde_json::from_str(json).map_err(SafeTensorError::InvalidHeaderDeserialization)?;
         let mut tensors: Vec<_> = entries.tensors.into_iter().collect();
         tensors.sort_by_key(|(_, tensor)| tensor.data_offsets);
+        let places = tensors.iter().map(|(name, tensor)| {
+            let (from, to) = tensor.data_offsets;
+            (name.clone(), from as u64, to as u64)
+        });
+        let places: Vec<_> = places.collect();
         let tensors = safetensors::tensor::Metadata::new(None, tensors)?;
         let expected = tensors.data_len() as u64;
         if expected != data {
             return Err(NativeError::length("numbers", expected, data));
         }
         let metadata = entries.metadata.unwrap_or_default();
+        let mut metadata: Metadata = metadata.into_iter().collect();
+        let sums = Checksums::new(places.into_iter()).after_header(header.len() as u64);
+        let checksums = sums.read(header, &mut metadata)?;
         if !metadata.contains_key("afterstate") {
             return Err(NativeError::Foreign("afterstate"));
         }
         Ok(Self {
-            metadata: metadata.into_iter().collect(),
+            metadata,
             tensors,
-            data: 8 + text.len() as u64,
+            data: header.len() as u64,
+            checksums,
         })
+    }
+
+    /// Whether the file has checksums; those of earlier versions have none.
+    pub fn has_checksums(&self) -> bool {
+        self.checksums.is_some()
+    }
+
+    /// New sums for reading tensors of this file, if it has checksums.
+    pub fn sums(&self) -> Option<Checksums> {
+        self.checksums.as_ref().map(Checksums::fresh)
+    }
+
+    /// Compares the sums of tensors that have been read completely with the checksums.
+    ///
+    /// # Errors
+    /// At the first piece that differs.
+    pub fn verify<'a>(
+        &self,
+        sums: Option<&Checksums>,
+        mut tensors: impl Iterator<Item = &'a str>,
+    ) -> Result<(), NativeError> {
+        match (&self.checksums, sums) {
+            (Some(expected), Some(sums)) => {
+                tensors.try_for_each(|name| expected.compare(sums, name))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Compares the bytes of a whole tensor with the checksums.
+    ///
+    /// # Errors
+    /// At the first piece that differs.
+    pub fn verify_tensor(&self, name: &str, bytes: &[u8]) -> Result<(), NativeError> {
+        let sums = self.sums();
+        if let Some(sums) = &sums {
+            let (at, _) = self.bytes_of(name)?;
+            sums.add(bytes, at);
+        }
+        self.verify(sums.as_ref(), std::iter::once(name))
+    }
+
+    /// The offset and the length of each piece that has a checksum.
+    pub fn checked_pieces(&self) -> Vec<(u64, usize)> {
+        self.checksums
+            .as_ref()
+            .map_or_else(Vec::new, Checksums::places)
+    }
+
+    /// Compares the sums of all tensors with the checksums.
+    ///
+    /// # Errors
+    /// At the first piece that differs.
+    pub fn verify_all(&self, sums: Option<&Checksums>) -> Result<(), NativeError> {
+        let tensors = self.checksums.iter().flat_map(Checksums::tensors);
+        self.verify(sums, tensors)
     }
 
     /// The shape of a tensor, if there is one of this name.
@@ -442,26 +505,6 @@ fn dtype(float: Option<Float>) -> Dtype {
     }
 }
 
-/// The header of a new file of these spans; sets the offset of each, and returns the file length.
-pub fn lay_out_spans(metadata: &Metadata, spans: &mut [TensorSpan]) -> (Vec<u8>, u64) {
-    let mut end = 0;
-    for span in spans.iter_mut() {
-        span.at = end;
-        end += span.bytes();
-    }
-    let entries = spans.iter().map(|span| {
-        let dtype = span.float.map_or("U8", Float::name);
-        let (from, to) = (span.at, span.at + span.bytes());
-        (&*span.tensor, dtype, span.count as usize, from, to)
-    });
-    let header = header(entries, metadata);
-    for span in spans {
-        span.at += header.len() as u64;
-    }
-    let end = end + header.len() as u64;
-    (header, end)
-}
-
 /// The metadata at the start of a file, without checking the rest; `None` if there is none.
 pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
     let mut length = [0; 8];
@@ -490,11 +533,15 @@ pub fn read<C: WeightCell>(
     keep: Keep,
 ) -> Result<(), NativeError> {
     let header = Header::read(&mut &bytes[..], bytes.len() as u64)?;
+    let (layout, sums) = (header.layout(network, keep)?, header.sums());
     let mut buffer = Buffer::default();
-    for piece in header.layout(network, keep)?.pieces(network) {
-        // The header was checked against these bytes, so all offsets are within them.
-        let fill = |span: &mut [u8], at: u64| (&bytes[at as usize..]).read_exact(span);
-        piece.import(network, &mut buffer, fill)?;
+    for piece in layout.pieces(network) {
+        piece.import(network, &mut buffer, |span: &mut [u8], at: u64| {
+            // The header was checked against these bytes, so all offsets are within them.
+            (&bytes[at as usize..]).read_exact(span)?;
+            sums.iter().for_each(|sums| sums.add(span, at));
+            Ok(())
+        })?;
     }
-    Ok(())
+    header.verify(sums.as_ref(), layout.names())
 }

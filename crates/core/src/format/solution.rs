@@ -13,7 +13,7 @@
 
 use safetensors::Dtype;
 
-use super::native::{Header, Metadata, NativeError, header};
+use super::native::{Header, Metadata, NativeError, NewHeader, header};
 
 /// Bytes of a number.
 pub const BYTES: usize = 8;
@@ -83,7 +83,7 @@ pub fn lay_out(
     layers: usize,
     states: usize,
     win: bool,
-) -> (Vec<u8>, SolutionLayout) {
+) -> (NewHeader, SolutionLayout) {
     let mut end = 0;
     let mut place = |numbers| {
         let place = Place { at: end, numbers };
@@ -115,7 +115,7 @@ pub fn lay_out(
         &mut layout.score,
     ];
     for place in places.into_iter().chain(&mut layout.win) {
-        place.at += header.len() as u64;
+        place.at += header.length();
     }
     (header, layout)
 }
@@ -128,7 +128,8 @@ mod tests {
     fn a_written_layout_is_read_back() {
         let metadata = Metadata::from([("afterstate".to_owned(), "1".to_owned())]);
         for win in [false, true] {
-            let (mut bytes, layout) = lay_out(&metadata, 3, 10, win);
+            let (header, layout) = lay_out(&metadata, 3, 10, win);
+            let mut bytes = header.finish();
             assert_eq!(bytes.len() % 4096, 0);
             bytes.resize(layout.end() as usize, 0);
             let header = Header::read(&mut &bytes[..], bytes.len() as u64).unwrap();

@@ -20,6 +20,7 @@ use afterstate_deep::{
     OutputKind, OutputSpec, Parameter, Parameters, Settings, TargetUpdate, TrainState,
 };
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::ntuple::analyze_states;
 use super::replay::{BatchAgent, reserve_buffer, with_replay};
@@ -377,6 +378,19 @@ impl<G: Game> Agent for DeepAgent<G> {
 
     fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    fn digest(&self) -> Option<[u8; 32]> {
+        let agent = self.training();
+        let state = agent.train_state();
+        let [acting, _] = state.in_order(agent.acting_network());
+        let mut sha = Sha256::new();
+        for array in acting.to_torch(agent.acting().architecture()) {
+            sha.update(format!("{} {:?}", array.name, array.shape));
+            let bytes = array.values.iter().flat_map(|value| value.to_le_bytes());
+            sha.update(bytes.collect::<Vec<u8>>());
+        }
+        Some(sha.finalize().into())
     }
 }
 

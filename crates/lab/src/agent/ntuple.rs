@@ -9,7 +9,7 @@ use afterstate::learn::{Backward, OnPolicyForward, PublishedBackward, SlideRewar
 use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{
     AfterstateNetwork, AtomicF32, NetworkError, NetworkOptions, StateNetwork, Tc, Td, UpdateRule,
-    WeightCell, WeightTables,
+    WeightCell, WeightPart, WeightTables,
 };
 use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::game_rng;
@@ -17,6 +17,7 @@ use afterstate::replay::NTupleReplayParams;
 use afterstate::solve::Packed;
 use afterstate::tally::Outcome;
 use afterstate::value::{Decision, ValueFunction};
+use sha2::{Digest, Sha256};
 
 use super::{
     Agent, BoardState, PolicyFn, RoundResult, RoundSpec, StateAnalysis, StoredAgent,
@@ -35,6 +36,9 @@ use crate::tables::{self, Saved};
 
 /// What both kinds of n-tuple networks have in common.
 pub(super) trait NTupleNetwork<G: Game>: Trainable<G> + 'static {
+    /// What it values.
+    const VALUE: ValueOf;
+
     type Cell: WeightCell;
 
     fn tables(&self) -> &WeightTables<Self::Cell>;
@@ -44,6 +48,8 @@ pub(super) trait NTupleNetwork<G: Game>: Trainable<G> + 'static {
 }
 
 impl<G: Game> NTupleNetwork<G> for AfterstateNetwork {
+    const VALUE: ValueOf = ValueOf::Afterstate;
+
     type Cell = AtomicF32;
 
     fn tables(&self) -> &WeightTables<AtomicF32> {
@@ -52,6 +58,8 @@ impl<G: Game> NTupleNetwork<G> for AfterstateNetwork {
 }
 
 impl<G: Game> NTupleNetwork<G> for StateNetwork {
+    const VALUE: ValueOf = ValueOf::State;
+
     type Cell = [AtomicF32; 2];
 
     fn tables(&self) -> &WeightTables<[AtomicF32; 2]> {
@@ -347,6 +355,24 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
 
     fn bytes(&self) -> u64 {
         self.reserved.bytes()
+    }
+
+    fn digest(&self) -> Option<[u8; 32]> {
+        let tables = self.network.tables();
+        let tuples = tables.tuples();
+        let mut sha = Sha256::new();
+        let parts = (tuples.symmetry(), tuples.by_hint(), N::VALUE);
+        sha.update(format!("{tuples} {parts:?} {:?}", self.ties));
+        let mut values = vec![0.0; 1 << 14];
+        for (number, (_, weights)) in tuples.tables().enumerate() {
+            for from in (0..weights).step_by(values.len()) {
+                let piece = &mut values[..(weights - from).min(1 << 14)];
+                tables.export(number, WeightPart::Weight, from, piece);
+                let bytes = piece.iter().flat_map(|weight| weight.to_le_bytes());
+                sha.update(bytes.collect::<Vec<u8>>());
+            }
+        }
+        Some(sha.finalize().into())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Copies numbers from their offsets in one file to those in another, on every core.
 
 use afterstate::format::foreign::TensorSpan;
+use afterstate::format::native::Checksums;
 
 use super::input::Input;
 use super::{ConvertError, ConvertOptions, Kind};
@@ -25,7 +26,7 @@ type Piece = (usize, u64);
 pub(super) fn carry(
     input: &Input,
     copies: &[Copy],
-    output: &AtomicFile,
+    (output, sums): (&AtomicFile, Option<&Checksums>),
     kind: Kind,
     options: &ConvertOptions<'_>,
 ) -> Result<(), LabError> {
@@ -73,7 +74,9 @@ pub(super) fn carry(
                 }
                 _ => &bytes,
             };
-            let written = output.write_at(bytes, to.at + start * to.width());
+            let at = to.at + start * to.width();
+            sums.inspect(|sums| sums.add(bytes, at));
+            let written = output.write_at(bytes, at);
             written.map_err(LabError::file("write", options.to))
         }
     })

@@ -271,6 +271,11 @@ impl Input {
                 expected: "the tables of tuples; other programs open this file as it is, see docs/formats/deep.md",
             });
         }
+        // A checkpoint is verified while its tables are read; numbers of a model are copied in any
+        // order, so it is verified beforehand.
+        if !fields.has("order") {
+            saved.verify().map_err(wrong)?;
+        }
         let original = match fields.has("foreign") {
             true => Some(fields.get("foreign", "a description of a file", description)?),
             false => None,

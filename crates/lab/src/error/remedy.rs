@@ -96,6 +96,7 @@ impl LabError {
             }
             Self::Unplayable { source, .. }
             | Self::Convert(ConvertError::NoTuples { source, .. }) => of_tables(source),
+            Self::Unplotted { source, .. } => source.remedy(),
             Self::NotEmpty { .. } => Some(Remedy::AnotherFolder),
             Self::RunExists(folder) => Some(Remedy::ResumeRun(folder.clone())),
             Self::NoModel { game, shape } => Some(Remedy::TrainModel {
@@ -127,6 +128,7 @@ impl LabError {
                 source: FileError::Memory { .. },
                 ..
             } => ErrorClass::System,
+            Self::Unplotted { source, .. } => source.class(),
             Self::File { action, source, .. } => class_of(*action == "read", source),
             Self::Plot(PlotError::Folder { source, .. } | PlotError::Write { source, .. }) => {
                 class_of(false, source)
@@ -195,7 +197,7 @@ fn of_solving(error: &SolveError) -> Option<Remedy> {
 
 fn of_sweep(error: &SweepError) -> Option<Remedy> {
     match error {
-        SweepError::OfARun(_) => Some(Remedy::AnotherFolder),
+        SweepError::OfARun(_) | SweepError::Other { .. } => Some(Remedy::AnotherFolder),
         SweepError::Changed { .. } => Some(Remedy::RestoreSweep),
         SweepError::Variant { source, .. } => source.remedy(),
         SweepError::Run { source, .. } => {

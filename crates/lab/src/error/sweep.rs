@@ -101,6 +101,19 @@ pub enum SweepError {
     /// The folder of a run, which cannot hold a sweep.
     #[error("{} is a run folder, not the folder of a sweep", .0.display())]
     OfARun(PathBuf),
+    /// A folder with the summary of another sweep, which is not overwritten.
+    #[error(
+        "{} has the summary of another sweep, `{found}`, of the variants {variants}",
+        folder.display()
+    )]
+    Other {
+        /// The folder.
+        folder: PathBuf,
+        /// Its name.
+        found: String,
+        /// Its variants.
+        variants: String,
+    },
     /// A run that was trained with another recipe than the file has now.
     #[error(
         "{} was trained with `{key}` = {trained}, but the sweep now has {wanted}",

@@ -149,6 +149,23 @@ impl ChartFrame {
         self.line(scene, values, stroke);
     }
 
+    /// The area between the lower and the upper end at each x, or a bar for a single one.
+    pub fn band(&self, scene: &mut Scene, ends: &[(f64, [f64; 2])], stroke: Stroke) {
+        let at = |end: usize| move |&(x, y): &(f64, [f64; 2])| self.at(x, y[end]);
+        match ends {
+            [] => {}
+            [(x, [low, high])] => {
+                let bar = Stroke::solid(stroke.colour.tint(0.6), 8.0);
+                scene.line(vec![self.at(*x, *low), self.at(*x, *high)], bar);
+            }
+            _ => {
+                let back = ends.iter().rev().map(at(0));
+                let outline = ends.iter().map(at(1)).chain(back);
+                scene.veil(outline.collect(), stroke.colour);
+            }
+        }
+    }
+
     /// A line through the values, if there are two.
     pub fn line(&self, scene: &mut Scene, values: &[(f64, f64)], stroke: Stroke) {
         if values.len() > 1 {

@@ -7,6 +7,7 @@
 use afterstate::tally::Tally;
 
 use super::PlotError;
+use super::band::{Ends, band};
 use crate::block::LARGEST_COUNT;
 use crate::curve::{Curve, Point, RateChange};
 
@@ -18,6 +19,9 @@ pub(super) struct MergedRun<'a> {
     pub label: &'a str,
     pub points: Vec<Point>,
     pub rate_changes: &'a [RateChange],
+    /// The runs of which it is the mean, with their blocks merged as these are: one number of
+    /// blocks for all, `None` where a run has no game.
+    pub seeds: Vec<Vec<Option<Tally>>>,
 }
 
 impl MergedRun<'_> {
@@ -34,6 +38,17 @@ impl MergedRun<'_> {
             .collect()
     }
 
+    /// The band around that line, over the runs of which it is the mean; empty without them.
+    pub fn band(&self, of: impl Fn(&Tally) -> f64) -> Vec<(f64, Ends)> {
+        let points = self.points.iter().enumerate();
+        let at = |(number, point): (usize, &Point)| {
+            let tallies = self.seeds.iter().filter_map(|seed| seed[number].as_ref());
+            let values: Vec<f64> = tallies.map(&of).collect();
+            Some((point.games as f64, band(&values)?))
+        };
+        points.filter_map(at).collect()
+    }
+
     /// The same number of the last point alone.
     pub fn last(&self, of: impl Fn(&Tally) -> f64) -> f64 {
         self.points.last().map_or(0.0, |point| of(&point.tally))
@@ -42,7 +57,10 @@ impl MergedRun<'_> {
 
 /// Merges every curve to the plot's size of point.
 pub(super) fn runs(curves: &[Curve]) -> Result<Vec<MergedRun<'_>>, PlotError> {
-    curves.iter().try_for_each(check)?;
+    for curve in curves {
+        check(curve)?;
+        curve.seeds.iter().try_for_each(check)?;
+    }
     let games = |curve: &Curve| curve.points.iter().map(|p| p.tally.games).sum::<u64>();
     let longest = curves.iter().map(games).max().unwrap_or(0);
     let size = longest.div_ceil(POINTS).max(1);
@@ -54,8 +72,10 @@ pub(super) fn runs(curves: &[Curve]) -> Result<Vec<MergedRun<'_>>, PlotError> {
                 let label = curve.label.clone();
                 return Err(PlotError::NoGames { label });
             }
+            let seeds = curve.seeds.iter();
             Ok(MergedRun {
                 label: &curve.label,
+                seeds: seeds.map(|seed| merged_as(&seed.points, &points)).collect(),
                 points,
                 rate_changes: &curve.rate_changes,
             })
@@ -108,6 +128,21 @@ pub(super) fn merged(blocks: &[Point], size: u64) -> Vec<Point> {
     }
     points.reverse();
     points
+}
+
+/// Blocks merged to the points of another curve: each belongs to the first point that does not end
+/// before it.
+fn merged_as(blocks: &[Point], points: &[Point]) -> Vec<Option<Tally>> {
+    let mut merged: Vec<Option<Tally>> = vec![None; points.len()];
+    for block in blocks.iter().filter(|block| block.tally.games > 0) {
+        let number = points.partition_point(|point| point.games < block.games);
+        match merged.get_mut(number) {
+            Some(Some(tally)) => tally.merge(&block.tally),
+            Some(none) => *none = Some(block.tally.clone()),
+            None => {}
+        }
+    }
+    merged
 }
 
 /// The fewest and the most games of any point.

@@ -14,6 +14,7 @@ mod single;
 
 use afterstate::tally::Tally;
 
+use super::band;
 use super::chart::{ChartFrame, PLAIN, YAxis};
 use super::letters::Letters;
 use super::merge::{MergedRun, games_per_point};
@@ -56,10 +57,13 @@ impl<'a> Text<'a> {
 
 /// The mean score over the games played.
 pub(super) fn score(runs: &[MergedRun], title: &str, letters: &Letters) -> Scene {
-    let about = format!("score (mean of {})", point_size(runs));
+    let about = match of_seeds(runs) {
+        None => format!("score (mean of {})", point_size(runs)),
+        Some(seeds) => format!("score: {seeds} ({})", point_size(runs)),
+    };
     let text = Text::new(title, about, letters);
     match runs {
-        [run] => single::score(run, &text),
+        [run] if run.seeds.len() < 2 => single::score(run, &text),
         _ => several::score(runs, &text),
     }
 }
@@ -67,10 +71,13 @@ pub(super) fn score(runs: &[MergedRun], title: &str, letters: &Letters) -> Scene
 /// The share of games that reached each tile.
 pub(super) fn win_rate(runs: &[MergedRun], title: &str, letters: &Letters) -> Scene {
     let size = point_size(runs);
-    let about = format!("win rate: games that reached the tile (share of {size})");
+    let about = match of_seeds(runs) {
+        None => format!("win rate: games that reached the tile (share of {size})"),
+        Some(seeds) => format!("win rate (tile reached): {seeds} ({size})"),
+    };
     let text = Text::new(title, about, letters);
     match runs {
-        [run] => single::win_rate(run, &text),
+        [run] if run.seeds.len() < 2 => single::win_rate(run, &text),
         _ => several::win_rate(runs, &text),
     }
 }
@@ -78,10 +85,13 @@ pub(super) fn win_rate(runs: &[MergedRun], title: &str, letters: &Letters) -> Sc
 /// The share of games that ended with each tile as their largest.
 pub(super) fn termination_rate(runs: &[MergedRun], title: &str, letters: &Letters) -> Scene {
     let size = point_size(runs);
-    let about = format!("termination rate: games by their largest tile (share of {size})");
+    let about = match of_seeds(runs) {
+        None => format!("termination rate: games by their largest tile (share of {size})"),
+        Some(seeds) => format!("termination rate (largest tile): {seeds} ({size})"),
+    };
     let text = Text::new(title, about, letters);
     match runs {
-        [run] => single::termination_rate(run, &text),
+        [run] if run.seeds.len() < 2 => single::termination_rate(run, &text),
         _ => several::termination_rate(runs, &text),
     }
 }
@@ -102,6 +112,7 @@ pub(super) fn lanes(lanes: &[Lane], title: &str, about: &str, letters: &Letters)
 /// The running average; `None` if no run has a replay buffer.
 pub(super) fn running_average(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
     let about = "running average: 0.99 of itself and 0.01 of half the score of each game";
+    let about = with_seeds(about, "running average of halved scores", curves);
     let text = Text::new(title, about, letters);
     replay::running_average(curves, &text)
 }
@@ -109,6 +120,7 @@ pub(super) fn running_average(curves: &[Curve], title: &str, letters: &Letters) 
 /// The loss; `None` if no run has a replay buffer.
 pub(super) fn loss(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
     let about = "loss: mean squared error of a batch, in the units of each network";
+    let about = with_seeds(about, "loss of a batch", curves);
     let text = Text::new(title, about, letters);
     replay::loss(curves, &text)
 }
@@ -116,6 +128,7 @@ pub(super) fn loss(curves: &[Curve], title: &str, letters: &Letters) -> Option<S
 /// The values of positions; `None` if no run has a replay buffer.
 pub(super) fn value(curves: &[Curve], title: &str, letters: &Letters) -> Option<Scene> {
     let about = "value: points that the network expects to follow, mean of a batch";
+    let about = with_seeds(about, "value, in points, mean of a batch", curves);
     let text = Text::new(title, about, letters);
     replay::value(curves, &text)
 }
@@ -159,11 +172,26 @@ fn y_axis(max: f64, unit: AxisUnit, steps: usize) -> YAxis {
 fn round_top(runs: &[MergedRun], of: impl Fn(&Tally) -> f64, count: usize) -> f64 {
     let points = runs.iter().flat_map(|run| &run.points);
     let highest = points.map(|point| of(&point.tally)).fold(0.0, f64::max);
+    let bands = runs.iter().flat_map(|run| run.band(&of));
+    let highest = bands.map(|(_, [_, high])| high).fold(highest, f64::max);
     if highest <= 0.0 {
         return 1.0;
     }
     let step = step(highest, count);
     (highest / step - 1e-9).ceil() * step
+}
+
+/// What the lines of a sweep are; `None` for plain runs.
+fn of_seeds(runs: &[MergedRun]) -> Option<String> {
+    band::counted(runs.iter().map(|run| run.seeds.len()))
+}
+
+/// The same after a short name, instead of the long one of plain runs.
+fn with_seeds(plain: &str, short: &str, curves: &[Curve]) -> String {
+    match band::words(curves.iter()) {
+        None => plain.to_owned(),
+        Some(seeds) => format!("{short}: {seeds}"),
+    }
 }
 
 /// How many games a point has.

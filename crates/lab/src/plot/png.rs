@@ -36,9 +36,13 @@ fn put(page: &mut Pixmap, shape: &SceneShape, letters: &Letters) {
                 page.stroke_path(&path, &paint, &pen(stroke), Transform::identity(), None);
             }
         }
-        SceneShape::Area { points, colour } => {
+        SceneShape::Area {
+            points,
+            colour,
+            opacity,
+        } => {
             if let Some(path) = path(points, true) {
-                fill(page, &path, *colour);
+                fill_with(page, &path, &paint_through(*colour, *opacity));
             }
         }
         SceneShape::Dot { at, radius, colour } => {
@@ -65,8 +69,11 @@ fn put(page: &mut Pixmap, shape: &SceneShape, letters: &Letters) {
 }
 
 fn fill(page: &mut Pixmap, path: &Path, colour: Colour) {
-    let paint = paint(colour);
-    page.fill_path(path, &paint, FillRule::Winding, Transform::identity(), None);
+    fill_with(page, path, &paint(colour));
+}
+
+fn fill_with(page: &mut Pixmap, path: &Path, paint: &Paint<'_>) {
+    page.fill_path(path, paint, FillRule::Winding, Transform::identity(), None);
 }
 
 fn path(points: &[PixelPoint], closed: bool) -> Option<Path> {
@@ -85,9 +92,14 @@ fn path(points: &[PixelPoint], closed: bool) -> Option<Path> {
 }
 
 fn paint(colour: Colour) -> Paint<'static> {
+    paint_through(colour, 1.0)
+}
+
+/// With an opacity from 0 to 1.
+fn paint_through(colour: Colour, opacity: f32) -> Paint<'static> {
     let [r, g, b] = colour.rgb();
     let mut paint = Paint::default();
-    paint.set_color_rgba8(r, g, b, 255);
+    paint.set_color_rgba8(r, g, b, (255.0 * opacity).round() as u8);
     paint
 }
 

@@ -143,6 +143,8 @@ pub(super) enum SceneShape {
     Area {
         points: Vec<PixelPoint>,
         colour: Colour,
+        /// From 0 to 1; 1 covers what is below.
+        opacity: f32,
     },
     Dot {
         at: PixelPoint,
@@ -185,7 +187,22 @@ impl Scene {
 
     /// Fills the outline.
     pub fn area(&mut self, points: Vec<PixelPoint>, colour: Colour) {
-        self.shapes.push(SceneShape::Area { points, colour });
+        self.shapes.push(SceneShape::Area {
+            points,
+            colour,
+            opacity: 1.0,
+        });
+    }
+
+    /// Fills the outline so that what is below stays visible.
+    pub fn veil(&mut self, points: Vec<PixelPoint>, colour: Colour) {
+        // Black would hide more than the other colours do.
+        let opacity = if colour == Colour(0) { 0.08 } else { 0.2 };
+        self.shapes.push(SceneShape::Area {
+            points,
+            colour,
+            opacity,
+        });
     }
 
     /// Draws a filled circle.

@@ -38,9 +38,17 @@ fn element(shape: &SceneShape) -> String {
                 list(points)
             )
         }
-        SceneShape::Area { points, colour } => {
+        SceneShape::Area {
+            points,
+            colour,
+            opacity,
+        } => {
+            let opacity = match *opacity < 1.0 {
+                true => format!(" fill-opacity=\"{opacity}\""),
+                false => String::new(),
+            };
             format!(
-                "<polygon fill=\"#{:06x}\" points=\"{}\"/>",
+                "<polygon fill=\"#{:06x}\"{opacity} points=\"{}\"/>",
                 colour.0,
                 list(points)
             )

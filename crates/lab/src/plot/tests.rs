@@ -11,6 +11,7 @@ use super::scene::{Anchor, Scene, SceneShape};
 use super::{PlotError, chart, draw, legend, pages, svg};
 use crate::curve::{Curve, GapPoint, Point, RateChange};
 
+mod bands;
 mod diagrams;
 mod gaps;
 mod hostile;

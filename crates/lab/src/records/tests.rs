@@ -27,6 +27,7 @@ fn beginner(game: &str, board: &str) -> Contender {
     Contender::from(&Model {
         agent: Arc::from(agent as Box<dyn Agent>),
         spec: AgentSpec::NTuple(spec),
+        lacks_checksums: false,
         episodes: Some(0),
         recipe: None,
         path: PathBuf::new(),
@@ -44,6 +45,7 @@ fn recorded(game: &str, board: &str, games: u64) -> (tempfile::TempDir, PathBuf,
     };
     let mean = record(&beginner(game, board), &options, &path)
         .unwrap()
+        .scores
         .mean;
     (folder, path, mean)
 }

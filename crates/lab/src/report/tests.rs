@@ -9,14 +9,14 @@ use afterstate::judge::Share;
 use crate::analyze::{Analysis, Exact, Move};
 use crate::bench::{BenchReport, BenchRow, Mode};
 use crate::block::{Block, ReplayBlock};
-use crate::compare::{Comparison, Side};
+use crate::compare::{Comparison, Side, TileDifference};
 use crate::control::{Event, Progress, RunSubject, Status, Task, TrainResult, Unit};
 use crate::convert::{ConvertReport, Kind, Program, WeightFile};
 use crate::curve::{Curve, GapPoint, Point, RateChange, ReplayPoint};
 use crate::plot::PlotReport;
 use crate::recipe::{RecipeInfo, Rule};
 use crate::records::{FaultReport, JudgeReport, NamedTest, SealReport};
-use crate::report::{Evaluation, ModelInfo, TileRow};
+use crate::report::{Evaluation, ModelInfo, Scores, TileRow};
 use crate::solve::{GapReport, SymmetryMode};
 
 fn check<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(report: &T) {
@@ -29,22 +29,48 @@ fn evaluation(model: Option<ModelInfo>) -> Evaluation {
         model,
         game: "2048".to_owned(),
         board: "4x4".to_owned(),
-        games: 3,
         seed: u64::MAX,
         search: "1ply".to_owned(),
-        mean: 1.0 / 3.0,
-        mean_ci95: Some([0.1, 0.2]),
-        median: 7.0,
-        max: 1 << 60,
-        moves: 0.1,
-        moves_per_second: 1e6,
-        tiles: vec![TileRow {
-            tile: 2048,
-            reach: 2.0 / 3.0,
-            reach_ci95: [0.0, 1.0],
-            end: 0.5,
-        }],
+        scores: Scores {
+            games: 3,
+            mean: 1.0 / 3.0,
+            mean_ci95: Some([0.1, 0.2]),
+            median: 7.0,
+            max: 1 << 60,
+            moves: 0.1,
+            moves_per_second: 1e6,
+            tiles: vec![TileRow {
+                tile: 2048,
+                reach: 2.0 / 3.0,
+                reach_ci95: [0.0, 1.0],
+                end: 0.5,
+            }],
+        },
     }
+}
+
+/// The fields of the scores stand beside those of the evaluation, as programs expect them.
+#[test]
+fn an_evaluation_is_one_flat_document() {
+    let json = serde_json::to_value(evaluation(Some(model()))).unwrap();
+    let mut keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+    keys.sort();
+    let expected = [
+        "board",
+        "game",
+        "games",
+        "max",
+        "mean",
+        "mean_ci95",
+        "median",
+        "model",
+        "moves",
+        "moves_per_second",
+        "search",
+        "seed",
+        "tiles",
+    ];
+    assert_eq!(keys, expected);
 }
 
 fn model() -> ModelInfo {
@@ -70,7 +96,15 @@ fn evaluations_and_comparisons() {
             difference: -1e-9,
             difference_ci95: None,
             better,
+            median_difference: 1.0 / 3.0,
+            median_difference_ci95: Some([-1.0, 1.0]),
+            tiles: vec![TileDifference {
+                tile: 2048,
+                reach_difference: 0.1,
+                reach_difference_ci95: [0.0, 0.2],
+            }],
             identical: better.is_none(),
+            equal: better.is_none(),
         });
     }
 }
@@ -96,6 +130,7 @@ fn curves() {
             loss: 1.0 / 3.0,
             ..ReplayPoint::default()
         }],
+        seeds: vec![Curve::default()],
     });
     let bare: Curve = serde_json::from_str(r#"{"label":"a","points":[]}"#).unwrap();
     assert_eq!((bare.gaps, bare.replay), (Vec::new(), Vec::new()));

@@ -1,12 +1,12 @@
 //! Reading a run's `blocks.csv` back, as blocks and as a learning curve.
 
-use std::fs;
 use std::path::Path;
 
 use super::{BLOCKS, RunProgress, existing, recipe_of};
 use crate::LabError;
 use crate::block::{self, Block};
 use crate::curve::Curve;
+use crate::disk::inside;
 use crate::recipe::Recipe;
 
 /// The blocks of a run, from its `blocks.csv`.
@@ -15,7 +15,7 @@ use crate::recipe::Recipe;
 /// When the file is missing or damaged.
 pub fn blocks_of(folder: &Path) -> Result<Vec<Block>, LabError> {
     let path = existing(folder, BLOCKS)?;
-    let bytes = fs::read(&path).map_err(LabError::file("read", &path))?;
+    let bytes = inside::read(&path).map_err(LabError::file("read", &path))?;
     block::read(&bytes).map_err(|error| LabError::Inconsistent {
         found: error.to_string(),
         path,
@@ -59,6 +59,8 @@ pub fn title(recipe: &Recipe) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// Values of different networks have the same unit in a plot.

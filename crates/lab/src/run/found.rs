@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use afterstate::format::native::{self, Metadata};
+use afterstate::format::native::{self, Header, Metadata, NativeError};
 use afterstate::game::Shape;
 
-use super::{BLOCKS, CHECKPOINT, LOCK, MODEL, RECIPE, RunProgress};
+use super::{BLOCKS, CHECKPOINT, ITERATIONS, LOCK, Log, MODEL, RECIPE, RunProgress, SCORES};
 use crate::LabError;
+use crate::disk::inside;
 use crate::migrate::Stored;
 use crate::recipe::Recipe;
 use crate::tables::open;
@@ -53,20 +54,47 @@ pub(super) fn existing(folder: &Path, name: &'static str) -> Result<PathBuf, Lab
         folder: folder.to_owned(),
         missing: name,
     };
-    path.exists().then_some(path).ok_or_else(missing)
+    match inside::check(&path) {
+        Ok(true) => Ok(path),
+        Ok(false) => Err(missing()),
+        Err(error) => Err(LabError::file("read", &path)(error)),
+    }
 }
 
 /// The file to play with: of a run's model and its checkpoint the one trained for more games.
 ///
 /// # Errors
-/// When the folder has neither.
+/// When the folder has neither, or the header of one of them is damaged: it may be the newer one,
+/// which is not passed over.
 pub fn model_of(folder: &Path) -> Result<PathBuf, LabError> {
     let candidates = [folder.join(CHECKPOINT), folder.join(MODEL)];
-    // If both have the same number of games, the model, which is smaller.
-    let found = candidates
+    for path in &candidates {
+        inside::check(path).map_err(LabError::file("read", path))?;
+    }
+    let there: Vec<PathBuf> = candidates
         .into_iter()
         .filter(|path| path.exists())
-        .max_by_key(|path| episodes(path));
+        .collect();
+    let games = |path: &PathBuf| {
+        let (mut file, size) = open(path).map_err(LabError::file("read", path))?;
+        let header = Header::read(&mut file, size).map_err(|source| match source {
+            NativeError::Io(source) => LabError::file("read", path)(source),
+            source => LabError::DamagedSave {
+                path: path.clone(),
+                source: Box::new(source),
+                other: there.iter().find(|other| *other != path).cloned(),
+            },
+        })?;
+        let episodes = header.metadata().get("episodes");
+        Ok(episodes.and_then(|text| text.parse::<u64>().ok()))
+    };
+    let games: Result<Vec<Option<u64>>, LabError> = there.iter().map(games).collect();
+    // If both have the same number of games, the model, which is smaller.
+    let found = games?
+        .into_iter()
+        .zip(&there)
+        .max_by_key(|(games, _)| *games);
+    let found = found.map(|(_, path)| path.clone());
     found.ok_or_else(|| LabError::NoRun {
         folder: folder.to_owned(),
         missing: MODEL,
@@ -91,6 +119,7 @@ fn episodes(path: &Path) -> Option<u64> {
 }
 
 fn peek(path: &Path) -> Option<Metadata> {
+    inside::check(path).ok()?;
     let (mut file, _) = open(path).ok()?;
     native::peek_metadata(&mut file)
 }
@@ -144,6 +173,26 @@ pub(crate) fn saved(folder: &Path) -> Saved {
     }
 }
 
+/// Whether the logs of a run that its checkpoint counts are there, and long enough.
+pub(crate) fn check_logs(folder: &Path) -> Vec<(PathBuf, Result<(), LabError>)> {
+    let progress = peek(&checkpoint_of(folder)).and_then(|found| RunProgress::parse(&found));
+    let Some(progress) = progress else {
+        return Vec::new();
+    };
+    let lengths = [
+        (BLOCKS, progress.blocks_bytes),
+        (SCORES, progress.scores_bytes),
+        (ITERATIONS, progress.iterations_bytes),
+    ];
+    let counted = lengths.into_iter().filter(|(_, length)| *length > 0);
+    let checked = counted.map(|(name, length)| {
+        let path = folder.join(name);
+        let found = Log::check_length(&path, length);
+        (path, found)
+    });
+    checked.collect()
+}
+
 /// The lock of a run, which the process that trains it holds.
 pub(crate) fn lock_of(folder: &Path) -> PathBuf {
     folder.join(LOCK)
@@ -164,19 +213,36 @@ pub(crate) fn blocks_path(folder: &Path) -> PathBuf {
     folder.join(BLOCKS)
 }
 
-/// A folder for a new run under `parent`: `name`, or `name-2`, `name-3`, ... if that is taken.
-pub fn free_folder(parent: &Path, name: &str) -> PathBuf {
-    let candidates = (2u64..).map(|n| parent.join(format!("{name}-{n}")));
-    let mut all = std::iter::once(parent.join(name)).chain(candidates);
-    all.find(|folder| !folder.exists())
-        .unwrap_or_else(|| parent.join(name))
+/// Creates a folder for a new run under `parent`: `name`, or `name-2`, `name-3`, ... if that is
+/// taken. Of several processes, each gets another one.
+pub(crate) fn claim_folder(parent: &Path, name: &str) -> Result<PathBuf, LabError> {
+    let first = parent.join(name);
+    fs::create_dir_all(parent).map_err(LabError::file("create the folder", &first))?;
+    let numbered = (2u64..).map(|n| parent.join(format!("{name}-{n}")));
+    for folder in std::iter::once(first.clone()).chain(numbered) {
+        match fs::create_dir(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(LabError::file("create the folder", &folder)(error)),
+        }
+    }
+    Err(LabError::RunExists(first))
 }
 
 /// The last saved run of a game on a board under `parent`.
 pub fn newest(parent: &Path, game: &str, shape: Shape) -> Option<PathBuf> {
     let board = shape.to_string();
     let saved = |folder: &PathBuf| {
-        let model = model_of(folder).ok()?;
+        let model = match model_of(folder) {
+            // It is found all the same, so that opening it tells of the damage.
+            Err(LabError::DamagedSave { path, .. }) => {
+                let recipe = recipe_of(folder, &[]).ok()?;
+                let same = recipe.game == game && recipe.board == board;
+                let saved = fs::metadata(path).and_then(|metadata| metadata.modified());
+                return saved.ok().filter(|_| same);
+            }
+            model => model.ok()?,
+        };
         let metadata = peek(&model)?;
         let is = |key: &str, value: &str| metadata.get(key).is_some_and(|found| found == value);
         let same = is("game", game) && is("board", &board);
@@ -189,4 +255,52 @@ pub fn newest(parent: &Path, game: &str, shape: Shape) -> Option<PathBuf> {
     dated
         .max_by_key(|(saved, _)| *saved)
         .map(|(_, folder)| folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use afterstate::format::native::file_of;
+
+    use super::*;
+
+    fn save(path: &Path, games: u64) {
+        let text = [
+            ("afterstate", "2".to_owned()),
+            ("episodes", games.to_string()),
+        ];
+        let metadata = text.map(|(key, value)| (key.to_owned(), value));
+        let metadata = metadata.into_iter().collect();
+        fs::write(path, file_of(&[], &[], &metadata).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_damaged_file_is_not_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let [model, checkpoint] = [MODEL, CHECKPOINT].map(|name| folder.path().join(name));
+        save(&model, 5);
+        save(&checkpoint, 6);
+        assert_eq!(model_of(folder.path()).unwrap(), checkpoint);
+        for (damaged, whole) in [(&checkpoint, &model), (&model, &checkpoint)] {
+            let good = fs::read(damaged).unwrap();
+            for bytes in [&b"x"[..], &good[..100], &good[..good.len() - 1]] {
+                fs::write(damaged, bytes).unwrap();
+                let found = model_of(folder.path()).unwrap_err().to_string();
+                for path in [damaged, whole] {
+                    assert!(found.contains(&*path.to_string_lossy()), "{found}");
+                }
+            }
+            // One digit of the number of games.
+            let at = good.windows(11).position(|bytes| bytes == b"\"episodes\":");
+            let mut bad = good.clone();
+            bad[at.unwrap() + 13] ^= 1;
+            fs::write(damaged, &bad).unwrap();
+            assert!(matches!(
+                model_of(folder.path()),
+                Err(LabError::DamagedSave { path, .. }) if path == *damaged
+            ));
+            fs::write(damaged, good).unwrap();
+        }
+        fs::remove_file(&checkpoint).unwrap();
+        assert_eq!(model_of(folder.path()).unwrap(), model);
+    }
 }

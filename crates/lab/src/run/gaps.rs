@@ -2,7 +2,6 @@
 //! was measured.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{BLOCKS, GAPS, existing};
 use crate::LabError;
 use crate::curve::GapPoint;
-use crate::disk::replace;
+use crate::disk::{inside, replace_inside};
 use crate::migrate;
 use crate::rows::{columns, line_at};
 
@@ -66,7 +65,7 @@ impl Gaps {
     pub fn open(folder: &Path) -> Result<Self, LabError> {
         existing(folder, BLOCKS)?;
         let path = folder.join(GAPS);
-        let lines = match fs::read(&path) {
+        let lines = match inside::read(&path) {
             Ok(bytes) => parse(&bytes).map_err(|line| damaged(&path, line))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
             Err(error) => return Err(LabError::file("read", &path)(error)),
@@ -92,7 +91,9 @@ impl Gaps {
             return Err(LabError::Inconsistent { path, found });
         }
         self.lines.insert(line.games, line);
-        let written = self.to_csv().and_then(|bytes| replace(&self.path, &bytes));
+        let written = self
+            .to_csv()
+            .and_then(|bytes| replace_inside(&self.path, &bytes));
         written.map_err(LabError::file("write", &self.path))
     }
 
@@ -167,6 +168,8 @@ fn damaged(path: &Path, line: u64) -> LabError {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const HEADER: &str = "games,expected_score,optimum,gap,relative_gap,optimal_moves,\

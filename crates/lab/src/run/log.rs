@@ -1,10 +1,11 @@
 //! A log: a text file that only grows, and is truncated when a run resumes from a checkpoint.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::LabError;
+use crate::disk::inside;
 
 pub(super) struct Log {
     file: File,
@@ -21,9 +22,21 @@ impl Log {
         Err(inconsistent(path, "it is missing", length))
     }
 
+    /// Refuses a log that is missing or shorter than a checkpoint expects; it is not opened.
+    pub(super) fn check_length(path: &Path, length: u64) -> Result<(), LabError> {
+        Self::check(path, length)?;
+        let found = std::fs::metadata(path).map_err(LabError::file("read", path))?;
+        if found.len() < length {
+            let found = format!("it has {} bytes", found.len());
+            return Err(inconsistent(path, &found, length));
+        }
+        Ok(())
+    }
+
     /// Opens or creates it.
     pub(super) fn open(path: PathBuf) -> Result<Self, LabError> {
-        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let mut options = OpenOptions::new();
+        let file = inside::open(&path, options.read(true).create(true).append(true));
         match file {
             Ok(file) => Ok(Self { file, path }),
             Err(error) => Err(LabError::file("write", &path)(error)),
@@ -53,13 +66,37 @@ impl Log {
         self.written(self.file.sync_data())
     }
 
-    /// Truncates it to this length.
-    pub(super) fn cut(&self, length: u64) -> Result<(), LabError> {
+    /// Refuses a log that is shorter than this length, or has no end of a line there: it was changed
+    /// since the checkpoint, and truncating it would leave half a line.
+    pub(super) fn check_end(&self, length: u64) -> Result<(), LabError> {
         let found = self.length()?;
         if found < length {
             let found = format!("it has {found} bytes");
             return Err(inconsistent(&self.path, &found, length));
         }
+        // The last two bytes.
+        let start = length.saturating_sub(2);
+        let mut end = Vec::new();
+        let read = (&self.file).seek(SeekFrom::Start(start));
+        let read = read.and_then(|_| (&self.file).take(length - start).read_to_end(&mut end));
+        read.map_err(LabError::file("read", &self.path))?;
+        let found = match end[..] {
+            [] | [b'\n'] => return Ok(()),
+            [b'\r', b'\n'] => "its lines end with \\r\\n instead of \\n",
+            [.., b'\n'] => return Ok(()),
+            _ => "it was changed: no line ends there",
+        };
+        Err(LabError::Inconsistent {
+            path: self.path.clone(),
+            found: format!(
+                "at byte {length}, up to which the checkpoint counts it, {found}; restore it, or \
+                 start a new run"
+            ),
+        })
+    }
+
+    /// Truncates it to this length.
+    pub(super) fn cut(&self, length: u64) -> Result<(), LabError> {
         self.written(self.file.set_len(length))
     }
 

@@ -1,11 +1,11 @@
 //! Gives `blocks.csv` of a format 1 run the current column names when the run is resumed.
 
-use std::fs::{self, File};
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::LabError;
-use crate::disk::replace;
+use crate::disk::{inside, replace_inside};
 use crate::migrate::{block_column, former_block_column};
 
 /// Renames the columns of the file, of which a checkpoint of format 1 covers some bytes, and
@@ -14,7 +14,7 @@ use crate::migrate::{block_column, former_block_column};
 /// The process may be killed before the next checkpoint: the file then has the current names, while
 /// the checkpoint still counts the former header.
 pub(super) fn rename_columns(path: &Path, counted: u64) -> Result<u64, LabError> {
-    let bytes = fs::read(path).map_err(LabError::file("read", path))?;
+    let bytes = inside::read(path).map_err(LabError::file("read", path))?;
     let text = std::str::from_utf8(&bytes).ok();
     let Some((header, rows)) = text.and_then(|text| text.split_once('\n')) else {
         return Ok(counted);
@@ -29,14 +29,15 @@ pub(super) fn rename_columns(path: &Path, counted: u64) -> Result<u64, LabError>
     }
     if header != present {
         let renamed = format!("{present}\n{rows}");
-        replace(path, renamed.as_bytes()).map_err(LabError::file("write", path))?;
+        replace_inside(path, renamed.as_bytes()).map_err(LabError::file("write", path))?;
     }
     Ok(counted - former.len() as u64 + present.len() as u64)
 }
 
 /// The first line of a file: what columns its rows have.
 pub(super) fn first_line(path: &Path) -> Result<String, LabError> {
-    let file = File::open(path).map_err(LabError::file("read", path))?;
+    let file =
+        inside::open(path, OpenOptions::new().read(true)).map_err(LabError::file("read", path))?;
     let mut line = Vec::new();
     let mut start = BufReader::new(file).take(LONGEST);
     let read = start.read_until(b'\n', &mut line);
@@ -49,6 +50,8 @@ const LONGEST: u64 = 1 << 16;
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const FORMER: &str = "games,block_games,rate,q,average,ended_at_2";

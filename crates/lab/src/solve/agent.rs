@@ -184,14 +184,14 @@ mod tests {
                 control: quiet(),
             },
         );
-        let [low, high] = found.mean_ci95.unwrap();
+        let [low, high] = found.scores.mean_ci95.unwrap();
         let optimum = solution.about().expected_score;
         // The interval is widened to five standard errors.
         let margin = 1.6 * (high - low);
         assert!(
-            (found.mean - optimum).abs() < margin,
+            (found.scores.mean - optimum).abs() < margin,
             "{} {optimum}",
-            found.mean
+            found.scores.mean
         );
         assert_eq!(found.search, "exact");
         let analysis = solution.analyze("2,0/0,4").unwrap();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use afterstate::format::native::{Header, Metadata, NativeError, peek_metadata};
+use afterstate::format::native::{Checksums, Header, Metadata, NativeError, peek_metadata};
 use afterstate::format::solution::{BYTES, Place, SolutionLayout, lay_out};
 use afterstate::game::Game;
 use afterstate::solve::{Code, Goal, Packed, Solver, StateCode};
@@ -56,18 +56,20 @@ impl Solution {
         let metadata = metadata(&self.about);
         let (header, layout) = lay_out(&metadata, layers, states, self.win.is_some());
         let output = AtomicFile::create(path)?;
-        output.write_header(&header, layout.end())?;
+        output.write_header(header.draft(), layout.end())?;
+        let to = (&output, header.sums());
         let sums: Vec<u64> = self.layers.iter().map(|(sum, _)| sum).collect();
-        carry_out(&output, layout.sums, &sums, |sum| sum.to_le_bytes())?;
+        carry_out(to, layout.sums, &sums, |sum| sum.to_le_bytes())?;
         let starts = |start: usize| (start as u64).to_le_bytes();
-        carry_out(&output, layout.starts, self.layers.starts(), starts)?;
-        carry_out(&output, layout.codes, self.layers.codes(), |code| {
+        carry_out(to, layout.starts, self.layers.starts(), starts)?;
+        carry_out(to, layout.codes, self.layers.codes(), |code| {
             code.number().to_le_bytes()
         })?;
-        carry_out(&output, layout.score, &self.score, f64::to_le_bytes)?;
+        carry_out(to, layout.score, &self.score, f64::to_le_bytes)?;
         if let (Some(place), Some(win)) = (layout.win, &self.win) {
-            carry_out(&output, place, win, f64::to_le_bytes)?;
+            carry_out(to, place, win, f64::to_le_bytes)?;
         }
+        output.write_at(&header.finish(), 0)?;
         Ok(output)
     }
 
@@ -108,17 +110,22 @@ impl Solution {
             senseless(FileError::Memory { size, available })
         })?;
         let file = SharedFile::new(file);
-        let numbers = |place| carry_in(&file, place).map_err(LabError::file("read", path));
-        let layers = Layers::checked(
-            numbers(layout.sums)?,
-            &numbers(layout.starts)?,
+        let checksums = header.sums();
+        let numbers = |place| {
+            let read = carry_in(&file, checksums.as_ref(), place);
+            read.map_err(LabError::file("read", path))
+        };
+        let (sums, starts) = (numbers(layout.sums)?, numbers(layout.starts)?);
+        let (states, score) = (
             codes(numbers(layout.codes)?),
+            floats(numbers(layout.score)?),
         );
-        let damaged = |what| senseless(FileError::Numbers(what));
-        let layers = layers.ok_or_else(|| damaged("layers that are not in order"))?;
-        let score = floats(numbers(layout.score)?);
         let win = layout.win.map(|place| numbers(place).map(floats));
         let win = win.transpose()?;
+        header.verify_all(checksums.as_ref()).map_err(wrong(path))?;
+        let damaged = |what| senseless(FileError::Numbers(what));
+        let layers = Layers::checked(sums, &starts, states);
+        let layers = layers.ok_or_else(|| damaged("layers that are not in order"))?;
         let task = Check {
             about: &game,
             layers: &layers,
@@ -132,6 +139,7 @@ impl Solution {
             layers,
             score,
             win,
+            lacks_checksums: !header.has_checksums(),
             _reserved: Arc::new(reserved),
         })
     }
@@ -233,9 +241,9 @@ fn floats(bits: Vec<u64>) -> Vec<f64> {
     bits.into_iter().map(f64::from_bits).collect()
 }
 
-/// Writes a tensor on all cores.
+/// Writes a tensor on all cores, and adds it to the sums.
 fn carry_out<T: Copy + Sync>(
-    output: &AtomicFile,
+    (output, sums): (&AtomicFile, &Checksums),
     place: Place,
     numbers: &[T],
     to_bytes: impl Fn(T) -> [u8; BYTES] + Sync,
@@ -245,19 +253,27 @@ fn carry_out<T: Copy + Sync>(
             let from = piece * PIECE;
             let numbers = numbers[from..].iter().take(PIECE);
             let bytes: Vec<u8> = numbers.flat_map(|&number| to_bytes(number)).collect();
-            output.write_at(&bytes, place.at + (from * BYTES) as u64)
+            let at = place.at + (from * BYTES) as u64;
+            sums.add(&bytes, at);
+            output.write_at(&bytes, at)
         }
     })
 }
 
-/// Reads a tensor in pieces.
-fn carry_in(file: &SharedFile, place: Place) -> std::io::Result<Vec<u64>> {
+/// Reads a tensor in pieces, and adds it to the sums.
+fn carry_in(
+    file: &SharedFile,
+    sums: Option<&Checksums>,
+    place: Place,
+) -> std::io::Result<Vec<u64>> {
     let mut numbers = Vec::with_capacity(place.numbers);
     let mut bytes = vec![0; PIECE * BYTES];
     while numbers.len() < place.numbers {
         let count = PIECE.min(place.numbers - numbers.len());
         let bytes = &mut bytes[..count * BYTES];
-        file.read_at(bytes, place.at + (numbers.len() * BYTES) as u64)?;
+        let at = place.at + (numbers.len() * BYTES) as u64;
+        file.read_at(bytes, at)?;
+        sums.inspect(|sums| sums.add(bytes, at));
         let (chunks, _) = bytes.as_chunks();
         numbers.extend(chunks.iter().map(|&chunk| u64::from_le_bytes(chunk)));
     }

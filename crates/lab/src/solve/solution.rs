@@ -69,6 +69,8 @@ pub struct Solution {
     pub(super) layers: Layers,
     pub(super) score: Vec<f64>,
     pub(super) win: Option<Vec<f64>>,
+    /// Whether it was read from a file without checksums.
+    pub(super) lacks_checksums: bool,
     /// The memory of these numbers. Clones share it, though each has numbers of its own.
     pub(super) _reserved: Arc<Reservation>,
 }
@@ -77,6 +79,12 @@ impl Solution {
     /// What was solved.
     pub fn about(&self) -> &About {
         &self.about
+    }
+
+    /// Whether it was read from a file of an earlier version, which has no checksums: damage of its
+    /// numbers is not always found.
+    pub fn lacks_checksums(&self) -> bool {
+        self.lacks_checksums
     }
 
     /// Converts positions to codes.

@@ -8,9 +8,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::disk::replace;
+use crate::disk::{inside, replace_inside};
 use crate::migrate;
-use crate::report::Evaluation;
+use crate::report::{Evaluation, TileRow};
 use crate::tables::open;
 
 const RESULT: &str = "result.json";
@@ -28,6 +28,12 @@ pub struct Evaluated {
     pub seed: u64,
     /// Their mean score.
     pub mean: f64,
+    /// Their median score; older files may lack it.
+    #[serde(default)]
+    pub median: Option<f64>,
+    /// How often each tile was reached.
+    #[serde(default)]
+    pub tiles: Vec<TileRow>,
 }
 
 /// How a run diverged.
@@ -52,7 +58,9 @@ pub(super) enum SavedResult {
 impl SavedResult {
     /// Reads the result of a run folder.
     pub(super) fn read(folder: &Path) -> Option<Self> {
-        let (file, _) = open(&folder.join(RESULT)).ok()?;
+        let path = folder.join(RESULT);
+        inside::check(&path).ok()?;
+        let (file, _) = open(&path).ok()?;
         let found = serde_json::from_reader(file.take(LONGEST)).ok()?;
         serde_json::from_value(migrate::result(found)).ok()
     }
@@ -85,9 +93,11 @@ pub(super) fn save_evaluation(
     )?;
     Ok(Evaluated {
         trained,
-        games: evaluation.games,
+        games: evaluation.scores.games,
         seed: evaluation.seed,
-        mean: evaluation.mean,
+        mean: evaluation.scores.mean,
+        median: Some(evaluation.scores.median),
+        tiles: evaluation.scores.tiles.clone(),
     })
 }
 
@@ -98,6 +108,6 @@ pub(super) fn save_divergence(folder: &Path, diverged: &Divergence) -> Result<()
 fn save(folder: &Path, written: &Written<'_>) -> Result<(), LabError> {
     let path = folder.join(RESULT);
     let text = serde_json::to_string_pretty(written).map_err(io::Error::other);
-    let saved = text.and_then(|text| replace(&path, (text + "\n").as_bytes()));
+    let saved = text.and_then(|text| replace_inside(&path, (text + "\n").as_bytes()));
     saved.map_err(LabError::file("write", &path))
 }

@@ -12,16 +12,18 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::rates::{self, OverSeeds, Rates, TileRate};
+use super::table::TextTable;
 use super::{
     Divergence, Evaluated, PLOTS, RunResult, SUMMARY_CSV, SUMMARY_MD, Sweep, SweepError, SweepRun,
-    table,
+    other, table,
 };
 use crate::LabError;
 use crate::curve::{Curve, Point, ReplayPoint};
-use crate::disk::replace;
+use crate::disk::{inside, replace_inside};
 use crate::numbers::{decimals, grouped};
 use crate::plot::{self, Lane, Tint};
-use crate::run::curve_of;
+use crate::run::{self, curve_of};
 use crate::statistics::{Interval, difference_interval, mean_interval};
 
 /// The result of a sweep; these fields are the JSON of `sweep --json`.
@@ -83,6 +85,12 @@ pub struct SummaryRow {
     pub average: Option<f64>,
     /// Its 95% interval.
     pub average_ci95: Option<Interval>,
+    /// The median score of each evaluation, over the seeds.
+    #[serde(default)]
+    pub median: Option<OverSeeds>,
+    /// The win rate of each tile, over the seeds; for all tiles that any evaluation ended with.
+    #[serde(default)]
+    pub tiles: Vec<TileRate>,
     /// Updates per second of one run with a replay buffer, otherwise games per second.
     pub speed: Option<f64>,
     /// Which of the two.
@@ -155,13 +163,17 @@ impl Sweep {
             true => Metric::Average,
             false => Metric::LastBlock,
         };
+        let rates: Vec<&[Option<Evaluated>]> =
+            variants.iter().map(|runs| &runs.evaluated[..]).collect();
+        let mut rates = rates::of(&rates).into_iter();
         let scores = |runs: &Runs| runs.scores(metric);
         let first: Vec<f64> = variants.first().map_or_else(Vec::new, scores);
         let named = self.variants.iter().zip(&variants).enumerate();
         let rows = named.map(|(number, (variant, runs))| {
             let compared = (number > 0 && !first.is_empty()).then_some(&first[..]);
             let (name, folder) = (variant.name.clone(), variant.folder.clone());
-            runs.row(name, folder, metric, compared)
+            let rates = rates.next().unwrap_or_default();
+            runs.row((name, folder), metric, compared, rates)
         });
         let rows = rows.collect();
         let named = self.variants.iter().zip(&variants);
@@ -251,10 +263,10 @@ impl Runs {
 
     fn row(
         &self,
-        name: String,
-        folder: String,
+        (name, folder): (String, String),
         metric: Metric,
         first: Option<&[f64]>,
+        rates: Rates,
     ) -> SummaryRow {
         let scores = self.scores(metric);
         let (mean, mean_ci95) = mean_interval(&scores);
@@ -274,6 +286,8 @@ impl Runs {
             verdict: difference.map(|(_, interval)| Verdict::of(interval)),
             average: (!averages.is_empty()).then_some(average),
             average_ci95,
+            median: rates.median,
+            tiles: rates.tiles,
             speed,
             speed_unit: speed_unit.to_owned(),
             scores: seeds.map(|(&seed, &score)| Score { seed, score }).collect(),
@@ -295,13 +309,46 @@ fn together(label: &str, curves: &[Curve]) -> Option<Curve> {
         let games = point.games;
         Some(Point { games, tally })
     });
+    let points: Vec<Point> = points.collect();
+    let replay = replay_together(curves);
+    let seeds = replay_seeds(curves, &replay);
+    let seeds = curves.iter().zip(seeds).map(|(curve, replay)| {
+        let place = |point: &Point| points.binary_search_by_key(&point.games, |it| it.games);
+        let common = |point: &&Point| place(point).is_ok();
+        Curve {
+            points: curve.points.iter().filter(common).cloned().collect(),
+            replay,
+            ..Curve::default()
+        }
+    });
+    let seeds = seeds.collect();
     let curve = Curve {
         label: label.to_owned(),
-        points: points.collect(),
-        replay: replay_together(curves),
+        points,
+        replay,
+        seeds,
         ..Curve::default()
     };
     (!curve.points.is_empty()).then_some(curve)
+}
+
+/// The latest block of a run that had made no more updates.
+fn by_then(curve: &Curve, updates: u64) -> Option<ReplayPoint> {
+    let mut latest = curve.replay.iter().rev();
+    latest.find(|it| it.updates <= updates).copied()
+}
+
+/// The statistics of each run at the points of their mean.
+fn replay_seeds(curves: &[Curve], mean: &[ReplayPoint]) -> Vec<Vec<ReplayPoint>> {
+    let at = |curve: &Curve, updates| {
+        let point = by_then(curve, updates)?;
+        Some(ReplayPoint { updates, ..point })
+    };
+    let of = |curve: &Curve| {
+        let points = mean.iter().filter_map(|point| at(curve, point.updates));
+        points.collect()
+    };
+    curves.iter().map(of).collect()
 }
 
 /// The replay statistics of several runs after the same number of updates, as far as all of them
@@ -315,11 +362,8 @@ fn replay_together(curves: &[Curve]) -> Vec<ReplayPoint> {
     };
     let points = first.replay.iter().filter(|point| point.updates <= end);
     let together = |point: &ReplayPoint| {
-        let by_then = |curve: &Curve| {
-            let mut latest = curve.replay.iter().rev();
-            latest.find(|it| it.updates <= point.updates).copied()
-        };
-        let all: Option<Vec<ReplayPoint>> = curves.iter().map(by_then).collect();
+        let of = |curve: &Curve| by_then(curve, point.updates);
+        let all: Option<Vec<ReplayPoint>> = curves.iter().map(of).collect();
         all.map(|all| mean_replay(&all, point.updates))
     };
     points.filter_map(together).collect()
@@ -348,7 +392,17 @@ impl Summary {
 
     /// The table as text, with aligned columns.
     pub fn text(&self) -> String {
-        format!("{}\n\n{}", self.heading(), table::of(self).text())
+        let tables = self.tables().into_iter().map(|table| table.text());
+        let tables: Vec<String> = tables.collect();
+        format!("{}\n\n{}", self.heading(), tables.join("\n"))
+    }
+
+    /// The table of means; then that of medians and win rates, where they are known.
+    fn tables(&self) -> Vec<TextTable> {
+        [Some(table::of(self)), table::of_rates(self)]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     /// The heading of the table.
@@ -367,15 +421,22 @@ impl Summary {
     /// the paths of the plots.
     ///
     /// # Errors
-    /// When they cannot be drawn or written.
+    /// When they cannot be drawn or written, or the folder has the summary of another sweep.
     pub fn save(&self, out: &Path) -> Result<Vec<PathBuf>, LabError> {
+        // No other sweep can begin or end in this folder meanwhile.
+        let _lock = run::lock(out)?;
+        other::check(out, &self.name, self.variants.iter().map(|row| &row.folder))?;
         let path = out.join(SUMMARY_CSV);
         let csv = table::csv(self).map_err(LabError::file("write", &path))?;
-        replace(&path, &csv).map_err(LabError::file("write", &path))?;
+        replace_inside(&path, &csv).map_err(LabError::file("write", &path))?;
         let path = out.join(SUMMARY_MD);
-        let markdown = format!("{}\n\n{}", self.heading(), table::of(self).markdown());
-        replace(&path, markdown.as_bytes()).map_err(LabError::file("write", &path))?;
-        self.draw(&out.join(PLOTS))
+        let tables = self.tables().into_iter().map(|table| table.markdown());
+        let tables: Vec<String> = tables.collect();
+        let markdown = format!("{}\n\n{}", self.heading(), tables.join("\n"));
+        replace_inside(&path, markdown.as_bytes()).map_err(LabError::file("write", &path))?;
+        let folder = out.join(PLOTS);
+        inside::check_folder(&folder).map_err(LabError::file("write", &folder))?;
+        self.draw(&folder)
     }
 
     fn draw(&self, folder: &Path) -> Result<Vec<PathBuf>, LabError> {

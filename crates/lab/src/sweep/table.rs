@@ -2,8 +2,9 @@
 
 use std::io;
 
+use super::rates::OverSeeds;
 use super::summary::{Summary, SummaryRow, Verdict};
-use crate::numbers::{decimals, signed};
+use crate::numbers::{decimals, percent, signed};
 use crate::statistics::Interval;
 
 /// A header and rows with the same number of cells. The first column is left-aligned, the others
@@ -58,6 +59,46 @@ pub(super) fn of(summary: &Summary) -> TextTable {
     }
 }
 
+/// The table of medians and of the win rate of one tile; `None` if no variant was evaluated.
+pub(super) fn of_rates(summary: &Summary) -> Option<TextTable> {
+    let rows = &summary.variants;
+    let tile = summary.main_tile()?;
+    let places = summary.decimals();
+    let mut header = vec!["variant".to_owned(), "median (95%)".to_owned()];
+    header.push(format!("reached {tile} (95%)"));
+    let compared = rows.len() > 1;
+    if compared {
+        header.insert(2, "difference (95%)".to_owned());
+        header.push("difference (95%)".to_owned());
+    }
+    let cells = |over: Option<&OverSeeds>, plain: fn(f64, usize) -> String, sign: Signed| {
+        let show = |x: f64| plain(x, places);
+        let mean = over.map(|over| with_interval(Some(over.mean), over.mean_ci95, show));
+        let difference = over
+            .map(|over| with_interval(over.difference, over.difference_ci95, |x| sign(x, places)));
+        [Some(mean), compared.then_some(difference)]
+            .into_iter()
+            .flatten()
+            .map(|cell| cell.unwrap_or_else(|| NONE.to_owned()))
+            .collect::<Vec<String>>()
+    };
+    let row = |row: &SummaryRow| {
+        let median = cells(row.median.as_ref(), decimals, signed);
+        let share = |x: f64, _: usize| percent(x);
+        let points = |x: f64, _: usize| signed(100.0 * x, 1) + "%";
+        let reach = cells(row.rate(tile), share, points);
+        let cells = [vec![row.name.clone()], median, reach];
+        cells.concat()
+    };
+    Some(TextTable {
+        header,
+        rows: rows.iter().map(row).collect(),
+    })
+}
+
+/// How a difference is shown, with this many decimals.
+type Signed = fn(f64, usize) -> String;
+
 /// The content of a column for a row.
 type Cell<'a> = &'a dyn Fn(&SummaryRow) -> String;
 
@@ -95,34 +136,64 @@ impl TextTable {
     }
 }
 
+/// The columns of a summary as CSV; the win rate is that of the tile in `tile`.
+const COLUMNS: [&str; 29] = [
+    "variant",
+    "folder",
+    "seeds",
+    "broken",
+    "mean",
+    "mean_low",
+    "mean_high",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "verdict",
+    "average",
+    "average_low",
+    "average_high",
+    "speed",
+    "speed_unit",
+    "median",
+    "median_low",
+    "median_high",
+    "median_difference",
+    "median_difference_low",
+    "median_difference_high",
+    "tile",
+    "reach",
+    "reach_low",
+    "reach_high",
+    "reach_difference",
+    "reach_difference_low",
+    "reach_difference_high",
+];
+
 /// Every number of a summary, a line for each variant; unknown values are empty.
 pub(super) fn csv(summary: &Summary) -> io::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record([
-        "variant",
-        "folder",
-        "seeds",
-        "broken",
-        "mean",
-        "mean_low",
-        "mean_high",
-        "difference",
-        "difference_low",
-        "difference_high",
-        "verdict",
-        "average",
-        "average_low",
-        "average_high",
-        "speed",
-        "speed_unit",
-    ])?;
+    writer.write_record(COLUMNS)?;
+    let tile = summary.main_tile();
     for row in &summary.variants {
         let number = |number: Option<f64>| number.map_or_else(String::new, |n| n.to_string());
         let ends = |interval: Option<Interval>| [0, 1].map(|end| number(interval.map(|i| i[end])));
         let [mean_low, mean_high] = ends(row.mean_ci95);
         let [difference_low, difference_high] = ends(row.difference_ci95);
         let [average_low, average_high] = ends(row.average_ci95);
-        writer.write_record([
+        let six = |over: Option<&OverSeeds>| -> Vec<String> {
+            let mean = number(over.map(|over| over.mean));
+            let difference = number(over.and_then(|over| over.difference));
+            let mean_ends = ends(over.and_then(|over| over.mean_ci95));
+            let difference_ends = ends(over.and_then(|over| over.difference_ci95));
+            let cells = [
+                vec![mean],
+                mean_ends.into(),
+                vec![difference],
+                difference_ends.into(),
+            ];
+            cells.concat()
+        };
+        let cells = [
             row.name.clone(),
             row.folder.clone(),
             row.scores.len().to_string(),
@@ -139,7 +210,11 @@ pub(super) fn csv(summary: &Summary) -> io::Result<Vec<u8>> {
             average_high,
             number(row.speed),
             row.speed_unit.clone(),
-        ])?;
+        ];
+        let median = six(row.median.as_ref());
+        let name = tile.map_or_else(String::new, |tile| tile.to_string());
+        let reach = six(tile.and_then(|tile| row.rate(tile)));
+        writer.write_record([&cells[..], &median, &[name], &reach].concat())?;
     }
     writer.into_inner().map_err(|error| error.into_error())
 }

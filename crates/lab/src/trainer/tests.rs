@@ -114,7 +114,46 @@ fn a_checkpoint_is_reported_when_it_is_on_disk() {
     }
 }
 
-/// Training a run that is done reports its start and its end, and writes nothing.
+/// A periodic checkpoint that fails is reported and tried again; the one before stays.
+#[cfg(unix)]
+#[test]
+fn a_periodic_checkpoint_may_fail_once() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("run");
+    let (checkpoint, aside) = (run::checkpoint_of(&folder), parent.path().join("aside"));
+    let events = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let told = events.clone();
+    let control = Control::new().on_event(move |event| match event {
+        Event::Checkpoint { games, .. } => {
+            let mut told = told.lock().unwrap();
+            if told.is_empty() {
+                // What is a link cannot be replaced in a run folder.
+                fs::rename(&checkpoint, &aside).unwrap();
+                std::os::unix::fs::symlink(&aside, &checkpoint).unwrap();
+            }
+            told.push((*games, None));
+        }
+        Event::CheckpointFailed { games, error, .. } => {
+            fs::remove_file(&checkpoint).unwrap();
+            fs::rename(&aside, &checkpoint).unwrap();
+            told.lock().unwrap().push((*games, Some(error.clone())));
+        }
+        _ => {}
+    });
+    let mut trainer = Trainer::new(small("0.000001"), &folder, &control).unwrap();
+    assert_eq!(trainer.train().unwrap(), Status::Finished);
+    let events = events.lock().unwrap();
+    let failed: Vec<_> = events
+        .iter()
+        .filter_map(|(_, error)| error.clone())
+        .collect();
+    assert_eq!(failed.len(), 1, "{events:?}");
+    assert!(failed[0].contains("it is a symbolic link"), "{failed:?}");
+    assert_eq!(events.last(), Some(&(300, None)));
+    assert_eq!(run::saved(&folder).checkpoint.unwrap().games, 300);
+}
+
+/// Training a run that is done reports its start and its end, and draws only missing plots.
 #[test]
 fn a_finished_run_keeps_its_files() {
     let parent = tempfile::tempdir().unwrap();
@@ -134,7 +173,7 @@ fn a_finished_run_keeps_its_files() {
     let mut trainer = Trainer::resume(&folder, &[], &control).unwrap();
     assert_eq!(trainer.train().unwrap(), Status::Finished);
     assert_eq!(*told.lock().unwrap(), ["started", "finished"]);
-    assert!(!folder.join("plots").exists());
+    assert!(folder.join("plots").exists(), "drawn again");
     for name in ["model.safetensors", "checkpoint.safetensors"] {
         let modified = fs::metadata(folder.join(name)).unwrap().modified();
         assert_eq!(modified.unwrap(), std::time::UNIX_EPOCH, "{name}");

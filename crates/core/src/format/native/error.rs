@@ -58,6 +58,19 @@ pub enum NativeError {
         /// What is wrong with its value.
         found: String,
     },
+    /// A header whose bytes have changed.
+    #[error("its header is damaged: {0}")]
+    Header(String),
+    /// A piece whose bytes have changed.
+    #[error("it is damaged: bytes {from} to {} of the file, in tensor `{tensor}`, do not have the checksum that they had", to - 1)]
+    Damaged {
+        /// The tensor.
+        tensor: String,
+        /// The offset of the piece in the file.
+        from: u64,
+        /// The offset after it.
+        to: u64,
+    },
     /// A weight that is not finite.
     #[error("weight {index} of tensor `{table}` is {found}, not a finite number")]
     NotFinite {

@@ -129,6 +129,11 @@ impl Layout {
         Self { tensors }
     }
 
+    /// The names of the tensors.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.iter().map(|tensor| &*tensor.name)
+    }
+
     /// The length of a file that ends with these tensors.
     pub fn end(&self) -> u64 {
         self.tensors.iter().map(Tensor::end).max().unwrap_or(0)

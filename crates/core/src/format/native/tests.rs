@@ -1,5 +1,7 @@
 use std::io;
 
+use serde_json::json;
+
 use super::*;
 use crate::game::{After, Board, Fast2048, POWERS_OF_TWO_SPAWNS, Shape};
 use crate::ntuple::Trainable;
@@ -139,17 +141,18 @@ fn pieces_may_be_copied_in_any_order() {
 
         let (header, layout) = lay_out(tables, &metadata(), keep);
         let mut bytes = vec![0; layout.end() as usize];
-        bytes[..header.len()].copy_from_slice(&header);
         let mut buffer = Buffer::default();
         let pieces = layout.pieces(tables);
         assert_eq!(pieces.len(), count);
         for piece in pieces.iter().rev() {
             let put = |run: &[u8], at: u64| {
                 bytes[at as usize..][..run.len()].copy_from_slice(run);
+                header.sums().add(run, at);
                 Ok(())
             };
             piece.export(tables, &mut buffer, put).unwrap();
         }
+        bytes[..header.length() as usize].copy_from_slice(&header.finish());
         assert!(bytes == serial);
 
         let header = read_header(&bytes).unwrap();

@@ -6,6 +6,7 @@ use super::several::{page, strokes};
 use super::{STEPS, Text, below};
 use crate::curve::{Curve, ReplayPoint};
 use crate::numbers::{grouped, significant};
+use crate::plot::band::{Ends, band};
 use crate::plot::chart::YAxis;
 use crate::plot::legend::LegendEntry;
 use crate::plot::scale::{AxisUnit, Scale, drawable, step};
@@ -47,13 +48,17 @@ struct Line<'a> {
     stroke: Stroke,
     /// Updates and what is drawn over them.
     values: Vec<(f64, f64)>,
+    /// The band around it, where it is the mean of several runs.
+    band: Vec<(f64, Ends)>,
     /// The updates of the whole run, and its iterations, where they are known.
     end: Option<(u64, u64)>,
 }
 
 impl Line<'_> {
     fn heights(&self) -> impl Iterator<Item = f64> {
-        self.values.iter().map(|&(_, height)| height)
+        let ends = self.band.iter().flat_map(|&(_, ends)| ends);
+        let ends = ends.filter(|&end| end > 0.0);
+        self.values.iter().map(|&(_, height)| height).chain(ends)
     }
 
     fn entry(&self) -> LegendEntry {
@@ -80,10 +85,23 @@ fn lines(curves: &[Curve], of: impl Fn(&ReplayPoint) -> f64) -> Option<Vec<Line<
         };
         points.chunks(size).map(mean).collect::<Vec<_>>()
     };
+    let bands = |curve: &Curve| {
+        let seeds: Vec<_> = curve.seeds.iter().map(values).collect();
+        let at = |&(updates, _): &(f64, f64)| {
+            let same = |seed: &Vec<(f64, f64)>| {
+                let found = seed.iter().find(|value| value.0 == updates);
+                found.map(|&(_, height)| height)
+            };
+            let heights: Vec<f64> = seeds.iter().filter_map(same).collect();
+            Some((updates, band(&heights)?))
+        };
+        values(curve).iter().filter_map(at).collect()
+    };
     let all = curves.iter().zip(strokes()).map(|(curve, stroke)| Line {
         label: &curve.label,
         stroke,
         values: values(curve),
+        band: bands(curve),
         end: curve
             .replay
             .last()
@@ -104,6 +122,9 @@ fn draw(lines: &[Line], text: &Text, scale: Scale) -> Scene {
     let entries = lines.iter().map(Line::entry).collect();
     let (mut scene, frame) = page(entries, text, Scale::Linear { max }, y);
     frame.scales(&mut scene, true, true);
+    for line in lines {
+        frame.band(&mut scene, &line.band, line.stroke);
+    }
     for line in lines {
         frame.curve(&mut scene, &line.values, line.stroke);
     }

@@ -1,4 +1,5 @@
-//! The plots of several runs: their names above, and a line for each in every frame.
+//! The plots of several runs: their names above, and a line for each in every frame, with a band
+//! where it is the mean of several runs.
 
 use afterstate::tally::Tally;
 
@@ -27,6 +28,9 @@ pub(super) fn score(runs: &[MergedRun], text: &Text) -> Scene {
     let (mut scene, frame) = page(entries(runs, value), text, games(runs), y);
     frame.scales(&mut scene, true, true);
     for (run, stroke) in runs.iter().zip(strokes()) {
+        frame.band(&mut scene, &run.band(Tally::mean), stroke);
+    }
+    for (run, stroke) in runs.iter().zip(strokes()) {
         frame.curve(&mut scene, &run.line(Tally::mean), stroke);
     }
     episodes(&mut scene, &frame);
@@ -45,7 +49,7 @@ pub(super) fn termination_rate(runs: &[MergedRun], text: &Text) -> Scene {
         let shares = tiles.iter().map(|&tile| tally.end(tile));
         shares.fold(0.0, f64::max)
     };
-    let y_max = round_top(runs, highest, PANEL_STEPS);
+    let y_max = round_top(runs, highest, PANEL_STEPS).min(1.0);
     panels(runs, text, Tally::end, y_max)
 }
 
@@ -73,6 +77,10 @@ fn panels(
         scene.text(name, &tile.to_string(), Anchor::Start, STRONG);
         let nothing_below = i + columns >= tiles.len();
         frame.scales(&mut scene, column == 0, nothing_below);
+        for (run, stroke) in runs.iter().zip(strokes()) {
+            let band = run.band(|tally| share(tally, tile));
+            frame.band(&mut scene, &band, stroke);
+        }
         for (run, stroke) in runs.iter().zip(strokes()) {
             let values = run.line(|tally| share(tally, tile));
             frame.curve(&mut scene, &values, stroke);

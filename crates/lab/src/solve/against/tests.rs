@@ -80,6 +80,7 @@ fn trained(recipe: &Recipe, games: u64) -> Model {
     agent.learn(&RoundSpec::new(0..games, 1, 1), &TdSpec::of(recipe));
     Model {
         spec: AgentSpec::NTuple(spec),
+        lacks_checksums: false,
         episodes: Some(games),
         recipe: None,
         path: Path::new("trained").to_owned(),
@@ -200,7 +201,8 @@ fn sampled_games_agree_with_the_exact_score_and_probability() {
             threads: 2,
             control: quiet(),
         },
-    );
+    )
+    .scores;
     let [low, high] = played.mean_ci95.unwrap();
     // Four standard errors on either side: a 95% interval is two.
     let (middle, room) = ((low + high) / 2.0, high - low);

@@ -17,6 +17,8 @@ fn found(means: &[Option<f64>]) -> Vec<RunResult> {
             games: 60,
             seed: 1,
             mean,
+            median: Some(mean / 2.0),
+            tiles: Vec::new(),
         })),
     };
     means.iter().map(result).collect()

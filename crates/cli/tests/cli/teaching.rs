@@ -1,0 +1,141 @@
+//! The pages for teachers and students: every command of theirs is run, with fewer games.
+//!
+//! In these pages a fenced block without a language is a shell script; one whose first line is
+//! `# NAME` is a file of that name; blocks of the language `text` show output.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::{Done, Lab};
+
+/// Commands that are not run: this one builds the program, which is here already; `tournament` is
+/// not part of the program yet.
+const SKIPPED: [&str; 2] = ["cargo build", "afterstate tournament"];
+/// What takes time, and how much of it is enough here.
+const SCALED: [(&str, &str); 4] = [
+    ("--games ", "12"),
+    ("--episodes ", "40"),
+    ("games = ", "12"),
+    ("episodes=", "40"),
+];
+
+/// A fenced block: its language and its lines.
+struct Block {
+    language: String,
+    lines: Vec<String>,
+}
+
+/// All fenced blocks of a page.
+fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(language) = line.strip_prefix("```") {
+            let inside = lines.by_ref().take_while(|line| *line != "```");
+            blocks.push(Block {
+                language: language.to_owned(),
+                lines: inside.map(str::to_owned).collect(),
+            });
+        }
+    }
+    blocks
+}
+
+/// The same text with small numbers of games and seeds.
+fn scaled(text: &str) -> String {
+    let mut text = text.replace("seeds = [1, 2, 3, 4, 5]", "seeds = [1, 2]");
+    for (name, few) in SCALED {
+        let mut parts = text.split(name);
+        let mut short = parts.next().unwrap_or("").to_owned();
+        for part in parts {
+            let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+            let number = if rest.len() < part.len() { few } else { "" };
+            short += &format!("{name}{number}{rest}");
+        }
+        text = short;
+    }
+    text
+}
+
+/// Runs a line in the folder, as a shell does; the program is found by its name.
+fn shell(lab: &Lab, line: &str) {
+    let program = Path::new(env!("CARGO_BIN_EXE_afterstate"));
+    let mut folders = vec![program.parent().expect("a folder").to_owned()];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    folders.extend(std::env::split_paths(&path));
+    let path = std::env::join_paths(folders).expect("names of folders");
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(lab.path(""));
+    let done = command.env("PATH", path).output().expect("a shell");
+    Done::of(line, done).succeeds();
+}
+
+/// Runs a page with the files of another one beside it, and returns how many commands were run.
+fn run(page: &str, files_of: &str) -> usize {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let read = |name: &str| fs::read_to_string(docs.join(name)).expect("a page");
+    let lab = Lab::new();
+    let others = blocks(&read(files_of));
+    let others = others
+        .into_iter()
+        .filter(|block| !block.language.is_empty());
+    let python = Command::new("python3").arg("--version").output().is_ok();
+    let mut count = 0;
+    for block in others.chain(blocks(&read(page))) {
+        if block.language == "text" {
+            continue;
+        }
+        if !block.language.is_empty() {
+            let name = block.lines[0]
+                .strip_prefix("# ")
+                .expect("the name of a file");
+            lab.write(name, scaled(&block.lines.join("\n")));
+            continue;
+        }
+        let script = block.lines.join("\n").replace("\\\n", " ");
+        for line in script.lines() {
+            assert!(
+                line.starts_with("afterstate ") || line.starts_with("cargo build"),
+                "{line}"
+            );
+            if SKIPPED.iter().any(|skipped| line.starts_with(skipped)) {
+                continue;
+            }
+            if !python && (line.contains("python3") || line.contains("judge")) {
+                println!("SKIPPED, because there is no python3: {line}");
+                continue;
+            }
+            shell(&lab, &scaled(line));
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn every_command_for_teachers_works() {
+    assert!(run("teaching.md", "exercises/threes.md") >= 8);
+}
+
+#[test]
+fn every_command_of_the_sheet_for_2048_works() {
+    assert!(run("exercises/2048.md", "exercises/2048.md") >= 12);
+}
+
+#[test]
+fn every_command_of_the_sheet_for_threes_works() {
+    assert!(run("exercises/threes.md", "exercises/threes.md") >= 12);
+}
+
+#[test]
+fn numbers_of_games_are_scaled_and_others_are_not() {
+    let line = "afterstate train x --episodes 5000 --seed 7 && eval x --games 100 --games=3";
+    let short = "afterstate train x --episodes 40 --seed 7 && eval x --games 12 --games=3";
+    assert_eq!(scaled(line), short);
+    let file = "set = [\"episodes=20000\"]\ngames = 500\nseeds = [1, 2, 3, 4, 5]";
+    assert_eq!(
+        scaled(file),
+        "set = [\"episodes=40\"]\ngames = 12\nseeds = [1, 2]"
+    );
+}

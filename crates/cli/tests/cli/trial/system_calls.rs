@@ -1,0 +1,144 @@
+//! A run is killed, or a system call fails, at every kind of call that changes the disk.
+//!
+//! `strace` counts the calls of each kind and injects a signal or an error into the n-th. Whatever
+//! the call, the run can be resumed, and its model is that of a run that nothing disturbed.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::common::{Done, Lab, Tensors};
+use crate::trial::{dice, scaled};
+
+/// A run of a fraction of a second that saves again and again.
+const TRAIN: &str = "train --threads 1 --set tuples=0123 --set block_games=100 --set scores=true \
+     --set checkpoint_seconds=0.02 --episodes 400 --set rule=tc --set learning_rate=1 \
+     --set lambda=0.5";
+
+/// System calls that change the disk.
+const CALLS: [&str; 8] = [
+    "openat",
+    "write",
+    "pwrite64",
+    "fsync",
+    "fdatasync",
+    "rename",
+    "ftruncate",
+    "unlink",
+];
+
+#[test]
+fn kills_at_system_calls_lose_nothing() {
+    let Some(lab) = prepare() else { return };
+    let mut dice = dice("kills at system calls");
+    let mut kills = 0;
+    for n in 0..scaled(3 * CALLS.len()) {
+        let call = CALLS[n % CALLS.len()];
+        let count = count_calls(&lab, call);
+        let when = 1 + dice.below(count);
+        let injection = format!("inject={call}:signal=KILL:when={when}");
+        let killed = strace(&lab, &injection, &format!("{TRAIN} --out cut"));
+        kills += usize::from(killed.status.is_none() || killed.status == Some(137));
+        finish_and_compare(&lab, &injection);
+    }
+    println!("{kills} kills");
+    assert!(kills >= scaled(2 * CALLS.len()), "only {kills} kills hit");
+}
+
+#[test]
+fn failing_system_calls_lose_nothing() {
+    let Some(lab) = prepare() else { return };
+    let mut dice = dice("failing system calls");
+    let mut reported = 0;
+    for n in 0..scaled(3 * CALLS.len()) {
+        let call = CALLS[n % CALLS.len()];
+        let error = ["ENOSPC", "EIO", "EDQUOT"][n / CALLS.len() % 3];
+        let when = 1 + dice.below(count_calls(&lab, call));
+        // From this call on, or this call alone.
+        let all = if dice.below(2) == 0 { "+" } else { "" };
+        let injection = format!("inject={call}:error={error}:when={when}{all}");
+        let done = strace(&lab, &injection, &format!("{TRAIN} --out cut"));
+        // An error of its libraries' loader is none of the program's.
+        let loader = done.stderr.contains("error while loading shared libraries");
+        if !loader {
+            assert!(
+                matches!(done.status, Some(0 | 2 | 3)),
+                "{injection}: {}\n{}",
+                done.what,
+                done.stderr
+            );
+        }
+        reported += usize::from(done.status != Some(0));
+        finish_and_compare(&lab, &injection);
+    }
+    println!("{reported} faults ended a run");
+}
+
+/// A folder with the run `whole`, or nothing where there is no strace.
+fn prepare() -> Option<Lab> {
+    let version = Command::new("strace").arg("-V").output();
+    if version.is_err() {
+        println!("SKIPPED: there is no strace");
+        return None;
+    }
+    let lab = Lab::new();
+    lab.run(&format!("{TRAIN} --out whole")).succeeds();
+    Some(lab)
+}
+
+/// Runs the program under strace with an injection.
+fn strace(lab: &Lab, injection: &str, args: &str) -> Done {
+    let program = lab.command(args);
+    let mut command = Command::new("strace");
+    let call = injection.split(['=', ':']).nth(1).unwrap_or_default();
+    command.args(["-f", "-qq", "-o", "calls.txt", "-e"]);
+    command.arg(format!("trace={call}")).args(["-e", injection]);
+    command.arg(program.get_program()).args(program.get_args());
+    command
+        .current_dir(lab.path(""))
+        .stdin(Stdio::null())
+        .env("LC_ALL", "C");
+    Done::of(args, command.output().expect("strace"))
+}
+
+/// How many calls of a kind an undisturbed run makes.
+fn count_calls(lab: &Lab, call: &str) -> u64 {
+    let counted = format!("{call}.count");
+    if !lab.exists(&counted) {
+        let nothing = format!("inject={call}:delay_enter=0:when=1");
+        strace(lab, &nothing, &format!("{TRAIN} --out counted"));
+        let calls = lab.text("calls.txt");
+        let calls = calls.lines().filter(|line| line.contains(call)).count();
+        lab.write(&counted, calls.to_string());
+        fs::remove_dir_all(lab.path("counted")).expect("a run of ours");
+    }
+    lab.text(&counted).parse::<u64>().expect("a count").max(1)
+}
+
+/// Resumes the disturbed run, or starts it where it had not begun, and compares it with the whole.
+fn finish_and_compare(lab: &Lab, injection: &str) {
+    if lab.exists("cut/recipe.toml") {
+        lab.run("train --resume cut").succeeds();
+    } else {
+        // Nothing but an empty folder may be in the way.
+        lab.run(&format!("{TRAIN} --out cut")).succeeds();
+    }
+    let whole = Tensors::read(&lab.path("whole/model.safetensors"));
+    let cut = Tensors::read(&lab.path("cut/model.safetensors"));
+    assert!(whole.data == cut.data, "{injection}: another model");
+    assert_eq!(
+        lab.text("whole/scores.txt"),
+        lab.text("cut/scores.txt"),
+        "{injection}"
+    );
+    assert_eq!(
+        lab.names("whole"),
+        lab.names("cut"),
+        "{injection}: other files"
+    );
+    assert_eq!(
+        lab.names("whole/plots"),
+        lab.names("cut/plots"),
+        "{injection}: other plots"
+    );
+    fs::remove_dir_all(lab.path("cut")).expect("a run of ours");
+}
