@@ -515,6 +515,7 @@ pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
     file.take(length).read_to_end(&mut header).ok()?;
     let header: Json = serde_json::from_slice(&header).ok()?;
     let entries = header.get("__metadata__")?.as_object()?.iter();
+    let entries = entries.filter(|(key, _)| !checksum::is_key(key));
     Some(
         entries
             .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))

@@ -33,6 +33,11 @@ const ALGORITHM: &str = "xxh3";
 /// Hexadecimal digits of a checksum.
 const DIGITS: usize = 16;
 
+/// Whether a key of the metadata belongs to the checksums, which [`Header`](super::Header) removes.
+pub(super) fn is_key(key: &str) -> bool {
+    [CHECKSUMS, CHECKSUM_BYTES].contains(&key)
+}
+
 /// A tensor with its pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Span {
