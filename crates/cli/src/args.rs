@@ -240,7 +240,7 @@ pub struct EvalArgs {
 #[command(after_help = "Examples:
   afterstate check runs/quick               all files of a run
   afterstate check model.safetensors
-  afterstate check solution.safetensors --json
+  afterstate check runs/quick/model.safetensors --json
 
 Models, checkpoints and solutions have checksums, which are verified whenever they are read. A file without them (of an earlier version, or of another program) is verified by its structure, and a note says so. The exit status is 0 if no file has a fault, 1 if one has, and 2 if there is nothing to verify.")]
 pub struct CheckArgs {

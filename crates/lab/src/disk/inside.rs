@@ -27,9 +27,15 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 pub(crate) fn check(path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(about) => regular(&about).map(|()| true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        // In place of the folder there may be a file.
+        Err(error) if is_missing(&error) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
 }
 
 /// Refuses what is not a folder, such as a link to one.
