@@ -232,7 +232,8 @@ pub struct EvalArgs {
     /// the column `symmetries` is `all`, or `one` with --fast
     #[arg(long, requires = "against")]
     pub keep: bool,
-    /// Write a record of every game to this file, one line each, for `afterstate judge`
+    /// Write a record of every game to this file, one line each, for `afterstate judge`, and beside it
+    /// a seal, which says that it is the player's own
     #[arg(long, value_name = "FILE", conflicts_with = "against")]
     pub records: Option<PathBuf>,
     #[command(flatten)]

@@ -19,11 +19,10 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use afterstate::format::episode::EpisodeRecord;
 use afterstate::game::{Game, Shape};
 use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
@@ -33,7 +32,7 @@ use crate::control::{Control, Job, Meter, Status, Task, Unit};
 use crate::disk::sha256;
 use crate::evaluate::scores;
 use crate::games::{self, GameVisitor, with_game};
-use crate::recorder::Sink;
+use crate::recorder::{InOrder, Sink};
 use crate::records;
 use crate::report::Scores;
 use crate::seal::{Seal, Secret, Terms};
@@ -351,31 +350,6 @@ impl GameVisitor for Playing<'_> {
         });
         // A cancelled game and those after it do not count.
         played.into_iter().map_while(|played| played).collect()
-    }
-}
-
-/// Passes records on in the order of their numbers.
-struct InOrder<'a> {
-    sink: Sink<'a>,
-    waiting: Mutex<(u64, BTreeMap<u64, EpisodeRecord>)>,
-}
-
-impl<'a> InOrder<'a> {
-    fn new(sink: Sink<'a>) -> Self {
-        Self {
-            sink,
-            waiting: Mutex::new((0, BTreeMap::new())),
-        }
-    }
-
-    fn record(&self, number: u64, record: EpisodeRecord) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, records) = &mut *waiting;
-        records.insert(number, record);
-        while let Some(record) = records.remove(next) {
-            (self.sink)(&record);
-            *next += 1;
-        }
     }
 }
 
