@@ -3,17 +3,20 @@
 use std::convert::Infallible;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use afterstate::format::episode::EpisodeRecord;
 use afterstate::game::Shape;
 use afterstate::tally::{Outcome, Tally};
+use sha2::{Digest, Sha256};
 
 use crate::LabError;
 use crate::agent::{Agent, Baseline, RoundSpec};
 use crate::control::{Control, Event, Job, Meter, Status, Task, Unit};
+use crate::disk::hex;
 use crate::error::game_on;
+use crate::games;
 use crate::model::Model;
 use crate::recorder::InOrder;
 use crate::records;
@@ -132,10 +135,18 @@ pub fn record(
 ) -> Result<Evaluation, LabError> {
     own::check_place(path)?;
     let started = SystemTime::now();
+    let hints = games::rules(&contender.game)?.shows_hint(contender.shape);
+    // Of what is written here: another process may replace the file before it could be read again.
+    let digest = Mutex::new(Sha256::new());
     let game = (&*contender.game, contender.shape);
     let evaluation = evaluated(contender, options, |meter| {
         records::write(path, game, |sink, failed| {
-            let in_order = InOrder::new(sink);
+            let hashed = |record: &EpisodeRecord| {
+                let mut digest = digest.lock().unwrap_or_else(PoisonError::into_inner);
+                digest.update(format!("{}\n", record.line(hints)));
+                sink(record);
+            };
+            let in_order = InOrder::new(&hashed);
             let numbered = |record: &EpisodeRecord| {
                 if let Some(number) = number_of(&record.opened.tag) {
                     in_order.record(number, record.clone());
@@ -157,6 +168,10 @@ pub fn record(
         draws_per_move: contender.agent.draws_per_move(),
         player: &contender.label,
         started,
+        records_sha256: hex(&digest
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .finalize()),
     };
     own::write(path, &of)?;
     Ok(evaluation)

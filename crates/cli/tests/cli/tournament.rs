@@ -97,7 +97,7 @@ fn tournament_refuses_wrong_usage() {
     lab.train("small", 2, "--board 3x3 --set tuples=012");
     lab.refuses(
         "tournament players --with small",
-        &["small plays 2048 on 3x3 and the tournament plays 2048 on 4x4"],
+        &["plays 2048 on 3x3 and the tournament plays 2048 on 4x4"],
     );
 }
 

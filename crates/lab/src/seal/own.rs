@@ -1,10 +1,10 @@
 //! Seals of the player's own records, as `eval --records` writes them.
 //!
-//! There is no referee and no secret: the seed is an argument of the evaluation, so the player could
-//! know every spawn beforehand, and could try seeds until one was good. With the seed a judge draws
-//! every spawn again. So such a seal shows that the file was not changed since, that the spawns are
-//! those of the seed, and that none of the games 0 to n - 1 was left out; and it says that it is the
-//! player's own.
+//! There is no referee and no secret: the seed is an argument of the evaluation, so the player
+//! could know every spawn beforehand, and could try seeds until one was good. With the seed a judge
+//! draws every spawn again. So such a seal shows that the file was not changed since, that the
+//! spawns are those of the seed, and that none of the games 0 to n - 1 was left out; and it says
+//! that it is the player's own.
 
 use std::fs;
 use std::path::Path;
@@ -19,9 +19,9 @@ use crate::disk::{can_be_written, sha256};
 use crate::recorder::evaluation_rng;
 
 /// What the seal says about itself.
-const SAYS: &str = "The player's own seal, without a referee: the seed was known to the player before \
-    the games. It shows that the records were not changed since, that their spawns are those of the \
-    seed, and that no game was left out. It does not show how the moves were chosen.";
+const SAYS: &str = "The player's own seal, without a referee: the seed was known to the player \
+    before the games. It shows that the records were not changed since, that their spawns are \
+    those of the seed, and that no game was left out. It does not show how the moves were chosen.";
 
 /// The spawns of one game of a seed, in turn.
 pub struct SeededSpawns {
@@ -65,6 +65,8 @@ pub(crate) struct OwnGames<'a> {
     pub(crate) draws_per_move: Option<u32>,
     pub(crate) player: &'a str,
     pub(crate) started: SystemTime,
+    /// The digest of the records as they were written.
+    pub(crate) records_sha256: String,
 }
 
 /// Checks that the records of an evaluation may have this name: there is no seal beside it, or the
@@ -84,12 +86,12 @@ pub(crate) fn check_place(records: &Path) -> Result<(), LabError> {
     }
 }
 
-/// Writes the seal of records that were just written. Games that cannot be drawn again have no seal,
-/// and an older one is removed.
+/// Writes the seal of records that were just written. Games that cannot be drawn again have no
+/// seal, and an older one is removed.
 ///
-/// The records are replaced first: if the process ends between the two, the digest in the older seal
-/// tells. If another process has replaced the records meanwhile, this seal is removed again, so that
-/// in the end there is one that fits, or none.
+/// The records are replaced first: if the process ends between the two, the digest in the older
+/// seal tells. If another process has replaced the records meanwhile, this seal is removed again,
+/// so that in the end there is one that fits, or none.
 pub(crate) fn write(records: &Path, of: &OwnGames<'_>) -> Result<(), LabError> {
     let path = Seal::path_beside(records);
     let remove = || match fs::remove_file(&path) {
@@ -101,14 +103,13 @@ pub(crate) fn write(records: &Path, of: &OwnGames<'_>) -> Result<(), LabError> {
     let Some(draws_per_move) = of.draws_per_move.filter(|_| of.games > 0) else {
         return remove();
     };
-    let digest = || sha256(records).map_err(LabError::file("read", records));
     let time = |time| humantime::format_rfc3339_seconds(time).to_string();
     let seal = Seal {
         kind: SealKind::Own,
         says: Some(SAYS.to_owned()),
         seed: Some(of.seed),
         draws_per_move: Some(draws_per_move),
-        records_sha256: digest()?,
+        records_sha256: of.records_sha256.clone(),
         player: vec![of.player.to_owned()],
         started: time(of.started),
         finished: time(SystemTime::now()),
@@ -120,7 +121,8 @@ pub(crate) fn write(records: &Path, of: &OwnGames<'_>) -> Result<(), LabError> {
     };
     seal.write(&path)?;
     let is_ours = Seal::open(&path).is_ok_and(|found| found == seal);
-    match is_ours && digest()? != seal.records_sha256 {
+    let digest = sha256(records).map_err(LabError::file("read", records))?;
+    match is_ours && digest != seal.records_sha256 {
         true => remove(),
         false => Ok(()),
     }
