@@ -4,6 +4,7 @@ mod numbers;
 mod referee;
 #[cfg(test)]
 mod tests;
+mod tournament;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::exit;
 use crate::output::Verbosity;
 use numbers::{count, games, moves_a_second, range, seconds, threads};
 pub use referee::RefereeArgs;
+pub use tournament::TournamentArgs;
 
 /// Trains, evaluates and analyzes players of 2048-like games with n-tuple networks.
 #[derive(Debug, Parser)]
@@ -80,6 +82,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Play the environment's side against another program, and seal the records
     Referee(RefereeArgs),
+    /// Play all players of a folder against the referee, with the same spawns, in one table
+    Tournament(TournamentArgs),
     /// Plot the learning curves of one or more runs, as PNG and SVG
     Plot(PlotArgs),
     /// Train several variants of a recipe with several seeds each, and compare them
@@ -228,7 +232,8 @@ pub struct EvalArgs {
     /// the column `symmetries` is `all`, or `one` with --fast
     #[arg(long, requires = "against")]
     pub keep: bool,
-    /// Write a record of every game to this file, one line each, for `afterstate judge`
+    /// Write a record of every game to this file, one line each, for `afterstate judge`, and beside it
+    /// a seal, which says that it is the player's own
     #[arg(long, value_name = "FILE", conflicts_with = "against")]
     pub records: Option<PathBuf>,
     #[command(flatten)]

@@ -16,6 +16,7 @@ pub mod referee;
 pub mod runs;
 pub mod solve;
 pub mod sweep;
+pub mod tournament;
 pub mod train;
 pub mod tuples;
 

@@ -46,6 +46,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Judge(args) => commands::judge::run(args),
         Command::Check(args) => commands::check::run(args),
         Command::Referee(args) => commands::referee::run(args),
+        Command::Tournament(args) => commands::tournament::run(args),
         Command::Plot(args) => commands::plot::run(args),
         Command::Sweep(args) => commands::sweep::run(args),
         Command::Runs(args) => commands::runs::run(args),

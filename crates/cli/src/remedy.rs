@@ -84,7 +84,9 @@ fn place(command: &Command) -> Option<&'static str> {
         Command::Train(args) => args.resume.is_none().then_some("--out"),
         Command::Eval(args) => args.records.as_ref().map(|_| "--records"),
         Command::Referee(args) => args.records.as_ref().map(|_| "--records"),
-        Command::Solve(_) | Command::Plot(_) | Command::Sweep(_) => Some("--out"),
+        Command::Solve(_) | Command::Plot(_) | Command::Sweep(_) | Command::Tournament(_) => {
+            Some("--out")
+        }
         _ => None,
     }
 }

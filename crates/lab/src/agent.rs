@@ -27,7 +27,7 @@ pub(crate) use ntuple::{analyze_states, ntuple_agent, reserve};
 pub(crate) use replay::replay_agent;
 
 use crate::disk::AtomicFile;
-use crate::recorder::{Recorder, Sink};
+use crate::recorder::{Recorder, Sink, evaluation_rng};
 use crate::share::{share, share_out};
 use crate::spec::TdSpec;
 use crate::tables::Saved;
@@ -109,6 +109,12 @@ pub trait Agent: Send + Sync {
         "1ply"
     }
 
+    /// How many random numbers it takes for each move from the stream of the spawns, in a game of an
+    /// evaluation; `None` if that depends on the values of moves, as with random ties.
+    fn draws_per_move(&self) -> Option<u32> {
+        Some(0)
+    }
+
     /// Plays without learning, and passes a record of each game to the sink, if there is one.
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome>;
 
@@ -168,11 +174,6 @@ pub trait StoredAgent: Agent {
     fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError>;
 }
 
-/// Separates the games of an evaluation from those of a run with the same seed.
-const EVALUATION: u64 = 0x4556_414C_5541_5445;
-/// Separates their spawns from the order in which records list the initial tiles.
-const ORDER: u64 = 0x4F52_4445_5200_0000;
-
 /// Plays the games of an evaluation; each thread has its own policies.
 pub(crate) fn play_games<G: Game, P: Policy<G>>(
     game: &G,
@@ -180,7 +181,7 @@ pub(crate) fn play_games<G: Game, P: Policy<G>>(
     policy: impl Fn() -> P + Sync,
     sink: Option<Sink<'_>>,
 ) -> Vec<Outcome> {
-    let rng = |number| game_rng(round.seed ^ EVALUATION, number);
+    let rng = |number| evaluation_rng(round.seed, number);
     let Some(sink) = sink else {
         return share_out(round.threads, round.numbers.clone(), round.stop, |next| {
             let mut played = Vec::new();
@@ -211,7 +212,7 @@ pub(crate) fn play_games<G: Game, P: Policy<G>>(
 
 /// The recorder of a game of an evaluation.
 fn recorder<'s, G: Game>(game: &G, sink: Sink<'s>, seed: u64, number: u64) -> Recorder<'s, G> {
-    Recorder::new(*game, sink, game_rng(seed ^ ORDER, number))
+    Recorder::new(*game, sink, seed, number)
 }
 
 /// Plays the games of a training round on threads; each has its own player.

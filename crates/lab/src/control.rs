@@ -72,6 +72,8 @@ pub enum Task {
     Judge,
     /// Playing the environment's side against another program.
     Referee,
+    /// Playing the environment's side against all players of a folder.
+    Tournament,
     /// Converting weights.
     Convert,
     /// Training the variants of a sweep.

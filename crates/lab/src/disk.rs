@@ -16,7 +16,7 @@ pub(crate) mod inside;
 mod shared;
 mod temporary;
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -85,6 +85,18 @@ impl<R: io::Read> io::Read for Digesting<R> {
 /// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A file without a name in a folder, to write and to read: it is gone with the process, and other
+/// processes do not find it in the folder.
+pub(crate) fn nameless(folder: &Path) -> io::Result<File> {
+    let (file, temporary) = temporary::create(&folder.join("nameless"))?;
+    let both = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&temporary.0)?;
+    drop((file, temporary));
+    Ok(both)
 }
 
 /// Replaces a file atomically.

@@ -104,6 +104,16 @@ pub enum LabError {
         /// The system's reason.
         source: io::Error,
     },
+    /// A folder in which no player was found.
+    #[error(
+        "{} has no players: expected executable files, .py files, folders with an executable `player` \
+         or a `player.py`, or models",
+        .0.display()
+    )]
+    NoPlayers(PathBuf),
+    /// Results of a tournament are not mixed with other files, nor read by its players.
+    #[error("{} is inside the folder of the players", .0.display())]
+    ResultsAmongPlayers(PathBuf),
     /// A port at which players cannot connect.
     #[error("cannot listen for players at 127.0.0.1:{port}: {source}")]
     Port {

@@ -3,20 +3,26 @@
 use std::convert::Infallible;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
 
+use afterstate::format::episode::EpisodeRecord;
 use afterstate::game::Shape;
 use afterstate::tally::{Outcome, Tally};
+use sha2::{Digest, Sha256};
 
 use crate::LabError;
 use crate::agent::{Agent, Baseline, RoundSpec};
 use crate::control::{Control, Event, Job, Meter, Status, Task, Unit};
+use crate::disk::hex;
 use crate::error::game_on;
+use crate::games;
 use crate::model::Model;
+use crate::recorder::InOrder;
 use crate::records;
 use crate::report::{Evaluation, ModelInfo, Scores, TileRow};
-use crate::seal::Seal;
+use crate::seal::number_of;
+use crate::seal::own::{self, OwnGames};
 use crate::share::threads;
 use crate::spec::AgentSpec;
 use crate::statistics::{mean_interval, median, share_interval};
@@ -118,29 +124,57 @@ pub fn evaluate(contender: &Contender, options: &EvalOptions<'_>) -> Evaluation 
     evaluation.unwrap_or_else(|never| match never {})
 }
 
-/// The same, and writes a record of each game to a file.
+/// The same, and writes a record of each game to a file, and beside it the player's own seal.
 ///
 /// # Errors
-/// When the file cannot be written, or has the records of a match with their seal.
+/// When a file cannot be written, or there are the records of a match with their seal.
 pub fn record(
     contender: &Contender,
     options: &EvalOptions<'_>,
     path: &Path,
 ) -> Result<Evaluation, LabError> {
-    if Seal::path_beside(path).exists() {
-        return Err(LabError::Sealed(path.to_owned()));
-    }
+    own::check_place(path)?;
+    let started = SystemTime::now();
+    let hints = games::rules(&contender.game)?.shows_hint(contender.shape);
+    // Of what is written here: another process may replace the file before it could be read again.
+    let digest = Mutex::new(Sha256::new());
     let game = (&*contender.game, contender.shape);
-    evaluated(contender, options, |meter| {
+    let evaluation = evaluated(contender, options, |meter| {
         records::write(path, game, |sink, failed| {
+            let hashed = |record: &EpisodeRecord| {
+                let mut digest = digest.lock().unwrap_or_else(PoisonError::into_inner);
+                digest.update(format!("{}\n", record.line(hints)));
+                sink(record);
+            };
+            let in_order = InOrder::new(&hashed);
+            let numbered = |record: &EpisodeRecord| {
+                if let Some(number) = number_of(&record.opened.tag) {
+                    in_order.record(number, record.clone());
+                }
+            };
             let round = RoundSpec {
                 stop: &|| failed() || options.control.is_cancelled(),
                 on_game: &|outcome| meter.game(outcome),
                 ..RoundSpec::new(0..options.games, options.seed, threads(options.threads))
             };
-            contender.agent.play(&round, Some(sink))
+            contender.agent.play(&round, Some(&numbered))
         })
-    })
+    })?;
+    let of = OwnGames {
+        game: &contender.game,
+        shape: contender.shape,
+        games: evaluation.scores.games,
+        seed: options.seed,
+        draws_per_move: contender.agent.draws_per_move(),
+        player: &contender.label,
+        started,
+        records_sha256: hex(&digest
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .finalize()),
+    };
+    own::write(path, &of)?;
+    Ok(evaluation)
 }
 
 /// Reports the games that `play` plays, with the events of an evaluation.

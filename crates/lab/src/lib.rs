@@ -47,6 +47,8 @@ mod statistics;
 pub mod sweep;
 mod tables;
 pub mod tensorboard;
+#[cfg(unix)]
+pub mod tournament;
 pub mod trainer;
 
 pub use error::{ErrorClass, LabError, Remedy};

@@ -1,11 +1,13 @@
 //! Records games as they are played.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use afterstate::episode::{Learner, Step};
 use afterstate::format::episode::{Action, EpisodeRecord, Meta, RecordedMove};
 use afterstate::game::{After, Game, State};
-use afterstate::random::Rng;
+use afterstate::random::{Rng, game_rng};
 
 /// Receives finished episodes, from several threads.
 pub type Sink<'a> = &'a (dyn Fn(&EpisodeRecord) + Sync);
@@ -21,13 +23,13 @@ pub(crate) struct Recorder<'a, G: Game> {
     last: Instant,
     /// The start time.
     begun: Instant,
-    /// Decides what the game does not determine.
-    rng: Rng,
+    seed: u64,
+    number: u64,
 }
 
 impl<'a, G: Game> Recorder<'a, G> {
-    /// Records one game; `rng` decides what the game does not determine.
-    pub(crate) fn new(game: G, sink: Sink<'a>, rng: Rng) -> Self {
+    /// Records one game of an evaluation.
+    pub(crate) fn new(game: G, sink: Sink<'a>, seed: u64, number: u64) -> Self {
         let now = Instant::now();
         Self {
             game,
@@ -36,7 +38,8 @@ impl<'a, G: Game> Recorder<'a, G> {
             after: None,
             last: now,
             begun: now,
-            rng,
+            seed,
+            number,
         }
     }
 
@@ -75,20 +78,70 @@ impl<'a, G: Game> Recorder<'a, G> {
             }
             None => {
                 self.episode.opened = Meta {
-                    tag: PLAYERS.to_owned(),
+                    tag: format!("{PLAYER}:{EVALUATED}{}", self.number),
                     at: now(),
                 };
                 self.begun = Instant::now();
                 self.last = self.begun;
-                let cells = initial_tiles(&self.game, state, &mut self.rng);
-                self.place(state, &cells);
+                self.start();
             }
+        }
+    }
+
+    /// Records the initial tiles in the order in which they were drawn: a state does not tell it.
+    fn start(&mut self) {
+        let (game, mut rng) = (self.game, evaluation_rng(self.seed, self.number));
+        game.start_by(|after| {
+            let (cell, spawn) = game.draw_spawn(after, &mut rng);
+            let action = Action::Place {
+                cell: cell as u8,
+                tile: spawn.tile,
+                hint: spawn.chance_state.hint,
+            };
+            self.push(action, game.spawn_reward(spawn.tile), 0);
+            game.place(after, cell, spawn)
+        });
+    }
+}
+
+/// The name of the player.
+const PLAYER: &str = "afterstate";
+/// The text before the number of a game of an evaluation, in the name of its environment.
+pub(crate) const EVALUATED: &str = "eval-";
+
+/// Separates the games of an evaluation from those of a run with the same seed.
+const EVALUATION: u64 = 0x4556_414C_5541_5445;
+
+/// The random numbers of a game of an evaluation.
+pub(crate) fn evaluation_rng(seed: u64, number: u64) -> Rng {
+    game_rng(seed ^ EVALUATION, number)
+}
+
+/// Passes records on in the order of their numbers.
+pub(crate) struct InOrder<'a> {
+    sink: Sink<'a>,
+    waiting: Mutex<(u64, BTreeMap<u64, EpisodeRecord>)>,
+}
+
+impl<'a> InOrder<'a> {
+    pub(crate) fn new(sink: Sink<'a>) -> Self {
+        Self {
+            sink,
+            waiting: Mutex::new((0, BTreeMap::new())),
+        }
+    }
+
+    pub(crate) fn record(&self, number: u64, record: EpisodeRecord) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, records) = &mut *waiting;
+        records.insert(number, record);
+        while let Some(record) = records.remove(next) {
+            (self.sink)(&record);
+            *next += 1;
         }
     }
 }
 
-/// The names of the player and the environment.
-const PLAYERS: &str = "afterstate:place";
 /// The name of the side that made the last action: the spawn after which no slide is legal.
 pub(crate) const LAST: &str = "place";
 
@@ -96,44 +149,6 @@ pub(crate) const LAST: &str = "place";
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_millis() as u64)
-}
-
-/// The cells of the initial tiles in a possible order, uniformly among all possible ones: the game
-/// does not determine the order, and any fixed order would look like a bias to a judge.
-fn initial_tiles<G: Game>(game: &G, state: State<G::Board>, rng: &mut Rng) -> Vec<usize> {
-    let cells = 0..game.shape().cells();
-    let mut cells: Vec<usize> = cells.filter(|&cell| state.cell(cell) != 0).collect();
-    // Of nine tiles from bags of three, one order in eight is possible.
-    for _ in 0..1000 {
-        for last in (1..cells.len()).rev() {
-            cells.swap(last, rng.below(last as u32 + 1) as usize);
-        }
-        if leads_to(game, state, &cells) {
-            break;
-        }
-    }
-    cells
-}
-
-/// Whether the tiles of a state may have spawned in this order.
-fn leads_to<G: Game>(game: &G, state: State<G::Board>, cells: &[usize]) -> bool {
-    let mut after = game.empty();
-    for (n, &cell) in cells.iter().enumerate() {
-        let next = cells.get(n + 1).map(|&next| state.cell(next));
-        let hint = shown(game, state, next);
-        let mut found = None;
-        game.for_each_new_tile(after, |spawn, _| {
-            if (spawn.tile, spawn.chance_state.hint) == (state.cell(cell), hint) {
-                found = Some(spawn);
-            }
-        });
-        match found.map(|spawn| game.place(after, cell, spawn)) {
-            None => return false,
-            Some(placed) if next.is_none() => return placed == state,
-            Some(placed) => after = game.as_afterstate(placed),
-        }
-    }
-    false
 }
 
 /// The hint after a spawn that `next` follows: none in games without hints, and the hint of the

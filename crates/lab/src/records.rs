@@ -10,7 +10,7 @@ mod sealed;
 
 use std::cell::Cell;
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -44,22 +44,29 @@ pub fn write<T>(
 ) -> Result<T, LabError> {
     let hints = games::rules(game)?.shows_hint(shape);
     check_place(path)?;
-    let written = replace_with(path, |file| {
-        let out = Mutex::new((BufWriter::new(file), Ok(())));
-        let failed = AtomicBool::new(false);
-        let sink = |episode: &EpisodeRecord| {
-            let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-            let (file, result) = &mut *out;
-            if result.is_ok() {
-                *result = writeln!(file, "{}", episode.line(hints));
-                failed.store(result.is_err(), Ordering::Relaxed);
-            }
-        };
-        let done = play(&sink, &|| failed.load(Ordering::Relaxed));
-        let (mut file, result) = out.into_inner().unwrap_or_else(PoisonError::into_inner);
-        result.and_then(|()| file.flush()).map(|()| done)
-    });
+    let written = replace_with(path, |file| write_lines(file, hints, play));
     written.map_err(LabError::file("write", path))
+}
+
+/// Writes the episodes from `play` as lines.
+pub(crate) fn write_lines<T>(
+    file: impl Write + Send,
+    hints: bool,
+    play: impl FnOnce(Sink<'_>, &(dyn Fn() -> bool + Sync)) -> T,
+) -> io::Result<T> {
+    let out = Mutex::new((BufWriter::new(file), Ok(())));
+    let failed = AtomicBool::new(false);
+    let sink = |episode: &EpisodeRecord| {
+        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+        let (file, result) = &mut *out;
+        if result.is_ok() {
+            *result = writeln!(file, "{}", episode.line(hints));
+            failed.store(result.is_err(), Ordering::Relaxed);
+        }
+    };
+    let done = play(&sink, &|| failed.load(Ordering::Relaxed));
+    let (mut file, result) = out.into_inner().unwrap_or_else(PoisonError::into_inner);
+    result.and_then(|()| file.flush()).map(|()| done)
 }
 
 /// Checks that records may be written here: no other file is overwritten.

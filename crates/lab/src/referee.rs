@@ -19,11 +19,10 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use afterstate::format::episode::EpisodeRecord;
 use afterstate::game::{Game, Shape};
 use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
@@ -33,14 +32,15 @@ use crate::control::{Control, Job, Meter, Status, Task, Unit};
 use crate::disk::sha256;
 use crate::evaluate::scores;
 use crate::games::{self, GameVisitor, with_game};
-use crate::recorder::Sink;
+use crate::recorder::{InOrder, Sink};
 use crate::records;
 use crate::report::Scores;
 use crate::seal::{Seal, Secret, Terms};
 use crate::share::{share_out, threads};
-pub use player::Source;
+pub use player::{AgentPlayer, Source};
 use player::{Player, Starter};
-use seat::{Hall, Played, Seat};
+pub(crate) use seat::Played;
+use seat::{Hall, Seat};
 
 /// The options of a match.
 #[derive(Clone, Debug)]
@@ -136,7 +136,8 @@ impl Referee {
         Self::with_secret(options, Secret::new()?)
     }
 
-    fn with_secret(options: RefereeOptions, secret: Secret) -> Result<Self, LabError> {
+    /// The same with a secret that several matches share.
+    pub(crate) fn with_secret(options: RefereeOptions, secret: Secret) -> Result<Self, LabError> {
         games::rules(&options.game)?;
         if let Some(path) = &options.records {
             records::check_place(path)?;
@@ -185,33 +186,33 @@ impl Referee {
     }
 
     fn play_and_seal(mut self, control: &Control) -> Result<RefereeReport, LabError> {
-        let (first, started) = (self.first.take(), SystemTime::now());
-        let begun = Instant::now();
+        let meter = Meter::new(control, Task::Referee, Unit::Games, 0, self.options.games);
+        let cancelled = || control.is_cancelled();
         let played = match self.options.records.clone() {
-            None => self.games(first, control, &|_| (), &|| false)?,
-            Some(path) => records::write(
-                &path,
-                (&self.options.game, self.options.shape),
-                |sink, failed| self.games(first, control, sink, failed),
-            )??,
+            None => self.games(&meter, &|_| (), &cancelled)?,
+            Some(path) => {
+                let game = (self.options.game.clone(), self.options.shape);
+                records::write(&path, (&game.0, game.1), |sink, failed| {
+                    self.games(&meter, sink, &|| cancelled() || failed())
+                })??
+            }
         };
-        let seconds = begun.elapsed().as_secs_f64();
         if let Some(path) = &self.options.records {
-            self.seal(path, &played, started)?;
+            self.seal(path, &played)?;
         }
-        Ok(self.report(&played, seconds))
+        Ok(self.report(&played))
     }
 
-    /// Plays the games, and returns the first ones without a gap.
-    fn games(
-        &self,
-        first: Option<Player>,
-        control: &Control,
+    /// Plays the games, without writing a file, and returns the first ones without a gap.
+    pub(crate) fn games(
+        &mut self,
+        meter: &Meter<'_>,
         sink: Sink<'_>,
-        failed: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Vec<Played>, LabError> {
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Games, LabError> {
+        let first = self.first.take();
         let options = &self.options;
-        let cancelled = || control.is_cancelled() || failed();
+        let (started, begun) = (SystemTime::now(), Instant::now());
         let hall = Hall {
             starter: &self.starter,
             first: Mutex::new(first),
@@ -222,21 +223,27 @@ impl Referee {
             start_time: options.start_time,
             broken: AtomicU64::new(0),
             failed_starts: AtomicU64::new(0),
-            cancelled: &cancelled,
+            cancelled,
         };
         let playing = Playing {
             hall: &hall,
             games: options.games,
             jobs: threads(options.jobs),
             in_order: &InOrder::new(sink),
-            meter: &Meter::new(control, Task::Referee, Unit::Games, 0, options.games),
+            meter,
         };
-        with_game(&options.game, options.shape, playing)
+        Ok(Games {
+            played: with_game(&options.game, options.shape, playing)?,
+            seconds: begun.elapsed().as_secs_f64(),
+            started,
+            finished: SystemTime::now(),
+        })
     }
 
-    fn seal(&self, records: &Path, played: &[Played], started: SystemTime) -> Result<(), LabError> {
+    /// Writes the seal of games beside their records.
+    pub(crate) fn seal(&self, records: &Path, games: &Games) -> Result<(), LabError> {
         let mut broken = BTreeMap::<String, Vec<u64>>::new();
-        for (number, breach) in breaches(played) {
+        for (number, breach) in breaches(&games.played) {
             let games = broken.entry(breach.kind().to_owned()).or_default();
             games.push(number);
         }
@@ -245,16 +252,17 @@ impl Referee {
             time_ms: self.options.time.as_millis() as u64,
             records_sha256: sha256(records).map_err(LabError::file("read", records))?,
             player: self.options.source.command(),
-            started: time(started),
-            finished: time(SystemTime::now()),
+            started: time(games.started),
+            finished: time(games.finished),
             broken,
             ..Seal::new(&terms(&self.options), &self.secret)
         };
         seal.write(&Seal::path_beside(records))
     }
 
-    fn report(&self, played: &[Played], seconds: f64) -> RefereeReport {
-        let options = &self.options;
+    /// The report of games.
+    pub(crate) fn report(&self, games: &Games) -> RefereeReport {
+        let (options, played) = (&self.options, &games.played);
         let mut broken = BTreeMap::<String, u64>::new();
         let mut reported = Vec::new();
         for (number, breach) in breaches(played) {
@@ -278,7 +286,7 @@ impl Referee {
             board: options.shape.to_string(),
             games_committed: options.games,
             time_ms: options.time.as_millis() as u64,
-            scores: scores(&outcomes, seconds),
+            scores: scores(&outcomes, games.seconds),
             broken,
             breaches: reported,
             commitment: self.commitment.clone(),
@@ -287,6 +295,15 @@ impl Referee {
             records: options.records.clone(),
         }
     }
+}
+
+/// The games of a match, in the order of their numbers.
+pub(crate) struct Games {
+    pub(crate) played: Vec<Played>,
+    /// The time of all of them.
+    pub(crate) seconds: f64,
+    started: SystemTime,
+    finished: SystemTime,
 }
 
 /// What the commitment binds.
@@ -333,31 +350,6 @@ impl GameVisitor for Playing<'_> {
         });
         // A cancelled game and those after it do not count.
         played.into_iter().map_while(|played| played).collect()
-    }
-}
-
-/// Passes records on in the order of their numbers.
-struct InOrder<'a> {
-    sink: Sink<'a>,
-    waiting: Mutex<(u64, BTreeMap<u64, EpisodeRecord>)>,
-}
-
-impl<'a> InOrder<'a> {
-    fn new(sink: Sink<'a>) -> Self {
-        Self {
-            sink,
-            waiting: Mutex::new((0, BTreeMap::new())),
-        }
-    }
-
-    fn record(&self, number: u64, record: EpisodeRecord) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, records) = &mut *waiting;
-        records.insert(number, record);
-        while let Some(record) = records.remove(next) {
-            (self.sink)(&record);
-            *next += 1;
-        }
     }
 }
 

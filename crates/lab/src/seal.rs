@@ -11,7 +11,12 @@
 //! be reconstructed from a few of its outputs. The stream depends on nothing else: not on the moves
 //! of the player, nor on other games.
 //!
+//! Records of an evaluation have a seal as well, which says that it is the player's own: see
+//! `own.rs`.
+//!
 //! docs/referee.md says what a seal proves, and what it does not.
+
+pub(crate) mod own;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,6 +34,8 @@ use sha2::{Digest, Sha256};
 use crate::LabError;
 use crate::disk::{can_be_written, hex, replace};
 use crate::error::SealError;
+use crate::recorder::EVALUATED;
+pub use own::SeededSpawns;
 
 /// The first words of a seal and of the text of a commitment.
 const FORMAT: &str = "afterstate-seal";
@@ -36,6 +43,8 @@ const FORMAT: &str = "afterstate-seal";
 const VERSION: u32 = 1;
 /// The largest seal that is read: it names each game that was broken off, in up to 8 bytes.
 const LARGEST: u64 = 16 << 20;
+/// The most numbers that a player draws for a move: a policy needs one.
+const MOST_DRAWS: u32 = 16;
 /// The most games of a match.
 pub const MAX_GAMES: u64 = 1_000_000;
 
@@ -99,6 +108,41 @@ impl SecretSpawns {
     }
 }
 
+/// The spawns of one game that a seal tells.
+pub enum SealedSpawns {
+    /// Those of a referee.
+    Secret(SecretSpawns),
+    /// Those of an evaluation.
+    Seeded(SeededSpawns),
+}
+
+impl SealedSpawns {
+    /// Draws the next spawn: its cell and its tile.
+    pub fn draw<G: Game>(&mut self, game: &G, after: After<G::Board>) -> (usize, Spawn) {
+        match self {
+            Self::Secret(spawns) => spawns.draw(game, after),
+            Self::Seeded(spawns) => spawns.draw(game, after),
+        }
+    }
+}
+
+/// Who drew the spawns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SealKind {
+    /// A referee, from a secret.
+    #[default]
+    Referee,
+    /// The player itself, from a seed that it knew.
+    Own,
+}
+
+impl SealKind {
+    fn is_referee(&self) -> bool {
+        *self == Self::Referee
+    }
+}
+
 /// What a commitment binds besides the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
@@ -132,17 +176,32 @@ pub struct Seal {
     pub version: u32,
     /// The program that wrote it, with its version.
     pub program: String,
+    /// Who drew the spawns.
+    #[serde(default, skip_serializing_if = "SealKind::is_referee")]
+    pub kind: SealKind,
+    /// What the player's own seal says about itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<String>,
     /// The game.
     pub game: String,
     /// The board.
     pub board: String,
     /// The number of games that was committed to.
     pub games: u64,
+    /// The seed, in the player's own seal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// How many numbers the player drew from the stream of the seed for each of its moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draws_per_move: Option<u32>,
     /// The limit of a move, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub time_ms: u64,
-    /// The commitment that was published before the first game.
+    /// The commitment that was published before the first game; empty in the player's own seal.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub commitment: String,
-    /// The secret.
+    /// The secret; empty in the player's own seal.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub secret: String,
     /// The digest of the file of records.
     pub records_sha256: String,
@@ -157,19 +216,36 @@ pub struct Seal {
     pub broken: BTreeMap<String, Vec<u64>>,
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl Seal {
     /// A seal of this version and program.
     pub(crate) fn new(terms: &Terms, secret: &Secret) -> Self {
         Self {
+            commitment: terms.commitment(secret),
+            secret: secret.hex(),
+            ..Self::of_terms(terms)
+        }
+    }
+
+    /// A seal without a source of spawns.
+    fn of_terms(terms: &Terms) -> Self {
+        Self {
             format: FORMAT.to_owned(),
             version: VERSION,
             program: format!("afterstate {}", env!("CARGO_PKG_VERSION")),
+            kind: SealKind::Referee,
+            says: None,
+            seed: None,
+            draws_per_move: None,
             game: terms.game.clone(),
             board: terms.shape.to_string(),
             games: terms.games,
             time_ms: 0,
-            commitment: terms.commitment(secret),
-            secret: secret.hex(),
+            commitment: String::new(),
+            secret: String::new(),
             records_sha256: String::new(),
             player: Vec::new(),
             started: String::new(),
@@ -178,8 +254,14 @@ impl Seal {
         }
     }
 
-    /// The path of the seal of a file of records: its name with `.seal.json` appended.
+    /// The path of the seal of a file of records: its name with `.seal.json` appended. A link to
+    /// records has no seal of its own.
     pub fn path_beside(records: &Path) -> PathBuf {
+        if records.is_symlink()
+            && let Ok(file) = records.canonicalize()
+        {
+            return Self::path_beside(&file);
+        }
         let mut name = records.file_name().unwrap_or_default().to_owned();
         name.push(".seal.json");
         records.with_file_name(name)
@@ -233,14 +315,29 @@ impl Seal {
             let expected = "ROWSxCOLUMNS, each from 2 to 5".to_owned();
             return wrong("board", &seal.board, expected);
         }
-        if !(1..=MAX_GAMES).contains(&seal.games) {
-            return wrong("games", &seal.games, format!("1 to {MAX_GAMES}"));
+        let most = match seal.kind {
+            SealKind::Referee => MAX_GAMES,
+            SealKind::Own => u64::from(u32::MAX),
+        };
+        if !(1..=most).contains(&seal.games) {
+            return wrong("games", &seal.games, format!("1 to {most}"));
         }
-        if seal.secret().is_none() {
-            let expected = "64 hexadecimal digits in lower case".to_owned();
-            return wrong("secret", &seal.secret, expected);
+        match (seal.kind, seal.secret(), seal.seed, seal.draws_per_move) {
+            (SealKind::Referee, Some(_), None, None) => Ok(seal),
+            (SealKind::Own, None, Some(_), Some(0..=MOST_DRAWS)) => Ok(seal),
+            (SealKind::Referee, None, ..) => {
+                let expected = "64 hexadecimal digits in lower case".to_owned();
+                wrong("secret", &seal.secret, expected)
+            }
+            _ => {
+                let found = format!("{:?}", seal.kind).to_lowercase();
+                let expected = format!(
+                    "`referee` with a secret and without a seed, or `own` with a seed, without a \
+                     secret and with 0 to {MOST_DRAWS} for `draws_per_move`"
+                );
+                wrong("kind", &found, expected)
+            }
         }
-        Ok(seal)
     }
 
     /// Writes the seal.
@@ -276,6 +373,18 @@ impl Seal {
         Secret::parse(&self.secret)
     }
 
+    /// The spawns of a game.
+    pub(crate) fn spawns(&self, number: u64) -> Option<SealedSpawns> {
+        match self.kind {
+            SealKind::Referee => Some(SealedSpawns::Secret(self.secret()?.spawns(number))),
+            SealKind::Own => {
+                let (seed, draws) = (self.seed?, self.draws_per_move?);
+                let spawns = SeededSpawns::new(seed, draws, number);
+                Some(SealedSpawns::Seeded(spawns))
+            }
+        }
+    }
+
     /// The commitment that belongs to its secret and terms.
     pub(crate) fn expected_commitment(&self) -> Option<String> {
         let terms = Terms {
@@ -295,9 +404,10 @@ pub(crate) fn tag(player: &str, number: u64) -> String {
     format!("{player}:{NUMBERED}{number}")
 }
 
-/// The number of a game, by the names in its record.
+/// The number of a game of a match or an evaluation, by the names in its record.
 pub(crate) fn number_of(tag: &str) -> Option<u64> {
-    tag.rsplit_once(NUMBERED)?.1.parse().ok()
+    let mut words = [NUMBERED, EVALUATED].into_iter();
+    words.find_map(|word| tag.rsplit_once(word)?.1.parse().ok())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::Path;
 use afterstate::judge::Share;
 use afterstate_lab::LabError;
 use afterstate_lab::records::{FaultReport, JudgeOptions, JudgeReport, judge, judge_stream};
-use afterstate_lab::seal::Seal;
+use afterstate_lab::seal::{Seal, SealKind};
 
 use super::models::game_of;
 use super::shown;
@@ -88,15 +88,26 @@ const PROVES: &str = "
   it proves that no game of the match was invented, changed or left out, if the commitment was
   known before the match; it does not prove who played";
 
+/// What the player's own seal shows.
+const OWN: &str = "
+  no referee: the player knew the seed before; this shows that the records were not changed since,
+  that their spawns are those of the seed, and that no game was left out";
+
 /// The lines about a seal.
 fn sealed(verdict: &JudgeReport) -> Option<String> {
     let seal = verdict.seal.as_ref()?;
     let passed = passed(verdict.sealed);
     let (games, broken) = (grouped(seal.games as f64), grouped(seal.broken as f64));
+    let player = one_line(&seal.player.join(" "));
+    if let (SealKind::Own, Some(seed)) = (seal.kind, seal.seed) {
+        let shows = if verdict.sealed { OWN } else { "" };
+        return Some(format!(
+            "seal: {passed}, the player's own, {games} games of seed {seed} by {player}{shows}"
+        ));
+    }
     let proves = if verdict.sealed { PROVES } else { "" };
     Some(format!(
-        "seal: {passed}, a match of {games} games ({broken} broken off) by {}\n  commitment {}{proves}",
-        one_line(&seal.player.join(" ")),
+        "seal: {passed}, a match of {games} games ({broken} broken off) by {player}\n  commitment {}{proves}",
         one_line(&seal.commitment),
     ))
 }

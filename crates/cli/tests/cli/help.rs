@@ -44,6 +44,7 @@ fn every_command_is_listed_works_and_has_examples() {
         "solve",
         "judge",
         "referee",
+        "tournament",
         "plot",
         "recipes",
         "bench",
@@ -145,7 +146,11 @@ fn examples_run() {
         lab.run(&format!("convert runs/quick {name}")).succeeds();
     }
     #[cfg(unix)]
-    crate::referee::student(&lab);
+    {
+        crate::referee::student(&lab);
+        fs::create_dir(lab.path("players")).expect("a folder");
+        fs::copy(lab.path("student"), lab.path("players/student")).expect("a copy");
+    }
     let mut ran = 0;
     for name in commands(&help(&lab, "")) {
         let text = help(&lab, &name);

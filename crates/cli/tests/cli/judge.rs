@@ -22,14 +22,14 @@ fn recorded_games_pass_and_have_the_same_figures() {
         assert_eq!(judged["tests"][0]["name"], "cells of new tiles");
     }
     // 2584's games are none of 2048's.
-    let other = lab.run("judge games.txt --json").ends_with(1);
+    let other = lab.run("judge games.txt --game 2048 --json").ends_with(1);
     assert!(
         other.stdout.contains("\"passed\": false"),
         "{}",
         other.stdout
     );
     assert!(other.stderr.contains("in the records"), "{}", other.stderr);
-    assert_eq!(lab.names("."), ["games.txt"]);
+    assert_eq!(lab.names("."), ["games.txt", "games.txt.seal.json"]);
 }
 
 #[test]
@@ -120,9 +120,97 @@ fn records_replace_nothing_but_records() {
         lab.refuses(&format!("{eval} /dev/null"), &["/dev/null already exists"]);
         std::os::unix::fs::symlink(lab.path("empty.txt"), lab.path("link")).unwrap();
         lab.run(&format!("{eval} link --seed 3")).succeeds();
-        assert!(lab.path("link").is_symlink());
+        assert!(lab.path("link").is_symlink() && !lab.exists("link.seal.json"));
+        lab.run("judge link").succeeds();
         lab.run("judge empty.txt").succeeds();
     }
+}
+
+/// An evaluation seals its records, and says that nobody else did.
+#[test]
+fn records_of_an_evaluation_have_a_seal_of_the_player() {
+    let lab = Lab::new();
+    lab.train("model", 5, "--set tuples=0123");
+    for (player, game) in [
+        ("model", "2048"),
+        ("random --game threes-hint", "threes-hint"),
+        ("greedy --game 2584", "2584"),
+    ] {
+        let eval = format!("eval {player} --games 30 --seed 5 --threads 2 --records games.txt");
+        lab.run(&eval).succeeds();
+        let judged = lab.run("judge games.txt --json").json();
+        let seal = &judged["seal"];
+        assert_eq!(
+            (&judged["passed"], &judged["sealed"]),
+            (&true.into(), &true.into())
+        );
+        assert_eq!((&seal["kind"], &seal["seed"]), (&"own".into(), &5.into()));
+        assert_eq!(
+            (&judged["game"], &seal["games"]),
+            (&game.into(), &30.into())
+        );
+    }
+    let text = lab.run("judge games.txt").succeeds().stdout;
+    for words in [
+        "seal: passed, the player's own, 30 games of seed 5 by greedy",
+        "no referee: the player knew the seed before",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    lab.run("check games.txt").succeeds();
+    let (records, seal) = (lab.text("games.txt"), lab.text("games.txt.seal.json"));
+    assert!(
+        seal.contains("The player's own seal, without a referee"),
+        "{seal}"
+    );
+    // The same games under another seed, without a game, or with another one.
+    let lines: Vec<&str> = records.split_inclusive('\n').collect();
+    let without = [&lines[..3], &lines[4..]].concat().concat();
+    let short = lines[..29].concat();
+    for (records, seal, words) in [
+        (
+            &records,
+            seal.replace("\"seed\": 5", "\"seed\": 6"),
+            "but the one that was drawn is",
+        ),
+        (
+            &without,
+            seal.clone(),
+            "this is game 4 of the match, expected game 3",
+        ),
+        (&short, seal.clone(), "the records end after game 28"),
+    ] {
+        lab.write("games.txt", records);
+        lab.write("games.txt.seal.json", seal);
+        let done = lab.run("judge games.txt").ends_with(1);
+        assert!(done.stdout.contains(words), "{words} in {}", done.stdout);
+        assert!(done.stdout.contains("seal: FAILED"), "{}", done.stdout);
+    }
+    // A crash between the records and their seal leaves the seal of other records.
+    lab.run("eval greedy --games 3 --seed 9 --records games.txt")
+        .succeeds();
+    let stale = lab.text("games.txt.seal.json");
+    lab.run("eval greedy --games 3 --seed 8 --records games.txt")
+        .succeeds();
+    lab.run("judge games.txt").succeeds();
+    lab.write("games.txt.seal.json", stale);
+    let done = lab.run("judge games.txt").ends_with(1);
+    assert!(
+        done.stdout.contains("the SHA-256 of the records is"),
+        "{}",
+        done.stdout
+    );
+    // Nothing but a seal of an evaluation is overwritten.
+    lab.write("games.txt.seal.json", "a letter");
+    lab.refuses(
+        "eval greedy --games 2 --records games.txt",
+        &["games.txt.seal.json already exists"],
+    );
+    // Lots that depend on values cannot be drawn again: there is no seal then.
+    lab.train("lots", 5, "--set tuples=0123 --set learner.ties=random");
+    lab.run("eval lots --games 3 --records lots.txt").succeeds();
+    assert!(!lab.exists("lots.txt.seal.json"));
+    lab.run("judge lots.txt").succeeds();
 }
 
 /// The same games are recorded on any number of threads, but for their order and times.

@@ -29,6 +29,8 @@ mod solve;
 mod sweep;
 #[cfg(unix)]
 mod teaching;
+#[cfg(unix)]
+mod tournament;
 mod train;
 mod trial;
 mod tuples;

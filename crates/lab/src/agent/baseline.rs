@@ -102,6 +102,10 @@ impl<G: Game> Agent for BaselineAgent<G> {
         self.baseline.name()
     }
 
+    fn draws_per_move(&self) -> Option<u32> {
+        Some(1)
+    }
+
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
         match self.baseline {
             Baseline::Random => play_games(&self.game, round, || Random, sink),

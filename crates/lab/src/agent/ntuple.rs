@@ -330,6 +330,10 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
 }
 
 impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
+    fn draws_per_move(&self) -> Option<u32> {
+        (self.ties == Ties::Order).then_some(0)
+    }
+
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
         play_games(&self.game, round, || self.policy(), sink)
     }

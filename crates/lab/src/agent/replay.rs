@@ -209,6 +209,10 @@ impl<G: Game, A: BatchAgent<G>> Agent for ReplayedAgent<G, A> {
         self.agent.search()
     }
 
+    fn draws_per_move(&self) -> Option<u32> {
+        self.agent.draws_per_move()
+    }
+
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
         self.agent.play(round, sink)
     }

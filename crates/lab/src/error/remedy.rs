@@ -97,7 +97,7 @@ impl LabError {
             Self::Unplayable { source, .. }
             | Self::Convert(ConvertError::NoTuples { source, .. }) => of_tables(source),
             Self::Unplotted { source, .. } => source.remedy(),
-            Self::NotEmpty { .. } => Some(Remedy::AnotherFolder),
+            Self::NotEmpty { .. } | Self::ResultsAmongPlayers(_) => Some(Remedy::AnotherFolder),
             Self::RunExists(folder) => Some(Remedy::ResumeRun(folder.clone())),
             Self::NoModel { game, shape } => Some(Remedy::TrainModel {
                 game: game.clone(),

@@ -10,11 +10,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{Faults, JudgeOptions};
 use crate::error::game_on;
-use crate::seal::{Seal, Secret, number_of};
+use crate::seal::{Seal, SealKind, number_of};
 
 /// What a seal says, in the result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SealReport {
+    /// Who drew the spawns: a referee, or the player itself.
+    #[serde(default)]
+    pub kind: SealKind,
+    /// The seed of the player's own games.
+    #[serde(default)]
+    pub seed: Option<u64>,
     /// The commitment. Only one that was known before the match proves anything.
     pub commitment: String,
     /// The command of the player.
@@ -32,6 +38,8 @@ pub struct SealReport {
 impl SealReport {
     pub(super) fn of(seal: &Seal) -> Self {
         Self {
+            kind: seal.kind,
+            seed: seal.seed,
             commitment: seal.commitment.clone(),
             player: seal.player.clone(),
             games: seal.games,
@@ -45,7 +53,6 @@ impl SealReport {
 /// The comparison of records with their seal.
 pub(super) struct SealCheck<'a> {
     seal: &'a Seal,
-    secret: Secret,
     /// The games that the player has broken off.
     broken: BTreeSet<u64>,
     /// The number of the next game.
@@ -56,10 +63,8 @@ impl<'a> SealCheck<'a> {
     /// Checks the seal itself; `None` without a seal.
     pub(super) fn begin(options: &JudgeOptions<'a>, faults: &mut Faults) -> Option<Self> {
         let seal = options.seal?;
-        // A seal that was read has a secret.
-        let secret = seal.secret()?;
-        let expected = seal.expected_commitment()?;
-        if seal.commitment != expected {
+        let expected = seal.expected_commitment();
+        if let Some(expected) = expected.filter(|expected| seal.commitment != *expected) {
             faults.of_all(format!(
                 "the commitment of the seal is {}, but its secret and terms give {expected}",
                 shortened(&seal.commitment)
@@ -74,7 +79,6 @@ impl<'a> SealCheck<'a> {
         }
         Some(Self {
             seal,
-            secret,
             broken: seal.broken.values().flatten().copied().collect(),
             next: 0,
         })
@@ -95,9 +99,14 @@ impl<'a> SealCheck<'a> {
             faults.of_line(line, None, None, reason);
         }
         self.next = number.saturating_add(1);
-        let mut spawns = self.secret.spawns(number);
         let unfinished = judge.unfinished();
-        judge.watch_drawn(episode, &mut |after| spawns.draw(&game, after))?;
+        match self.seal.spawns(number) {
+            Some(mut spawns) => {
+                judge.watch_drawn(episode, &mut |after| spawns.draw(&game, after))?
+            }
+            // A seal that was read has spawns.
+            None => judge.watch(episode)?,
+        };
         let over = judge.unfinished() == unfinished;
         match (over, self.broken.contains(&number)) {
             (true, true) => faults.of_line(

@@ -1,15 +1,17 @@
-//! Players: programs that are started here, or connections from this machine.
+//! Players: programs that are started here, connections from this machine, or agents of ours.
 //!
 //! A program gets a process group of its own, which is killed as a whole when the player is
 //! dropped: whatever it has started ends with it, unless it has left the group. This is no sandbox:
 //! the program runs with the rights of the user.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -18,6 +20,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use super::channel::{Channel, PAUSE, Silence, wait};
 use super::protocol::Breach;
 use crate::LabError;
+use crate::agent::{Agent, PolicyFn};
 
 /// How long a player may take to end by itself: when its input is closed, or when it has closed its
 /// output.
@@ -32,17 +35,45 @@ pub enum Source {
     Program(Vec<OsString>),
     /// Connections to this port of 127.0.0.1; 0 is any free port.
     Tcp(u16),
+    /// A program with its arguments that is started in a folder. What it writes to standard error
+    /// is dropped.
+    Entrant {
+        /// Its name.
+        name: String,
+        /// The program and its arguments.
+        words: Vec<OsString>,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// An agent, which plays in this process.
+    Agent(AgentPlayer),
+}
+
+/// An agent with its name.
+#[derive(Clone)]
+pub struct AgentPlayer {
+    /// Its name.
+    pub name: String,
+    /// The agent.
+    pub agent: Arc<dyn Agent>,
+}
+
+impl fmt::Debug for AgentPlayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AgentPlayer({:?})", self.name)
+    }
 }
 
 impl Source {
     /// The command, for the seal.
     pub(super) fn command(&self) -> Vec<String> {
         match self {
-            Self::Program(words) => words
+            Self::Program(words) | Self::Entrant { words, .. } => words
                 .iter()
                 .map(|word| word.to_string_lossy().into_owned())
                 .collect(),
             Self::Tcp(_) => vec!["a program that has connected".to_owned()],
+            Self::Agent(player) => vec!["afterstate".to_owned(), player.name.clone()],
         }
     }
 
@@ -50,6 +81,8 @@ impl Source {
     pub(super) fn name(&self) -> String {
         let program = match self {
             Self::Program(words) => words.first().map(Path::new),
+            Self::Entrant { name, .. } => Some(Path::new(name)),
+            Self::Agent(player) => Some(Path::new(&player.name)),
             Self::Tcp(_) => None,
         };
         let name = program.and_then(Path::file_name).and_then(OsStr::to_str);
@@ -61,21 +94,35 @@ impl Source {
 
 /// Starts players of one source.
 pub(super) enum Starter {
-    Program {
-        words: Vec<OsString>,
-        /// The most memory of each, in bytes.
-        memory: Option<u64>,
-    },
+    Program(Program),
     Listener(TcpListener),
+    Agent(Arc<dyn Agent>),
+}
+
+/// A program and how it is started.
+pub(super) struct Program {
+    words: Vec<OsString>,
+    /// The most memory, in bytes.
+    memory: Option<u64>,
+    /// The folder in which it runs without a standard error; that of this process, with its standard
+    /// error, if there is none.
+    folder: Option<PathBuf>,
 }
 
 impl Starter {
     pub(super) fn new(source: &Source, memory: Option<u64>) -> Result<Self, LabError> {
         match source {
-            Source::Program(words) => Ok(Self::Program {
+            Source::Program(words) => Ok(Self::Program(Program {
                 words: words.clone(),
                 memory,
-            }),
+                folder: None,
+            })),
+            Source::Entrant { words, folder, .. } => Ok(Self::Program(Program {
+                words: words.clone(),
+                memory,
+                folder: Some(folder.clone()),
+            })),
+            Source::Agent(player) => Ok(Self::Agent(Arc::clone(&player.agent))),
             Source::Tcp(port) => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port))
                     .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
@@ -88,11 +135,19 @@ impl Starter {
         }
     }
 
-    /// Starts a program; `None` for connections, which players make themselves.
+    /// The policy of an agent, for one seat.
+    pub(super) fn policy(&self) -> Option<PolicyFn<'_>> {
+        match self {
+            Self::Agent(agent) => Some(agent.policy_fn()),
+            Self::Program(_) | Self::Listener(_) => None,
+        }
+    }
+
+    /// Starts a program; `None` for connections, which players make themselves, and for agents.
     pub(super) fn start_program(&self) -> io::Result<Option<Player>> {
         match self {
-            Self::Program { words, memory } => Process::start(words, *memory).map(Some),
-            Self::Listener(_) => Ok(None),
+            Self::Program(program) => Process::start(program).map(Some),
+            Self::Listener(_) | Self::Agent(_) => Ok(None),
         }
     }
 
@@ -101,9 +156,8 @@ impl Starter {
         let gone = |error: io::Error| Breach::Exit(format!("cannot be started: {error}"));
         let listener = match self {
             Self::Listener(listener) => listener,
-            Self::Program { words, memory } => {
-                return Ok(Process::start(words, *memory).map_err(gone)?);
-            }
+            Self::Program(program) => return Ok(Process::start(program).map_err(gone)?),
+            Self::Agent(_) => return Err(gone(io::ErrorKind::Unsupported.into()).into()),
         };
         let deadline = Instant::now() + IDLE;
         while Instant::now() < deadline {
@@ -202,9 +256,13 @@ impl Player {
 struct Process(Child);
 
 impl Process {
-    fn start(words: &[OsString], memory: Option<u64>) -> io::Result<Player> {
-        let (program, args) = words.split_first().ok_or(io::ErrorKind::NotFound)?;
-        let mut child = Command::new(program)
+    fn start(program: &Program) -> io::Result<Player> {
+        let (first, args) = program.words.split_first().ok_or(io::ErrorKind::NotFound)?;
+        let mut command = Command::new(first);
+        if let Some(folder) = &program.folder {
+            command.current_dir(folder).stderr(Stdio::null());
+        }
+        let mut child = command
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -212,7 +270,7 @@ impl Process {
             .spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let process = Self(child);
-        process.limit(memory)?;
+        process.limit(program.memory)?;
         let (to, from) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
         Ok(Player {
             channel: Channel::of_process(to, from)?,

@@ -4,21 +4,26 @@
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use afterstate::format::episode::EpisodeRecord;
 use afterstate::game::{Direction, Game};
+use afterstate::random::{Rng, game_rng};
 use afterstate::tally::Outcome;
 
 use super::player::{Halt, Player, Starter};
 use super::protocol::{self, Breach};
 use super::table::Table;
+use crate::agent::PolicyFn;
 use crate::seal::{Secret, tag};
 
 /// A player that has broken the rules in this many games does not play the others.
 pub(super) const MOST_BROKEN: u64 = 100;
 /// Nor does one that was started this often without a greeting.
 pub(super) const MOST_FAILED_STARTS: u64 = 3;
+
+/// The seed of the lots that agents draw.
+const LOTS: u64 = 0x4C4F_5453;
 
 /// What all seats of a match share.
 pub(super) struct Hall<'a> {
@@ -40,10 +45,12 @@ pub(super) struct Hall<'a> {
 
 /// A game that has ended.
 #[derive(Clone, Debug)]
-pub(super) struct Played {
-    pub(super) outcome: Outcome,
+pub(crate) struct Played {
+    pub(crate) outcome: Outcome,
     /// The rule that the player has broken.
-    pub(super) breach: Option<Breach>,
+    pub(crate) breach: Option<Breach>,
+    /// The time of all its moves.
+    pub(crate) thought: Duration,
 }
 
 impl Hall<'_> {
@@ -75,17 +82,41 @@ impl Hall<'_> {
         protocol::read_ready(&reply)?;
         Ok(player)
     }
+
+    /// The slide of an agent, and its time.
+    fn decide<G: Game>(
+        &self,
+        policy: &mut PolicyFn<'_>,
+        table: &Table<G>,
+        rng: &mut Rng,
+    ) -> Result<(Direction, Duration), Halt> {
+        if (self.cancelled)() {
+            return Err(Halt::Cancelled);
+        }
+        let begun = Instant::now();
+        let choices = table.choices(policy);
+        let pick = rng.below(choices.len() as u32) as usize;
+        let unknown = || Breach::Exit("does not know this board".to_owned());
+        let direction = *choices.get(pick).ok_or_else(unknown)?;
+        Ok((direction, begun.elapsed()))
+    }
 }
 
 /// A place at which one player plays.
 pub(super) struct Seat<'a> {
     hall: &'a Hall<'a>,
     player: Option<Player>,
+    /// That of an agent, which takes the place of a player.
+    policy: Option<PolicyFn<'a>>,
 }
 
 impl<'a> Seat<'a> {
     pub(super) fn new(hall: &'a Hall<'a>) -> Self {
-        Self { hall, player: None }
+        Self {
+            hall,
+            player: None,
+            policy: hall.starter.policy(),
+        }
     }
 
     /// Plays a game; `None` if it was cancelled.
@@ -96,11 +127,16 @@ impl<'a> Seat<'a> {
     ) -> Option<(Played, EpisodeRecord)> {
         let spawns = self.hall.secret.spawns(number);
         let mut table = Table::new(game, spawns, tag(&self.hall.name, number));
+        // An agent that draws lots has numbers of its own: those of spawns are secret.
+        let mut rng = game_rng(LOTS, number);
         let breach = loop {
             let Some(question) = table.question() else {
                 break None;
             };
-            let replied = self.ask(&question);
+            let replied = match &mut self.policy {
+                None => self.ask(&question),
+                Some(policy) => self.hall.decide(policy, &table, &mut rng),
+            };
             let moved = replied.and_then(|(direction, took)| Ok(table.slide(direction, took)?));
             match moved {
                 Ok(()) => {}
@@ -110,7 +146,12 @@ impl<'a> Seat<'a> {
         };
         let outcome = table.outcome();
         self.end_game(outcome.score, breach.as_ref());
-        Some((Played { outcome, breach }, table.into_record()))
+        let played = Played {
+            outcome,
+            breach,
+            thought: table.thought(),
+        };
+        Some((played, table.into_record()))
     }
 
     /// The slide of the player, and its time.

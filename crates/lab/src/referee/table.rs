@@ -11,6 +11,7 @@ use afterstate::game::{Direction, Game, Spawn};
 use afterstate::tally::Outcome;
 
 use super::protocol::{self, Breach};
+use crate::agent::PolicyFn;
 use crate::recorder::{LAST, now};
 use crate::seal::SecretSpawns;
 
@@ -21,6 +22,7 @@ pub(super) struct Table<G: Game> {
     episode: Episode<G>,
     record: EpisodeRecord,
     begun: Instant,
+    thought: Duration,
 }
 
 impl<G: Game> Table<G> {
@@ -46,6 +48,7 @@ impl<G: Game> Table<G> {
             spawns,
             record,
             begun,
+            thought: Duration::ZERO,
         }
     }
 
@@ -55,11 +58,25 @@ impl<G: Game> Table<G> {
         Some(protocol::board(&self.game, decision.state()))
     }
 
+    /// The slides that a policy may choose; none if it does not know the board.
+    pub(super) fn choices(&self, policy: &mut PolicyFn<'_>) -> Vec<Direction> {
+        let state = self.episode.state();
+        let cells = 0..self.game.shape().cells();
+        let tiles: Vec<u8> = cells.map(|cell| state.cell(cell)).collect();
+        policy(&tiles, self.game.chance_state(state)).unwrap_or_default()
+    }
+
+    /// The time of all slides so far.
+    pub(super) fn thought(&self) -> Duration {
+        self.thought
+    }
+
     /// Makes a slide that took this time, and a spawn.
     pub(super) fn slide(&mut self, direction: Direction, took: Duration) -> Result<(), Breach> {
         let decision = self.episode.decision();
         let slide = decision.and_then(|decision| decision.slides().get(direction));
         let slide = slide.ok_or(Breach::IllegalMove(direction))?;
+        self.thought += took;
         self.record.moves.push(RecordedMove {
             action: Action::Slide(direction),
             reward: slide.reward().into(),

@@ -17,6 +17,7 @@ use crate::plot::PlotReport;
 use crate::recipe::{RecipeInfo, Rule};
 use crate::records::{FaultReport, JudgeReport, NamedTest, SealReport};
 use crate::report::{Evaluation, ModelInfo, Scores, TileRow};
+use crate::seal::SealKind;
 use crate::solve::{GapReport, SymmetryMode};
 
 fn check<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(report: &T) {
@@ -268,6 +269,8 @@ fn judgements_and_gaps() {
         assessment: Some(0.5),
         sealed: false,
         seal: Some(SealReport {
+            kind: SealKind::Own,
+            seed: Some(1),
             commitment: "c0".to_owned(),
             player: vec!["./student".to_owned()],
             games: 3,

@@ -100,6 +100,17 @@ fn hostile_seals_are_refused() {
         ("secret", "AB".repeat(32).into(), "64 hexadecimal digits"),
         ("secret", "é".repeat(32).into(), "64 hexadecimal digits"),
         ("broken", "all".into(), "not the JSON of a seal"),
+        (
+            "kind",
+            "own".into(),
+            "`kind` is `own`; expected `referee` with",
+        ),
+        ("kind", "teacher".into(), "not the JSON of a seal"),
+        (
+            "seed",
+            1.into(),
+            "`kind` is `referee`; expected `referee` with",
+        ),
         ("extra", 1.into(), "unknown field"),
     ] {
         let mut bad = good.clone();
@@ -114,9 +125,37 @@ fn hostile_seals_are_refused() {
     }
 }
 
+/// The player's own seal has a seed and no secret.
+#[test]
+fn own_seals_are_read_or_refused() {
+    let good = Seal {
+        kind: SealKind::Own,
+        seed: Some(7),
+        draws_per_move: Some(1),
+        ..Seal::of_terms(&terms())
+    };
+    let good = serde_json::to_value(good).unwrap();
+    let parse = |value: &serde_json::Value| Seal::parse(value.to_string().as_bytes());
+    assert_eq!(good.get("secret"), None);
+    let seal = parse(&good).unwrap();
+    assert!(seal.expected_commitment().is_none() && seal.spawns(0).is_some());
+    for (key, value) in [
+        ("secret", "ab".repeat(32).into()),
+        ("kind", "referee".into()),
+        ("seed", serde_json::Value::Null),
+        ("draws_per_move", 1_000_000.into()),
+        ("games", 0.into()),
+    ] {
+        let mut bad = good.clone();
+        bad[key] = value;
+        assert!(parse(&bad).is_err(), "{key}");
+    }
+}
+
 #[test]
 fn numbers_are_read_from_tags() {
     assert_eq!(number_of(&tag("student", 17)), Some(17));
+    assert_eq!(number_of("afterstate:eval-17"), Some(17));
     for tag in ["slide:place", "a:referee-", "a:referee--1", "a:referee-1x"] {
         assert_eq!(number_of(tag), None, "{tag}");
     }
