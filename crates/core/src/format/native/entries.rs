@@ -72,11 +72,11 @@ pub(super) fn read_header(file: &mut impl Read, size: u64) -> Result<(Vec<u8>, u
         .ok_or_else(|| NativeError::length("first number", 8, size))?;
     file.read_exact(&mut length)?;
     let length = u64::from_le_bytes(length);
-    if length > room {
-        return Err(NativeError::length("header", length, room));
-    }
     if length > LONGEST_HEADER {
         return Err(SafeTensorError::HeaderTooLarge.into());
+    }
+    if length > room {
+        return Err(NativeError::length("header", length, room));
     }
     let mut header = length.to_le_bytes().to_vec();
     header.resize(8 + length as usize, 0);
