@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::LabError;
 use crate::control::Control;
+use crate::disk::inside;
 use crate::finish;
 use crate::foreign::{Weights, extension};
 use crate::games;
@@ -130,26 +131,30 @@ fn records(path: &Path, control: &Control) -> Checked {
     }
 }
 
-/// All files of a run.
+/// All files of a run. It may come from someone else: only regular files are opened.
 fn folder(folder: &Path, control: &Control) -> Result<Vec<FileCheck>, LabError> {
     let recipe = run::recipe_path(folder);
-    if !recipe.exists() {
+    if fs::symlink_metadata(&recipe).is_err() {
         return Err(LabError::NoRun {
             folder: folder.to_owned(),
             missing: "recipe.toml",
         });
     }
-    let mut files = vec![told(&recipe, file(&recipe, control)?)];
     let [model, checkpoint] = [run::model_path(folder), run::checkpoint_of(folder)];
-    for path in [&checkpoint, &model] {
-        if path.exists() {
-            files.push(told(path, weights(path)));
-        }
+    let mut files = Vec::new();
+    for path in [&recipe, &checkpoint, &model] {
+        let checked = match inside::check(path) {
+            Ok(false) => continue,
+            Ok(true) if *path == recipe => file(path, control)?,
+            Ok(true) => weights(path),
+            Err(error) => Err(LabError::file("read", path)(error)),
+        };
+        files.push(told(path, checked));
     }
     for (path, checked) in run::check_logs(folder) {
         files.push(told(&path, checked.map(|()| None)));
     }
-    if model.exists() && finish::lacks_plots(folder) {
+    if inside::check(&model).is_ok_and(|found| found) && finish::lacks_plots(folder) {
         let plots = finish::plots_of(folder);
         let missing = LabError::Inconsistent {
             path: plots.clone(),

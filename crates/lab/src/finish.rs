@@ -52,9 +52,17 @@ fn save(plots: &[Plot], run: &Path) -> Result<Vec<PathBuf>, LabError> {
     if plots.is_empty() {
         return Ok(Vec::new());
     }
+    Ok(plot::save(plots, &plots_folder(run)?)?)
+}
+
+/// The folder of a run's plots, to write to.
+///
+/// # Errors
+/// When it is something else, such as a link that leads out of the run.
+pub fn plots_folder(run: &Path) -> Result<PathBuf, LabError> {
     let folder = plots_of(run);
     inside::check_folder(&folder).map_err(LabError::file("write", &folder))?;
-    Ok(plot::save(plots, &folder)?)
+    Ok(folder)
 }
 
 /// The folder of a run's plots.

@@ -124,8 +124,42 @@ impl Drop for Reservation {
     }
 }
 
-/// The bytes available without swapping, within a container's limit if there is one.
+/// The bytes available without swapping, within the limits of a container and of the process if
+/// there are any.
 pub(crate) fn available_memory() -> u64 {
+    free_memory().min(left_of_limits())
+}
+
+/// What the process may still allocate under its limits of address space and data (`ulimit -v` and
+/// `-d`). An eighth is left for what is not reserved: threads, files, gaps between allocations.
+#[cfg(target_os = "linux")]
+fn left_of_limits() -> u64 {
+    use rustix::process::{Resource, getrlimit};
+    let left = |resource, used: u64| {
+        let limit = getrlimit(resource).current?;
+        let left = limit.saturating_sub(used);
+        Some(left - left / 8)
+    };
+    // In pages: all, resident, shared, text, libraries, data.
+    let sizes = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let sizes: Vec<u64> = sizes
+        .split(' ')
+        .filter_map(|size| size.trim().parse().ok())
+        .collect();
+    let size = |place: usize| {
+        let pages = sizes.get(place).copied().unwrap_or(0);
+        pages.saturating_mul(rustix::param::page_size() as u64)
+    };
+    let space = left(Resource::As, size(0)).unwrap_or(u64::MAX);
+    space.min(left(Resource::Data, size(5)).unwrap_or(u64::MAX))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn left_of_limits() -> u64 {
+    u64::MAX
+}
+
+fn free_memory() -> u64 {
     let Ok(mut system) = System::new() else {
         return u64::MAX;
     };

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use afterstate::format::floats::Float;
-use afterstate::format::native::{Keep, Metadata};
+use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
 
@@ -50,6 +50,8 @@ pub struct Model {
 /// A file with the weights of a model, of which only the header is read.
 struct ModelFile {
     path: PathBuf,
+    /// The other file of its run, if it was found in a run folder that has one.
+    other: Option<PathBuf>,
     spec: AgentSpec,
     recipe: Option<String>,
     episodes: Option<u64>,
@@ -58,10 +60,15 @@ struct ModelFile {
 
 impl ModelFile {
     fn open(path: &Path) -> Result<Self, LabError> {
-        let path = if path.is_dir() {
-            run::model_of(path)?
+        let (path, other) = if path.is_dir() {
+            let found = run::model_of(path)?;
+            let files = [run::checkpoint_of(path), run::model_path(path)];
+            let other = files
+                .into_iter()
+                .find(|file| *file != found && file.exists());
+            (found, other)
         } else {
-            path.to_owned()
+            (path.to_owned(), None)
         };
         let saved = match Weights::open(&path)? {
             Weights::Ours(saved) => saved,
@@ -91,11 +98,32 @@ impl ModelFile {
         let recipe = recipe.map(|stored| stored.content.title());
         Ok(Self {
             path,
+            other,
             spec,
             recipe,
             episodes,
             saved,
         })
+    }
+
+    /// Verifies what playing does not read: a checkpoint that is damaged there is damaged.
+    fn verify_rest(&self) -> Result<(), NativeError> {
+        match self.saved.metadata().contains_key(run::PROGRESS) {
+            true => self.saved.verify(),
+            false => Ok(()),
+        }
+    }
+
+    /// The error for content that cannot be read.
+    fn unreadable(&self, error: NativeError) -> LabError {
+        match (&self.other, error) {
+            (Some(other), source @ NativeError::Damaged { .. }) => LabError::DamagedSave {
+                path: self.path.clone(),
+                source: Box::new(source),
+                other: Some(other.clone()),
+            },
+            (_, error) => LabError::model("read", &self.path)(error),
+        }
     }
 
     /// Weights of another program, which have no number of training games.
@@ -120,6 +148,7 @@ impl ModelFile {
         });
         Ok(Self {
             path,
+            other: None,
             spec: AgentSpec::NTuple(player),
             recipe: None,
             episodes: None,
@@ -148,7 +177,8 @@ pub(crate) fn fill(
         });
     }
     let read = agent.read(&file.saved, Keep::Weights);
-    read.map_err(LabError::model("read", &file.path))
+    let read = read.and_then(|()| file.verify_rest());
+    read.map_err(|error| file.unreadable(error))
 }
 
 impl Model {
@@ -167,7 +197,7 @@ impl Model {
     pub fn open_within(path: &Path, budget: &MemoryBudget) -> Result<Self, LabError> {
         let file = ModelFile::open(path)?;
         Ok(Self {
-            agent: open_agent(&file.spec, &file.saved, &file.path, budget)?,
+            agent: open_agent(&file, budget)?,
             lacks_checksums: file.saved.lacks_checksums(),
             spec: file.spec,
             recipe: file.recipe,
@@ -205,21 +235,19 @@ impl ModelInfo {
 }
 
 /// Creates an agent and fills it from a file.
-fn open_agent(
-    spec: &AgentSpec,
-    saved: &Saved,
-    path: &Path,
-    budget: &MemoryBudget,
-) -> Result<Arc<dyn Agent>, LabError> {
-    let agent: Box<dyn StoredAgent> = match spec {
+fn open_agent(file: &ModelFile, budget: &MemoryBudget) -> Result<Arc<dyn Agent>, LabError> {
+    let agent: Box<dyn StoredAgent> = match &file.spec {
         AgentSpec::NTuple(spec) => ntuple_agent(spec, Rule::Td, 0.0, budget)?,
         #[cfg(feature = "deep")]
-        AgentSpec::Deep(spec) => crate::agent::deep::to_be_filled(spec, saved, path, budget)?,
+        AgentSpec::Deep(spec) => {
+            crate::agent::deep::to_be_filled(spec, &file.saved, &file.path, budget)?
+        }
         #[cfg(not(feature = "deep"))]
         AgentSpec::Deep(_) => return Err(LabError::NoDeep),
     };
-    let read = agent.read(saved, Keep::Weights);
-    read.map_err(LabError::model("read", path))?;
+    let read = agent.read(&file.saved, Keep::Weights);
+    let read = read.and_then(|()| file.verify_rest());
+    read.map_err(|error| file.unreadable(error))?;
     Ok(Arc::from(agent as Box<dyn Agent>))
 }
 

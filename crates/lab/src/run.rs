@@ -70,7 +70,7 @@ const LOCK: &str = ".lock";
 /// The files of a run.
 const FILES: [&str; 7] = [RECIPE, BLOCKS, SCORES, ITERATIONS, GAPS, CHECKPOINT, MODEL];
 /// The metadata key of [`RunProgress`] in a checkpoint.
-const PROGRESS: &str = "progress";
+pub(crate) const PROGRESS: &str = "progress";
 
 /// The saved progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

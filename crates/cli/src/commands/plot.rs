@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use afterstate_lab::LabError;
 use afterstate_lab::curve::Curve;
+use afterstate_lab::finish::plots_folder;
 use afterstate_lab::plot::{self, PlotReport, ScoreSeries, ScoreStyle, draw};
 use afterstate_lab::run::{Gaps, curve_of, recipe_of, title};
 use afterstate_lab::scores;
@@ -93,14 +94,15 @@ fn curves(args: &PlotArgs) -> anyhow::Result<()> {
             curve.label = shown(run);
         }
     }
-    let (folder, title) = match &args.runs[..] {
-        [run] => (run.join("plots"), title(&recipe_of(run, &[])?)),
-        runs => {
-            let game = one_game(runs)?;
-            (PathBuf::from("plots"), format!("Learning curves: {game}"))
-        }
+    let title = match &args.runs[..] {
+        [run] => title(&recipe_of(run, &[])?),
+        runs => format!("Learning curves: {}", one_game(runs)?),
     };
-    let folder = args.out.clone().unwrap_or(folder);
+    let folder = match (&args.out, &args.runs[..]) {
+        (Some(folder), _) => folder.clone(),
+        (None, [run]) => plots_folder(run)?,
+        (None, _) => PathBuf::from("plots"),
+    };
     let files = draw(&curves, &title, &folder).map_err(LabError::from)?;
     tell_unmeasured(&curves);
     report(args, title, files)

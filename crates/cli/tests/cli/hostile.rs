@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use crate::common::{Lab, Running, SMALL};
+use crate::common::{Done, Lab, Running, SMALL};
 
 /// The names of temporary files in a folder.
 fn parts(lab: &Lab, folder: &str) -> Vec<String> {
@@ -90,6 +90,16 @@ fn nothing_in_a_run_folder_is_followed_out_of_it() {
             // A device cannot be made without rights; a link to one is refused as a link.
             let told = kind.replace("a device", "a symbolic link");
             let mut commands = vec!["train --resume run --episodes 200"];
+            if name != ".lock" {
+                let json = lab.run("check run --json").ends_with(1).stdout;
+                let json: serde_json::Value = serde_json::from_str(&json).expect("a document");
+                let mut files = json["files"].as_array().expect("files").iter();
+                let file = files.find(|file| file["path"] == place).expect("the file");
+                assert!(
+                    file["fault"].as_str().expect("a fault").contains(&told),
+                    "{json}"
+                );
+            }
             if name.ends_with(".safetensors") {
                 commands.push("eval run --games 2");
             }
@@ -114,6 +124,9 @@ fn nothing_in_a_run_folder_is_followed_out_of_it() {
         let _ = fs::remove_dir_all(&place);
         symlink("..", &place).expect("a link");
         lab.refuses("train --resume run", &[name, "a symbolic link"]);
+        if name == "plots" {
+            lab.refuses("plot run", &[name, "a symbolic link"]);
+        }
         fs::remove_file(&place).expect("a link");
     }
     // A link in place of a temporary file is not followed, either.
@@ -240,4 +253,79 @@ fn a_log_is_not_cut_inside_a_line() {
         lab.write(&place, good);
     }
     lab.run("train --resume run --episodes 300").succeeds();
+}
+
+/// Sums of TC are not read to play; that they are damaged is told all the same.
+#[test]
+fn a_checkpoint_is_refused_wherever_it_is_damaged() {
+    let lab = Lab::new();
+    lab.train("run", 100, "");
+    let older = lab.bytes("run/model.safetensors");
+    lab.run("train --resume run --episodes 200").succeeds();
+    lab.write("run/model.safetensors", older);
+    let good = lab.bytes("run/checkpoint.safetensors");
+    for at in [good.len() / 2, good.len() - 3] {
+        let mut bad = good.clone();
+        bad[at] ^= 4;
+        lab.write("run/checkpoint.safetensors", bad);
+        for command in [
+            "eval run --games 2",
+            "convert run x.w",
+            "analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2 --model run",
+            &format!("train {SMALL} --from run --episodes 10 --out next"),
+        ] {
+            lab.refuses(command, &["run/checkpoint.safetensors", "checksum"]);
+        }
+        let done = lab
+            .run("eval run --games 2")
+            .refused(&["run/model.safetensors"]);
+        assert!(done.stderr.contains("name that file"), "{}", done.stderr);
+        lab.run("eval run/model.safetensors --games 2").succeeds();
+    }
+}
+
+/// Under a limit of memory, work that does not fit ends with a sentence and not by an abort.
+#[test]
+fn a_limit_of_memory_is_an_error() {
+    let lab = Lab::new();
+    let program = env!("CARGO_BIN_EXE_afterstate");
+    for kilobytes in [60_000, 120_000, 250_000] {
+        let solve = format!("ulimit -v {kilobytes}; exec '{program}' solve --board 3x3 --out s");
+        let mut command = Command::new("sh");
+        let output = command
+            .args(["-c", &solve])
+            .current_dir(lab.path("."))
+            .output();
+        let done = Done::of(&solve, output.expect("a shell"));
+        done.fails(3, &["memory"]);
+        assert!(!lab.exists("s"));
+    }
+}
+
+/// A file from elsewhere with a million tensors is refused without a gigabyte of memory.
+#[test]
+fn a_header_with_a_million_tensors() {
+    let lab = Lab::new();
+    lab.train("run", 50, "");
+    let tensor = |n| format!("\"t{n}\":{{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}");
+    // The longest that are read, and some that are not.
+    for count in [400_000, 1_000_000] {
+        let tensors: Vec<String> = (0..count).map(tensor).collect();
+        let tensors = tensors.join(",");
+        let header = format!("{{\"__metadata__\":{{\"afterstate\":\"2\"}},{tensors}}}");
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend_from_slice(header.as_bytes());
+        lab.write("many.safetensors", &bytes);
+        lab.write("run/checkpoint.safetensors", &bytes);
+        for args in ["eval many.safetensors --games 1", "train --resume run"] {
+            let program = env!("CARGO_BIN_EXE_afterstate");
+            let limited = format!("ulimit -v 500000; exec '{program}' {args}");
+            let mut command = Command::new("sh");
+            let output = command
+                .args(["-c", &limited])
+                .current_dir(lab.path("."))
+                .output();
+            Done::of(args, output.expect("a shell")).fails(2, &["safetensors"]);
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! The hostile trial: kills and faults at chosen system calls, damaged files of every format, two
 //! writers of one file, and hostile run folders.
 //!
-//! `./test` runs a bounded version. The long one multiplies all counts:
+//! `./test` runs a bounded version. The long one goes on for a time, in each of its tests:
 //!
 //! ```text
-//! AFTERSTATE_TRIAL=20 cargo test -p afterstate-cli --test cli -- trial:: --nocapture
+//! AFTERSTATE_TRIAL_SECONDS=300 cargo test -p afterstate-cli --test cli -- trial:: --nocapture
 //! ```
 //!
 //! Every choice is drawn from a seed, which is printed; AFTERSTATE_TRIAL_SEED repeats it. Kills and
@@ -15,16 +15,24 @@ mod mutations;
 mod system_calls;
 mod writers;
 
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::common::Dice;
 
-/// A count of the bounded trial, multiplied by AFTERSTATE_TRIAL.
-fn scaled(count: usize) -> usize {
-    let factor = std::env::var("AFTERSTATE_TRIAL").map_or(1, |text| {
-        text.parse().expect("AFTERSTATE_TRIAL is a whole number")
+/// The numbers of the rounds of a test: `count`, or as many as begin within
+/// AFTERSTATE_TRIAL_SECONDS.
+fn rounds(count: usize) -> impl Iterator<Item = usize> {
+    let seconds = std::env::var("AFTERSTATE_TRIAL_SECONDS").ok();
+    let end = seconds.map(|text| {
+        let seconds = text
+            .parse()
+            .expect("AFTERSTATE_TRIAL_SECONDS is a whole number");
+        Instant::now() + Duration::from_secs(seconds)
     });
-    count * factor
+    (0..).take_while(move |&n| match end {
+        Some(end) => n < count || Instant::now() < end,
+        None => n < count,
+    })
 }
 
 /// The random choices of one test.

@@ -10,6 +10,7 @@
 //! whole file in memory, so the header is also read here, and tensors are read in pieces.
 
 mod checksum;
+mod entries;
 mod error;
 mod layout;
 mod new;
@@ -17,18 +18,17 @@ mod raw;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
-use safetensors::tensor::TensorInfo;
 use safetensors::{Dtype, SafeTensorError};
-use serde::Deserialize;
-use serde_json::Value as Json;
 
 use super::floats::Float;
 use super::foreign::TensorSpan;
 use crate::ntuple::{MemoryBlock, TupleSet, WeightCell, WeightTables};
 pub use checksum::Checksums;
+pub use entries::peek_metadata;
+use entries::{Entries, read_header};
 pub use error::NativeError;
 pub use layout::{Buffer, Layout, Piece};
 use layout::{Source, Tensor, to_bytes};
@@ -36,9 +36,6 @@ pub(super) use new::header;
 use new::shaped_header;
 pub use new::{NewHeader, lay_out_spans};
 pub use raw::RawTensor;
-
-/// The longest header that the format allows.
-const LONGEST_HEADER: u64 = 100_000_000;
 
 /// Flat text metadata of a model.
 pub type Metadata = BTreeMap<String, String>;
@@ -240,37 +237,14 @@ pub struct Header {
     checksums: Option<Checksums>,
 }
 
-/// The header entries in JSON.
-#[derive(Deserialize)]
-struct Entries {
-    #[serde(rename = "__metadata__")]
-    metadata: Option<HashMap<String, String>>,
-    #[serde(flatten)]
-    tensors: HashMap<String, TensorInfo>,
-}
-
 impl Header {
     /// Reads the header of a file of `size` bytes.
     ///
     /// # Errors
     /// When it is not a safetensors file, or not one of ours.
     pub fn read(file: &mut impl Read, size: u64) -> Result<Self, NativeError> {
-        let mut length = [0; 8];
-        let room = size
-            .checked_sub(8)
-            .ok_or_else(|| NativeError::length("first number", 8, size))?;
-        file.read_exact(&mut length)?;
-        let length = u64::from_le_bytes(length);
-        if length > LONGEST_HEADER {
-            return Err(SafeTensorError::HeaderTooLarge.into());
-        }
-        if length > room {
-            return Err(NativeError::length("header", length, room));
-        }
-        let mut header = length.to_le_bytes().to_vec();
-        header.resize(8 + length as usize, 0);
-        file.read_exact(&mut header[8..])?;
-        Self::parse(&header, room - length)
+        let (header, data) = read_header(file, size)?;
+        Self::parse(&header, data)
     }
 
     /// The safetensors crate checks tensors against each other and their shapes.
@@ -290,8 +264,7 @@ impl Header {
         if expected != data {
             return Err(NativeError::length("numbers", expected, data));
         }
-        let metadata = entries.metadata.unwrap_or_default();
-        let mut metadata: Metadata = metadata.into_iter().collect();
+        let mut metadata: Metadata = entries.metadata.into_iter().collect();
         let sums = Checksums::new(places.into_iter()).after_header(header.len() as u64);
         let checksums = sums.read(header, &mut metadata)?;
         if !metadata.contains_key("afterstate") {
@@ -503,24 +476,6 @@ fn dtype(float: Option<Float>) -> Dtype {
         Some(Float::F64) => Dtype::F64,
         None => Dtype::U8,
     }
-}
-
-/// The metadata at the start of a file, without checking the rest; `None` if there is none.
-pub fn peek_metadata(file: &mut impl Read) -> Option<Metadata> {
-    let mut length = [0; 8];
-    file.read_exact(&mut length).ok()?;
-    // The metadata of a format 1 checkpoint may hold a hundred thousand moves.
-    let length = u64::from_le_bytes(length).min(LONGEST_HEADER);
-    let mut header = Vec::new();
-    file.take(length).read_to_end(&mut header).ok()?;
-    let header: Json = serde_json::from_slice(&header).ok()?;
-    let entries = header.get("__metadata__")?.as_object()?.iter();
-    let entries = entries.filter(|(key, _)| !checksum::is_key(key));
-    Some(
-        entries
-            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
-            .collect(),
-    )
 }
 
 /// Fills a new network from the bytes of a file sequentially; [`Header`] is for callers that read

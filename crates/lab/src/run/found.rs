@@ -7,7 +7,9 @@ use std::time::SystemTime;
 use afterstate::format::native::{self, Header, Metadata, NativeError};
 use afterstate::game::Shape;
 
-use super::{BLOCKS, CHECKPOINT, ITERATIONS, LOCK, Log, MODEL, RECIPE, RunProgress, SCORES};
+use super::{
+    BLOCKS, CHECKPOINT, ITERATIONS, LOCK, Log, MODEL, RECIPE, RunProgress, SCORES, blocks_of,
+};
 use crate::LabError;
 use crate::disk::inside;
 use crate::migrate::Stored;
@@ -173,21 +175,25 @@ pub(crate) fn saved(folder: &Path) -> Saved {
     }
 }
 
-/// Whether the logs of a run that its checkpoint counts are there, and long enough.
+/// Whether the logs of a run are there as its checkpoint counts them, and its blocks can be read.
 pub(crate) fn check_logs(folder: &Path) -> Vec<(PathBuf, Result<(), LabError>)> {
     let progress = peek(&checkpoint_of(folder)).and_then(|found| RunProgress::parse(&found));
-    let Some(progress) = progress else {
-        return Vec::new();
-    };
+    let progress = progress.unwrap_or_default();
     let lengths = [
         (BLOCKS, progress.blocks_bytes),
         (SCORES, progress.scores_bytes),
         (ITERATIONS, progress.iterations_bytes),
     ];
-    let counted = lengths.into_iter().filter(|(_, length)| *length > 0);
-    let checked = counted.map(|(name, length)| {
+    let there = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok();
+    let expected = lengths
+        .into_iter()
+        .filter(|(name, length)| *length > 0 || there(name));
+    let checked = expected.map(|(name, length)| {
         let path = folder.join(name);
-        let found = Log::check_length(&path, length);
+        let mut found = Log::verify(&path, length);
+        if name == BLOCKS {
+            found = found.and_then(|()| blocks_of(folder).map(drop));
+        }
         (path, found)
     });
     checked.collect()

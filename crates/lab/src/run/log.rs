@@ -22,15 +22,13 @@ impl Log {
         Err(inconsistent(path, "it is missing", length))
     }
 
-    /// Refuses a log that is missing or shorter than a checkpoint expects; it is not opened.
-    pub(super) fn check_length(path: &Path, length: u64) -> Result<(), LabError> {
+    /// Refuses a log that resuming would refuse; nothing is changed.
+    pub(super) fn verify(path: &Path, length: u64) -> Result<(), LabError> {
         Self::check(path, length)?;
-        let found = std::fs::metadata(path).map_err(LabError::file("read", path))?;
-        if found.len() < length {
-            let found = format!("it has {} bytes", found.len());
-            return Err(inconsistent(path, &found, length));
-        }
-        Ok(())
+        let file = inside::open(path, OpenOptions::new().read(true));
+        let file = file.map_err(LabError::file("read", path))?;
+        let path = path.to_owned();
+        Self { file, path }.check_end(length)
     }
 
     /// Opens or creates it.

@@ -39,6 +39,7 @@ fn hostile_run_folders() {
     lab.write("victim", "untouched");
     fs::create_dir(lab.path("victims")).expect("a folder");
     let before = contents(&lab);
+    let mut folders = 0;
     for name in NAMES {
         for intruder in [
             Intruder::Link,
@@ -50,7 +51,9 @@ fn hostile_run_folders() {
                 "train --resume sent --episodes 60",
                 "eval sent --games 2",
                 "plot sent",
+                "check sent",
             ] {
+                folders += 1;
                 copy_run(&lab, name, intruder);
                 let done = bounded(&lab, command);
                 let what = format!("{name} as {intruder:?}: {}\n{}", done.what, done.stderr);
@@ -60,6 +63,7 @@ fn hostile_run_folders() {
             }
         }
     }
+    println!("{folders} commands on hostile folders");
 }
 
 /// What is outside of the hostile folder.
@@ -100,7 +104,9 @@ fn remove(place: &Path) {
 fn bounded(lab: &Lab, args: &str) -> Done {
     let program = lab.command(args);
     let mut command = Command::new("timeout");
-    command.arg("20").arg(program.get_program());
+    command
+        .args(["-s", "KILL", "20"])
+        .arg(program.get_program());
     command.args(program.get_args()).current_dir(lab.path(""));
     Done::of(
         args,

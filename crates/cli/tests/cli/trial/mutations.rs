@@ -5,7 +5,8 @@ use std::fs;
 use std::process::Stdio;
 
 use crate::common::{Dice, Done, Lab};
-use crate::trial::{dice, scaled};
+use crate::referee::student;
+use crate::trial::{dice, rounds};
 
 /// A format: the file that is damaged, the command that reads it, and whether the file has
 /// checksums, so that every change must be found.
@@ -82,9 +83,9 @@ const FORMATS: [Format; 12] = [
 fn damaged_files_of_every_format() {
     let lab = prepare();
     let mut dice = dice("damaged files");
-    let mut accepted = 0;
-    let mutations = scaled(8 * FORMATS.len());
-    for n in 0..mutations {
+    let (mut accepted, mut mutations) = (0, 0);
+    for n in rounds(8 * FORMATS.len()) {
+        mutations += 1;
         let format = &FORMATS[n % FORMATS.len()];
         let original = lab.bytes(format.file);
         let (damaged, what) = damage(&original, &mut dice);
@@ -117,10 +118,11 @@ fn prepare() -> Lab {
     for file in ["a.w", "2048.bin", "weights.bin"] {
         lab.run(&format!("convert wide {file}")).succeeds();
     }
-    for file in ["games.txt", "sealed.txt"] {
-        lab.run(&format!("eval random --games 3 --records {file}"))
-            .succeeds();
-    }
+    lab.run("eval random --games 3 --records games.txt")
+        .succeeds();
+    student(&lab);
+    lab.run("referee --games 2 --board 2x3 --records sealed.txt -- ./student")
+        .succeeds();
     let sweep = "name = \"small\"\nrecipe = \"quick\"\nseeds = [1, 2]\ngames = 2\n\
          set = [\"board=2x2\", \"tuples=0123\", \"episodes=4\"]\n\
          [[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nset = [\"lambda=0\"]\n";
@@ -143,7 +145,11 @@ fn read(lab: &Lab, format: &Format, original: &[u8], damaged: &[u8]) -> Done {
     }
     let program = lab.command(format.command);
     let mut bounded = std::process::Command::new("sh");
-    bounded.args(["-c", "ulimit -v 4000000; exec timeout 30 \"$@\"", "sh"]);
+    bounded.args([
+        "-c",
+        "ulimit -v 4000000; exec timeout -s KILL 30 \"$@\"",
+        "sh",
+    ]);
     bounded.arg(program.get_program()).args(program.get_args());
     bounded.current_dir(lab.path("")).stdin(Stdio::null());
     let done = Done::of(format.command, bounded.output().expect("a shell"));

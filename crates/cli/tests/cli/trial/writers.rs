@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::Lab;
-use crate::trial::scaled;
+use crate::trial::rounds;
 
 #[test]
 fn the_last_of_two_writers_wins_whole() {
@@ -16,7 +16,9 @@ fn the_last_of_two_writers_wins_whole() {
         let records = format!("eval {run} --games 20 --seed {seed} --records {run}.txt");
         lab.run(&records).succeeds();
     }
-    for n in 0..scaled(4) {
+    let mut pairs = 0;
+    for n in rounds(4) {
+        pairs += 2;
         let converts = ["convert a x.w", "convert b x.w"];
         together(&lab, &converts);
         assert!(
@@ -33,6 +35,7 @@ fn the_last_of_two_writers_wins_whole() {
         let judged = lab.run("judge x.txt --game 2048 --json").json();
         assert_eq!(judged["episodes"], 20, "try {n}: a mixture of records");
     }
+    println!("{pairs} pairs of writers of one file");
     let leftovers: Vec<_> = fs::read_dir(lab.path(""))
         .expect("a readable folder")
         .map(|entry| entry.expect("an entry").file_name())

@@ -1,7 +1,8 @@
 use std::io;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
+use super::entries::LONGEST_HEADER;
 use super::*;
 use crate::game::{After, Board, Fast2048, POWERS_OF_TWO_SPAWNS, Shape};
 use crate::ntuple::Trainable;
