@@ -63,10 +63,7 @@ fn levelled_kind_spawns_are_caught() {
             percent: 100,
             level: true,
         };
-        let judge = forged(game, 200, forger);
-        for test in judge.tests() {
-            println!("{test:?}");
-        }
+        let judge = forged(game, 100, forger);
         assert!(
             p_of(&judge, Subject::Cells) > 0.5,
             "the forger levels cells"
@@ -83,4 +80,111 @@ fn levelled_kind_spawns_are_caught() {
     caught(FastThrees::new(Threes::Hint));
     caught(FastThrees::new(Threes::Original));
     caught(Grid::new(Shape::new(3, 5).unwrap(), &PowersOfTwo));
+}
+
+/// A forger who chooses one spawn of five, without a care for frequencies.
+#[test]
+fn a_few_kind_spawns_are_caught() {
+    fn caught<G: Game>(game: G, games: u64) {
+        let forger = Forger {
+            percent: 20,
+            level: false,
+        };
+        let luck = p_of(&forged(game, games, forger), Subject::Luck);
+        assert!(luck < 1e-7, "{luck}");
+        let honest = Forger {
+            percent: 0,
+            ..forger
+        };
+        for test in forged(game, games, honest).tests() {
+            assert!(test.p > 1e-4 && !test.is_too_even(1e-4), "{test:?}");
+        }
+    }
+    caught(Fast2048::new(), 100);
+    caught(FastFibonacci::new(Fibonacci::OneThree), 100);
+    caught(FastThrees::new(Threes::Hint), 200);
+}
+
+/// Counts that are exactly level, with cells that do not depend on the board.
+#[test]
+fn level_counts_are_too_even() {
+    let game = Fast2048::new();
+    let mut surplus = [0.0; 16];
+    let mut judge = Judge::new(game);
+    for number in 0..50 {
+        let episode = record_of(&game, number, &mut Random, |_, after, (_, spawn)| {
+            let cells = game.spawn_cells(after);
+            let least = |a: &usize, b: &usize| f64::total_cmp(&surplus[*a], &surplus[*b]);
+            let cell = each(cells).min_by(least).unwrap();
+            for cell in each(cells) {
+                surplus[cell] -= 1.0 / f64::from(cells.count_ones());
+            }
+            surplus[cell] += 1.0;
+            (cell, spawn)
+        });
+        judge.watch(&episode).unwrap();
+    }
+    let tests = judge.tests();
+    let cells = tests.iter().find(|test| test.subject == Subject::Cells);
+    assert!(cells.unwrap().is_too_even(1e-7), "{cells:?}");
+    assert!(p_of(&judge, Subject::PastCells) < 1e-9);
+}
+
+/// All images of a game are one game, and different games are not.
+#[test]
+fn images_of_a_game_have_one_identity() {
+    fn check<G: Game>(game: G) {
+        let judge = Judge::new(game);
+        let episode = fair(&game, 1);
+        let identity = judge.replay(&episode, None).unwrap().identity();
+        let mut different = std::collections::HashSet::new();
+        let symmetries = game.shape().symmetries();
+        for sources in &symmetries {
+            let mut image = episode.clone();
+            for one in &mut image.moves {
+                if let Action::Place { cell, .. } = &mut one.action {
+                    let from = usize::from(*cell);
+                    *cell = sources.iter().position(|&it| it == from).unwrap() as u8;
+                }
+            }
+            // The slides of the image are those that make it a game by the rules.
+            let slides = Direction::ALL;
+            let found = slides.iter().flat_map(|&up| slides.iter().map(move |&left| (up, left)));
+            let valid = found.filter_map(|(up, left)| {
+                let turned = |direction| match direction {
+                    Direction::Up => up,
+                    Direction::Down => opposite(up),
+                    Direction::Left => left,
+                    Direction::Right => opposite(left),
+                };
+                let mut turned_image = image.clone();
+                for one in &mut turned_image.moves {
+                    if let Action::Slide(direction) = &mut one.action {
+                        *direction = turned(*direction);
+                    }
+                }
+                judge.replay(&turned_image, None).ok()
+            });
+            let valid: Vec<Replayed> = valid.collect();
+            assert_eq!(valid.len(), 1, "one image is by the rules");
+            assert_eq!(valid[0].identity().canonical, identity.canonical);
+            different.insert(valid[0].identity().actions);
+        }
+        assert_eq!(different.len(), symmetries.len());
+        let other = judge.replay(&fair(&game, 2), None).unwrap().identity();
+        assert_ne!(other.canonical, identity.canonical);
+    }
+    check(Fast2048::new());
+    check(FastThrees::new(Threes::Original));
+    check(FastFibonacci::new(Fibonacci::OneTwo));
+    check(Grid::new(Shape::new(3, 4).unwrap(), &PowersOfTwo));
+}
+
+fn opposite(direction: Direction) -> Direction {
+    match direction {
+        Direction::Up => Direction::Down,
+        Direction::Down => Direction::Up,
+        Direction::Left => Direction::Right,
+        Direction::Right => Direction::Left,
+    }
 }
