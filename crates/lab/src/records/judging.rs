@@ -199,7 +199,10 @@ impl<G: Game> Progressing<'_, G> {
         };
         let sealed = self.sealed.as_ref().zip(number);
         let fault = match sealed {
-            Some((sealed, number)) => sealed.fault_of_end(number, replayed.end()),
+            Some((sealed, number)) => {
+                let reason = sealed.fault_of_end(number, replayed.end());
+                reason.map(|reason| (FaultKind::Seal, reason))
+            }
             None => unfinished(replayed.end()).map(|reason| (FaultKind::Unfinished, reason)),
         };
         if let Some((kind, reason)) = fault {

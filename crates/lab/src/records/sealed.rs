@@ -112,15 +112,13 @@ impl<'a> SealCheck<'a> {
     }
 
     /// What is wrong with the end of a game: only games that the player has broken off are not over.
-    pub(super) fn fault_of_end(&self, number: u64, end: &End) -> Option<(FaultKind, String)> {
+    pub(super) fn fault_of_end(&self, number: u64, end: &End) -> Option<String> {
         match (*end == End::Over, self.broken.contains(&number)) {
-            (true, true) => Some((
-                FaultKind::Seal,
-                format!("game {number} is over, but by the seal the player has broken it off"),
+            (true, true) => Some(format!(
+                "game {number} is over, but by the seal the player has broken it off"
             )),
-            (false, false) => Some((
-                FaultKind::Unfinished,
-                format!("game {number} is not over, and the seal does not say why it ends"),
+            (false, false) => Some(format!(
+                "game {number} is not over, and the seal does not say why it ends"
             )),
             _ => None,
         }

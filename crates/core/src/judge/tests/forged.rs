@@ -149,7 +149,9 @@ fn images_of_a_game_have_one_identity() {
             }
             // The slides of the image are those that make it a game by the rules.
             let slides = Direction::ALL;
-            let found = slides.iter().flat_map(|&up| slides.iter().map(move |&left| (up, left)));
+            let found = slides
+                .iter()
+                .flat_map(|&up| slides.iter().map(move |&left| (up, left)));
             let valid = found.filter_map(|(up, left)| {
                 let turned = |direction| match direction {
                     Direction::Up => up,

@@ -223,12 +223,16 @@ fn verdicts_do_not_depend_on_threads() {
         shape: model.shape,
         agent: model.agent,
     };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("records.txt");
+    fs::write(&path, lines.join("\n")).unwrap();
     let of = |threads| {
-        let mut report = verdict(&lines, |options| {
-            (options.threads, options.model) = (threads, Some(&model));
+        let report = judge(&JudgeOptions {
+            threads,
+            model: Some(&model),
+            ..JudgeOptions::new(&path, quiet())
         });
-        report.tally.seconds = 0.0;
-        report
+        report.unwrap()
     };
     let one = of(1);
     assert!(one.passed, "{:?}", one.faults);
