@@ -294,13 +294,9 @@ impl<'a, 'd, G: Game> Replay<'a, 'd, G> {
         self.spawns.luck.see(drawn, numbers);
     }
 
-    /// Whether the luck of this spawn is measured: in the first moves always, later in one of some
-    /// positions. That is decided before the spawn, so the sum remains a martingale.
+    /// Whether the luck of this spawn is measured: in the first moves always, later in one of
+    /// sixteen positions. That is decided before the spawn, so the sum remains a martingale.
     fn tests_luck_of(&self, after: After<G::Board>) -> bool {
-        let one_in = match &self.context.values {
-            Some(_) => 16,
-            None => 4,
-        };
         let always = if self.context.values.is_some() {
             64
         } else {
@@ -313,7 +309,7 @@ impl<'a, 'd, G: Game> Replay<'a, 'd, G> {
         let hash = cells.fold(0xCBF2_9CE4_8422_2325, |hash: u64, cell| {
             (hash ^ cell).wrapping_mul(0x0100_0000_01B3)
         });
-        (hash >> 32) % one_in == 0
+        (hash >> 32) % 16 == 0
     }
 
     /// The spawn, as the rules describe it.
