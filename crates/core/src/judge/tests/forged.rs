@@ -63,7 +63,7 @@ fn levelled_kind_spawns_are_caught() {
             percent: 100,
             level: true,
         };
-        let judge = forged(game, 100, forger);
+        let judge = forged(game, 200, forger);
         assert!(
             p_of(&judge, Subject::Cells) > 0.5,
             "the forger levels cells"
@@ -100,9 +100,9 @@ fn a_few_kind_spawns_are_caught() {
             assert!(test.p > 1e-4 && !test.is_too_even(1e-4), "{test:?}");
         }
     }
-    caught(Fast2048::new(), 100);
-    caught(FastFibonacci::new(Fibonacci::OneThree), 100);
-    caught(FastThrees::new(Threes::Hint), 200);
+    caught(Fast2048::new(), 300);
+    caught(FastFibonacci::new(Fibonacci::OneThree), 200);
+    caught(FastThrees::new(Threes::Hint), 600);
 }
 
 /// Counts that are exactly level, with cells that do not depend on the board.
