@@ -260,19 +260,30 @@ pub struct CheckArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   afterstate judge games.txt                                the records of an evaluation
+  afterstate judge games.txt --games 1000                   exactly 1,000 games are required
   afterstate judge threes.txt --game threes --min-speed 1000
+  afterstate judge games.txt --model runs/quick             luck by the values of a model
   zcat games.gz | afterstate judge - --json
 
-A seal beside the records (RECORDS.seal.json, written by `afterstate referee`) is verified as well: its commitment, that every new tile is the one that the secret gives, and that all games of the match are there. Every slide, reward and new tile is checked against the rules, and the frequencies of new tiles and of their cells against their probabilities. Times must not decrease. The assessment is the percentage of games that reach the goal tile, and a point for the goal and each larger tile; courses of other years count differently. The exit status is 0 if there are no faults, 1 if there are any, and 2 if the records cannot be read.")]
+Every slide, reward and new tile is checked against the rules. Every game must be over, and none may occur twice, also not as a mirror image. New tiles are tested against chance: the frequencies of tiles and cells, cells given the tiles beside them, cells and tiles given earlier ones, and the luck of the player, which is too large if tiles were chosen for it. All tests together fail fair games about once in a million files. Times must not decrease, lie in the future or be missing. A seal beside the records (RECORDS.seal.json, written by `afterstate referee`) is verified as well: its commitment, that every new tile is the one that the secret gives, and that all games of the match are there.
+
+Points are printed only for records that pass: the percentage of games that reach the goal tile, and a point for the goal and each larger tile; courses of other years count differently. Records without a seal do not show which games were left out, who played them, or whether a program played them at all. The exit status is 0 if the records pass, 1 if they fail, and 2 if they cannot be read.")]
 pub struct JudgeArgs {
     /// A file of records, one line each; - for standard input
     pub records: PathBuf,
-    /// The game that was played [default: that of the seal, or 2048]
+    /// The game that was played [default: that of the seal, or the one whose rules the records follow]
     #[arg(long)]
     pub game: Option<String>,
-    /// The rows and columns of the board [default: those of the seal, or 4x4]
+    /// The rows and columns of the board [default: those of the seal, or 4x4, or those that fit]
     #[arg(long, value_name = "RxC")]
     pub board: Option<String>,
+    /// The required number of games
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
+    pub games: Option<u64>,
+    /// A model or an exact solution by whose values the luck of the player is measured [default: a simple
+    /// value function]
+    #[arg(long)]
+    pub model: Option<PathBuf>,
     /// The seal of the records [default: RECORDS.seal.json, if it exists]
     #[arg(long, value_name = "FILE")]
     pub seal: Option<PathBuf>,

@@ -117,12 +117,10 @@ fn records(path: &Path, control: &Control) -> Checked {
     let seal = Seal::open(&Seal::path_beside(path))?;
     let (rows, cols) = parse_board(&seal.board)?;
     let report = judge(&JudgeOptions {
-        path,
-        game: &seal.game,
-        shape: games::shape(rows, cols)?,
-        min_speed: None,
+        game: Some(&seal.game),
+        shape: Some(games::shape(rows, cols)?),
         seal: Some(&seal),
-        control,
+        ..JudgeOptions::new(path, control)
     })?;
     match report.faults.first() {
         _ if report.passed => Ok(None),

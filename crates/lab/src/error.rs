@@ -76,6 +76,18 @@ pub enum LabError {
     /// A file without a single record.
     #[error("{} has no records: it is empty", .0.display())]
     NoRecords(PathBuf),
+    /// A model of another game than the records.
+    #[error("{model} plays {game}, but {} has records of {judged}", records.display())]
+    OtherGame {
+        /// The model.
+        model: String,
+        /// Its game and board.
+        game: String,
+        /// The records.
+        records: PathBuf,
+        /// Their game and board.
+        judged: String,
+    },
     /// A file that does not hold records is not overwritten.
     #[error("{} already exists and is not a file of records", .0.display())]
     NotRecords(PathBuf),

@@ -96,6 +96,15 @@ pub fn bytes(count: u64) -> String {
     format!("{} {name}", decimals(count as f64 / unit, 1))
 }
 
+/// A p-value with its sign, as in `= 0.123`, `= 1.2e-7` or `< 1e-300`.
+pub fn p_value(p: f64) -> String {
+    match p {
+        p if p < 1e-300 => "< 1e-300".to_owned(),
+        p if p < 0.001 => format!("= {p:.1e}"),
+        p => format!("= {p:.3}"),
+    }
+}
+
 /// A speed of play: 1.23 M moves/s.
 pub fn speed(moves_per_second: f64) -> String {
     match moves_per_second {

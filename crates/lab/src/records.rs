@@ -1,12 +1,20 @@
 //! Files of episode records: written during evaluation, and judged.
 //!
 //! `afterstate::format::episode` defines the format and `afterstate::judge` the checks; this module
-//! handles files. Judging a file of any size takes some megabytes, or at most twenty times its
-//! longest line, which may have 8 MiB.
+//! handles files. Judging takes about 40 bytes for each game, to find games that occur twice, and
+//! some megabytes for each thread, or twenty times the longest line, which may have 8 MiB.
 
+mod batch;
 mod cancellable;
+mod duplicates;
+mod faults;
+mod guess;
+mod judging;
 mod lines;
+mod luck;
 mod sealed;
+mod times;
+mod verdict;
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -15,22 +23,29 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use afterstate::format::episode::{EpisodeError, EpisodeRecord};
-use afterstate::game::{Game, Shape};
-use afterstate::judge::{Judge, Share, Test};
+use afterstate::format::episode::EpisodeRecord;
+use afterstate::game::Shape;
+use afterstate::judge::Share;
 use afterstate::tally::Tally;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
+use crate::control::{Control, Job, Status, Task, Unit};
 use crate::disk::{can_be_written, replace_with};
-use crate::games::{self, GameVisitor, with_game};
-use crate::recorder::Sink;
+use crate::error::game_on;
+use crate::games::{self, with_game};
+use crate::recorder::{Sink, now};
 use crate::seal::Seal;
+use batch::Batch;
 use cancellable::Cancellable;
-use lines::{LONGEST, Line, Lines};
+use faults::Faults;
+pub use faults::{FaultKind, FaultReport};
+use judging::Judging;
+use lines::Lines;
+pub use luck::LuckModel;
 use sealed::SealCheck;
 pub use sealed::SealReport;
+use verdict::Summary;
 
 /// Writes the episodes from `play` to a file, which is replaced atomically at the end. `play` can
 /// check whether writing has failed, and stop.
@@ -91,16 +106,42 @@ fn is_records(path: &Path) -> bool {
 pub struct JudgeOptions<'a> {
     /// The file of records.
     pub path: &'a Path,
-    /// The game, by one of the names of [`games::games`].
-    pub game: &'a str,
-    /// The board.
-    pub shape: Shape,
+    /// The game, by one of the names of [`games::games`]; `None` to guess it from the records.
+    pub game: Option<&'a str>,
+    /// The board; `None` for 4x4, or the one that fits if the game is guessed.
+    pub shape: Option<Shape>,
+    /// The required number of games.
+    pub games: Option<u64>,
     /// The required number of moves per second.
     pub min_speed: Option<f64>,
     /// The seal of the match, if there is one.
     pub seal: Option<&'a Seal>,
+    /// By what luck is measured, in place of the built-in value function.
+    pub model: Option<&'a LuckModel>,
+    /// The time, in milliseconds since 1970.
+    pub now: u64,
+    /// Threads; 0 means one for each core.
+    pub threads: usize,
     /// Events and cancellation.
     pub control: &'a Control,
+}
+
+impl<'a> JudgeOptions<'a> {
+    /// A verification that requires nothing beyond the rules, and guesses the game.
+    pub fn new(path: &'a Path, control: &'a Control) -> Self {
+        Self {
+            path,
+            game: None,
+            shape: None,
+            games: None,
+            min_speed: None,
+            seal: None,
+            model: None,
+            now: now(),
+            threads: 0,
+            control,
+        }
+    }
 }
 
 /// The result of a verification; the JSON of `judge --json`.
@@ -110,14 +151,22 @@ pub struct JudgeReport {
     pub passed: bool,
     /// Whether it was cancelled before the end of the file.
     pub interrupted: bool,
+    /// What failed, in words.
+    pub failures: Vec<String>,
     /// The game.
     pub game: String,
     /// The board.
     pub board: String,
+    /// Whether the game was guessed from the records.
+    pub guessed: bool,
     /// Valid episodes.
     pub episodes: u64,
+    /// The number of games that was asked for.
+    pub games_required: Option<u64>,
     /// Valid episodes that end before the game is over.
     pub unfinished: u64,
+    /// Valid episodes that are the same game as an earlier one, or a mirror image of it.
+    pub duplicates: u64,
     /// Their mean score.
     pub mean: f64,
     /// The highest score.
@@ -126,7 +175,7 @@ pub struct JudgeReport {
     pub moves_per_second: Option<f64>,
     /// The speed that was asked for.
     pub min_speed: Option<f64>,
-    /// Whether every action follows the rules, whatever its speed.
+    /// Whether every action follows the rules and new tiles are those of chance, whatever the speed.
     pub actions_passed: bool,
     /// Whether it was fast enough; `None` if no speed was asked for.
     pub speed_passed: Option<bool>,
@@ -143,46 +192,41 @@ pub struct JudgeReport {
     /// What the seal says.
     #[serde(default)]
     pub seal: Option<SealReport>,
-    /// Tests of the spawn frequencies.
+    /// Tests of the spawns.
     pub tests: Vec<NamedTest>,
+    /// The model by which luck was measured; `None` for the built-in value function.
+    pub luck_model: Option<String>,
     /// The number of faults.
     pub fault_count: u64,
     /// The first faults.
     pub faults: Vec<FaultReport>,
+    /// What is odd, but no fault.
+    pub notes: Vec<String>,
+    /// What the judge cannot see.
+    pub limits: String,
     /// The statistics of all games.
     pub tally: Tally,
 }
 
-/// A test of frequencies.
+/// A test of spawns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NamedTest {
-    /// What was counted.
+    /// What was tested.
     pub name: String,
+    /// The probability that fair draws deviate at least as far, or a bound of it.
+    pub p: f64,
+    /// Whether that is credible.
+    pub passed: bool,
     /// The number of draws.
     pub draws: u64,
-    /// The test statistic.
-    pub chi_squared: f64,
-    /// Degrees of freedom.
-    pub freedom: usize,
-    /// The probability that fair draws deviate at least as far.
-    pub p_value: f64,
+    /// The test statistic of frequencies.
+    pub chi_squared: Option<f64>,
+    /// Its degrees of freedom.
+    pub freedom: Option<usize>,
+    /// The test statistic of a sum, in standard deviations.
+    pub z: Option<f64>,
 }
 
-/// One fault.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct FaultReport {
-    /// The line of the file, from 1; `None` if the fault concerns the whole file.
-    pub line: Option<u64>,
-    /// The number of the action in its episode, from 1.
-    pub action: Option<usize>,
-    /// The column in the line, from 1.
-    pub column: Option<usize>,
-    /// What is wrong.
-    pub reason: String,
-}
-
-/// The number of faults reported in full.
-const MAX_REPORTED: usize = 100;
 /// Fair draws have a smaller p-value in one of a million files with many games, and in up to seven
 /// of a million with few.
 pub const LEAST_P: f64 = 1e-6;
@@ -241,206 +285,35 @@ fn judge_opened(
     options.control.run(
         job,
         || {
+            let mut lines = Lines::new(options.path, open()?);
+            let first = Batch::read(&mut lines, &|| options.control.is_cancelled())?;
+            let choice = guess::choose(options, &first)?;
+            if let Some(mismatch) = &choice.mismatch {
+                read.set(lines.bytes);
+                let mut faults = Faults::default();
+                faults.of_all(FaultKind::Game, mismatch.clone());
+                SealCheck::begin(options, &choice, &mut faults);
+                let nothing = Summary::default();
+                return Ok(verdict::report(options, &choice, &nothing, faults, false));
+            }
+            if let Some(model) = options.model {
+                model.check(options.path, game_on(&choice.game, choice.shape))?;
+            }
             let judging = Judging {
                 options,
+                choice: &choice,
                 length: length.unwrap_or(0),
-                open,
+                first,
+                lines,
                 read: &read,
             };
-            with_game(options.game, options.shape, judging)?
+            with_game(&choice.game, choice.shape, judging)?
         },
         |done| {
             let report = done.as_ref().ok()?;
             Some((Status::of(!report.interrupted), read.get()))
         },
     )
-}
-
-struct Judging<'a, O> {
-    options: &'a JudgeOptions<'a>,
-    /// In bytes; 0 if it is not known.
-    length: u64,
-    open: O,
-    /// The bytes that were read.
-    read: &'a Cell<u64>,
-}
-
-impl<O: FnOnce() -> Result<Box<dyn Read>, LabError>> GameVisitor for Judging<'_, O> {
-    type Output = Result<JudgeReport, LabError>;
-
-    fn visit<G: Game>(self, game: G) -> Self::Output {
-        let (options, length) = (self.options, self.length);
-        let mut judge = Judge::new(game);
-        let mut faults = Faults::default();
-        let mut sealed = SealCheck::begin(options, &mut faults);
-        let mut lines = Lines::new(options.path, (self.open)()?);
-        let hints = game.rules().shows_hint(options.shape);
-        let mut episode = EpisodeRecord::default();
-        let mut interrupted = false;
-        let stop = || options.control.is_cancelled();
-        while let Some((number, line)) = lines.next(&stop)? {
-            match line {
-                Line::TooLong => {
-                    let most = LONGEST >> 20;
-                    faults.of_line(number, None, None, format!("longer than {most} MiB"));
-                    sealed.as_mut().map(SealCheck::skip);
-                }
-                Line::Whole(line) => match episode.read(line, hints) {
-                    Err(error) => {
-                        let EpisodeError { column, .. } = error;
-                        faults.of_line(number, None, Some(column), error.to_string());
-                        sealed.as_mut().map(SealCheck::skip);
-                    }
-                    Ok(()) => {
-                        let watched = match &mut sealed {
-                            None => judge.watch(&episode).map(|_| ()),
-                            Some(sealed) => {
-                                sealed.watch((game, &mut judge), &episode, number, &mut faults)
-                            }
-                        };
-                        if let Err(fault) = watched {
-                            let reason = fault.reason.to_string();
-                            faults.of_line(number, fault.action, Some(fault.column), reason);
-                        }
-                    }
-                },
-            }
-            if length > 0 {
-                options.control.emit(Event::Progress(Progress {
-                    share: lines.bytes as f64 / length as f64,
-                    total: Some(length),
-                    unit: Unit::Bytes,
-                    ..Progress::stage(Task::Judge, "judging", 0.0, lines.bytes)
-                }));
-            }
-            if stop() {
-                interrupted = true;
-                break;
-            }
-        }
-        interrupted |= stop();
-        self.read.set(lines.bytes);
-        if let Some(sealed) = sealed.filter(|_| !interrupted) {
-            sealed.end(&lines.digest(), &mut faults);
-        }
-        if judge.tally().games + faults.count == 0 && !interrupted {
-            return Err(LabError::NoRecords(options.path.to_owned()));
-        }
-        Ok(report(options, &judge, faults, interrupted))
-    }
-}
-
-fn report<G: Game>(
-    options: &JudgeOptions<'_>,
-    judge: &Judge<G>,
-    mut faults: Faults,
-    interrupted: bool,
-) -> JudgeReport {
-    let tally = judge.tally();
-    let tests: Vec<NamedTest> = judge.tests().map(named).collect();
-    // Bonferroni correction for several tests.
-    let least = LEAST_P / tests.len() as f64;
-    for test in tests.iter().filter(|test| test.p_value < least) {
-        faults.of_all(format!(
-            "the frequencies of {} differ from the rules: p = {:.1e} over {} draws, expected at \
-             least {least:.1e}",
-            test.name, test.p_value, test.draws
-        ));
-    }
-    let speed = (tally.seconds > 0.0).then(|| tally.speed());
-    let of_actions = faults.count;
-    match (speed, options.min_speed) {
-        (Some(found), Some(least)) if found < least => faults.of_all(format!(
-            "{found:.0} moves per second, expected at least {least:.0}"
-        )),
-        // Every game ends in the millisecond in which it started: this gives a lower bound.
-        (None, Some(least)) if (tally.moves as f64) < least * tally.games as f64 / 1000.0 => {
-            faults.of_all(format!(
-                "the times are too coarse to show the speed, expected at least {least:.0} moves per \
-                 second"
-            ));
-        }
-        _ => {}
-    }
-    let (player, environment) = judge.shares();
-    let passed = faults.count == 0 && !interrupted;
-    JudgeReport {
-        min_speed: options.min_speed,
-        actions_passed: of_actions == 0,
-        speed_passed: options.min_speed.map(|_| faults.count == of_actions),
-        player,
-        environment,
-        passed,
-        interrupted,
-        game: options.game.to_owned(),
-        board: options.shape.to_string(),
-        episodes: tally.games,
-        unfinished: judge.unfinished(),
-        mean: tally.mean(),
-        max: tally.max,
-        moves_per_second: speed,
-        assessment: assessment(options, &tally).filter(|_| passed),
-        sealed: options.seal.is_some() && of_actions == 0 && !interrupted,
-        seal: options.seal.map(SealReport::of),
-        tests,
-        fault_count: faults.count,
-        faults: faults.reported,
-        tally,
-    }
-}
-
-fn named((name, test): (&'static str, Test)) -> NamedTest {
-    NamedTest {
-        name: name.to_owned(),
-        draws: test.draws,
-        chi_squared: test.chi_squared,
-        freedom: test.freedom,
-        p_value: test.p_value,
-    }
-}
-
-/// The percentage of games that reach the goal tile, and a point for the goal and each tile beyond
-/// it.
-fn assessment(options: &JudgeOptions<'_>, tally: &Tally) -> Option<f64> {
-    let rules = games::rules(options.game).ok()?;
-    let goal = rules.goal_tile()?;
-    let highest = tally.ended.keys().next_back().copied().unwrap_or(0);
-    let beyond = (goal..=rules.largest_tile(options.shape))
-        .filter(|&tile| rules.tile_value(tile) <= highest);
-    Some(100.0 * tally.reach(rules.tile_value(goal)) + beyond.count() as f64)
-}
-
-#[derive(Default)]
-struct Faults {
-    count: u64,
-    reported: Vec<FaultReport>,
-}
-
-impl Faults {
-    fn of_line(&mut self, line: u64, action: Option<usize>, column: Option<usize>, reason: String) {
-        self.add(FaultReport {
-            line: Some(line),
-            action,
-            column,
-            reason,
-        });
-    }
-
-    fn of_all(&mut self, reason: String) {
-        self.add(FaultReport {
-            line: None,
-            action: None,
-            column: None,
-            reason,
-        });
-    }
-
-    fn add(&mut self, fault: FaultReport) {
-        self.count += 1;
-        if self.reported.len() < MAX_REPORTED {
-            self.reported.push(fault);
-        }
-    }
 }
 
 #[cfg(test)]

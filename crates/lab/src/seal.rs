@@ -111,7 +111,7 @@ impl SecretSpawns {
 /// The spawns of one game that a seal tells.
 pub enum SealedSpawns {
     /// Those of a referee.
-    Secret(SecretSpawns),
+    Secret(Box<SecretSpawns>),
     /// Those of an evaluation.
     Seeded(SeededSpawns),
 }
@@ -376,7 +376,10 @@ impl Seal {
     /// The spawns of a game.
     pub(crate) fn spawns(&self, number: u64) -> Option<SealedSpawns> {
         match self.kind {
-            SealKind::Referee => Some(SealedSpawns::Secret(self.secret()?.spawns(number))),
+            SealKind::Referee => {
+                let spawns = self.secret()?.spawns(number);
+                Some(SealedSpawns::Secret(Box::new(spawns)))
+            }
             SealKind::Own => {
                 let (seed, draws) = (self.seed?, self.draws_per_move?);
                 let spawns = SeededSpawns::new(seed, draws, number);

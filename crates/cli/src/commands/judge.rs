@@ -7,10 +7,15 @@ use std::path::Path;
 
 use afterstate::judge::Share;
 use afterstate_lab::LabError;
-use afterstate_lab::records::{FaultReport, JudgeOptions, JudgeReport, judge, judge_stream};
+use afterstate_lab::games;
+use afterstate_lab::numbers::p_value;
+use afterstate_lab::recipe::parse_board;
+use afterstate_lab::records::{
+    FaultKind, FaultReport, JudgeOptions, JudgeReport, LuckModel, NamedTest, judge, judge_stream,
+};
 use afterstate_lab::seal::{Seal, SealKind};
 
-use super::models::game_of;
+use super::models::open;
 use super::shown;
 use crate::args::JudgeArgs;
 use crate::interrupt;
@@ -38,16 +43,25 @@ pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
         .board
         .as_deref()
         .or_else(|| of_seal(|seal| &seal.board));
-    let (game, shape) = game_of(game, board)?;
+    let shape = match board {
+        None => None,
+        Some(board) => {
+            let (rows, cols) = parse_board(board)?;
+            Some(games::shape(rows, cols)?)
+        }
+    };
+    let model = args.model.as_deref().map(luck_model).transpose()?;
     interrupt::listen()?;
     let display = Display::new();
+    let control = display.control();
     let options = JudgeOptions {
-        path: &args.records,
-        game: &game,
+        game,
         shape,
+        games: args.games,
         min_speed: args.min_speed,
         seal: seal.as_ref(),
-        control: &display.control(),
+        model: model.as_ref(),
+        ..JudgeOptions::new(&args.records, &control)
     };
     let verdict = match is_stream(args) {
         true => judge_stream(&options, io::stdin()),
@@ -68,6 +82,17 @@ pub fn run(args: &JudgeArgs) -> anyhow::Result<()> {
         0 => printed,
         faults => Err(Faulty(faults).into()),
     }
+}
+
+/// The model by which luck is measured.
+fn luck_model(path: &Path) -> anyhow::Result<LuckModel> {
+    let (contender, _) = open(path)?;
+    Ok(LuckModel {
+        label: shown(path).to_string(),
+        game: contender.game,
+        shape: contender.shape,
+        agent: contender.agent,
+    })
 }
 
 fn is_stream(args: &JudgeArgs) -> bool {
@@ -118,13 +143,18 @@ fn one_line(text: &str) -> String {
     harmless(&text).replace('\n', " ")
 }
 
-/// The largest number of faults that are printed.
-const LISTED: usize = 20;
+/// The largest number of faults of a kind that are printed.
+const LISTED: usize = 10;
 
 fn report(verdict: &JudgeReport) -> String {
     let v = verdict;
+    let guessed = if v.guessed {
+        ", by the rules that the records follow"
+    } else {
+        ""
+    };
     let mut text = format!(
-        "{} on {}\n\n{}\n",
+        "{} on {}{guessed}\n\n{}\n",
         v.game,
         v.board,
         v.tally.block(v.episodes, v.tally.speed())
@@ -133,22 +163,17 @@ fn report(verdict: &JudgeReport) -> String {
     let mut line = |sentence: String| {
         let _ = writeln!(text, "{sentence}");
     };
-    if v.tests.is_empty() {
+    if !v.tests.iter().any(|test| test.freedom.is_some()) {
         line("too few new tiles to test their frequencies".to_owned());
     }
-    for test in &v.tests {
-        line(format!(
-            "{}: p = {:.3} (chi-squared {:.1} with {} degrees of freedom, {} draws)",
-            test.name,
-            test.p_value,
-            test.chi_squared,
-            test.freedom,
-            grouped(test.draws as f64)
-        ));
-    }
-    if v.unfinished > 0 {
-        let count = grouped(v.unfinished as f64);
-        line(format!("unfinished games: {count}"));
+    v.tests
+        .iter()
+        .map(|test| test_line(v, test))
+        .for_each(&mut line);
+    for (count, what) in [(v.unfinished, "unfinished"), (v.duplicates, "repeated")] {
+        if count > 0 {
+            line(format!("{what} games: {}", grouped(count as f64)));
+        }
     }
     line(format!(
         "moves: {} by the player{}, {} by the environment{}",
@@ -157,13 +182,10 @@ fn report(verdict: &JudgeReport) -> String {
         grouped(v.environment.moves as f64),
         pace(&v.environment),
     ));
-    for fault in v.faults.iter().take(LISTED) {
-        line(format!("FAULT {}", place(fault)));
+    for note in &v.notes {
+        line(format!("note: {note}"));
     }
-    if v.fault_count > LISTED as u64 {
-        let more = grouped((v.fault_count - LISTED as u64) as f64);
-        line(format!("and {more} more faults"));
-    }
+    faults(v).for_each(&mut line);
     line(format!("actions: {}", passed(v.actions_passed)));
     line(pace_line(v));
     sealed(v).into_iter().for_each(&mut line);
@@ -171,7 +193,52 @@ fn report(verdict: &JudgeReport) -> String {
     if let Some(points) = v.assessment {
         line(format!("Assessment: {points:.1} points"));
     }
+    if v.seal.is_none() || !v.sealed {
+        line(v.limits.clone());
+    }
     text
+}
+
+/// The result of a test.
+fn test_line(verdict: &JudgeReport, test: &NamedTest) -> String {
+    let (p, draws) = (p_value(test.p), grouped(test.draws as f64));
+    let how = match (test.chi_squared, test.freedom, test.z) {
+        (Some(value), Some(freedom), _) => {
+            format!("chi-squared {value:.1} with {freedom} degrees of freedom")
+        }
+        (_, _, Some(z)) => format!("z = {z:.2}"),
+        _ => String::new(),
+    };
+    let by = match &verdict.luck_model {
+        Some(model) if test.name.starts_with("luck") => format!(" by {model}"),
+        _ => String::new(),
+    };
+    let word = if test.passed { "" } else { ", FAILED" };
+    format!("{}{by}: p {p} ({how}, {draws} draws){word}", test.name)
+}
+
+/// The first faults of each kind, with the number of the others.
+fn faults(verdict: &JudgeReport) -> impl Iterator<Item = String> {
+    let mut lines = Vec::new();
+    let (mut kind, mut count): (Option<FaultKind>, usize) = (None, 0);
+    let mut faults: Vec<&FaultReport> = verdict.faults.iter().collect();
+    faults.sort_by_key(|fault| fault.kind);
+    for fault in faults {
+        count = if kind == Some(fault.kind) {
+            count + 1
+        } else {
+            1
+        };
+        kind = Some(fault.kind);
+        if count <= LISTED {
+            lines.push(format!("FAULT {}", place(fault)));
+        }
+    }
+    let more = verdict.fault_count - (lines.len() as u64).min(verdict.fault_count);
+    if more > 0 {
+        lines.push(format!("and {} more faults", grouped(more as f64)));
+    }
+    lines.into_iter()
 }
 
 fn passed(passed: bool) -> &'static str {
@@ -216,7 +283,7 @@ fn verdict_line(verdict: &JudgeReport) -> String {
     match verdict.fault_count {
         0 if verdict.interrupted => format!("no faults so far: {valid}{until}"),
         0 => format!("passed: {valid}"),
-        faults => format!("FAILED: {}, {valid}{until}", count(faults, "fault")),
+        _ => format!("FAILED: {} ({valid}{until})", verdict.failures.join("; ")),
     }
 }
 

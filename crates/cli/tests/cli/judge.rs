@@ -2,7 +2,9 @@
 
 use crate::common::Lab;
 
-const GAME: &str = "slide:place@1794770036503|C1E2#L92#D[8]A1#LA1#D[4]31|place@1794770036503\n";
+const GAME: &str = "slide:place@1600000036503|C1E2#L92#D[8]A1#LA1#D[4]31|place@1600000036503\n";
+/// A game on 2x2 that is over.
+const OVER: &str = "slide:place@1600000036503|1131#U[4]01#D12#U[8]21#R22|place@1600000036503\n";
 
 #[test]
 fn recorded_games_pass_and_have_the_same_figures() {
@@ -10,24 +12,29 @@ fn recorded_games_pass_and_have_the_same_figures() {
     for game in ["2048", "threes", "threes-hint", "threes-original", "2584"] {
         let eval = format!("eval greedy --game {game} --games 50 --records games.txt --json");
         let played = lab.run(&eval).json();
-        let judged = lab
-            .run(&format!("judge games.txt --game {game} --json"))
-            .json();
+        let judged = lab.run("judge games.txt --games 50 --json").json();
+        assert_eq!(judged["game"], game, "it is guessed");
         assert_eq!(judged["passed"], true, "{judged}");
         assert_eq!(judged["episodes"], 50);
         assert_eq!(judged["unfinished"], 0);
         assert_eq!(judged["mean"], played["mean"]);
         assert_eq!(judged["max"], played["max"]);
         assert_eq!(judged["faults"].as_array().map(Vec::len), Some(0));
-        assert_eq!(judged["tests"][0]["name"], "cells of new tiles");
+        assert_eq!(judged["duplicates"], 0);
+        assert_eq!(judged["sealed"], false);
+        let tests = judged["tests"].as_array().expect("tests");
+        assert!(tests.len() >= 5, "{tests:?}");
+        assert_eq!(tests[0]["name"], "cells of new tiles");
+        for test in tests {
+            assert!(test["p"].as_f64().expect("p") > 1e-6, "{test}");
+            assert_eq!(test["passed"], true);
+        }
     }
     // 2584's games are none of 2048's.
-    let other = lab.run("judge games.txt --game 2048 --json").ends_with(1);
-    assert!(
-        other.stdout.contains("\"passed\": false"),
-        "{}",
-        other.stdout
-    );
+    let other = lab.run("judge games.txt --game 2048").ends_with(1);
+    let words = "FAULT the records are of 2584 on 4x4, not of 2048 on 4x4";
+    assert!(other.stdout.contains(words), "{}", other.stdout);
+    assert_eq!(other.stdout.matches("FAULT").count(), 1, "{}", other.stdout);
     assert!(other.stderr.contains("in the records"), "{}", other.stderr);
     assert_eq!(lab.names("."), ["games.txt", "games.txt.seal.json"]);
 }
@@ -35,19 +42,30 @@ fn recorded_games_pass_and_have_the_same_figures() {
 #[test]
 fn a_verdict_is_told() {
     let lab = Lab::new();
-    lab.write("games.txt", GAME);
+    lab.write("games.txt", OVER);
     let text = lab.run("judge games.txt").succeeds().stdout;
     for words in [
+        "2048 on 2x2, by the rules that the records follow",
         "mean = 12",
         "passed: 1 valid episode",
         "Assessment: 0.0 points",
-        "unfinished games: 1",
         "moves: 4 by the player, 6 by the environment",
         "actions: passed",
+        "Records do not show which games were left out, who played them",
     ] {
         assert!(text.contains(words), "{words} in {text}");
     }
-    let slow = GAME.replace("|place@1794770036503", "|place@1794770037503");
+    lab.write("games.txt", GAME);
+    let text = lab.run("judge games.txt").ends_with(1).stdout;
+    for words in [
+        "unfinished games: 1",
+        "FAULT line 1: the game is not over: the slides",
+        "FAILED: 1 game is not over (1 valid episode)",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    assert!(!text.contains("Assessment"), "{text}");
+    let slow = OVER.replace("|place@1600000036503", "|place@1600000037503");
     lab.write("slow.txt", slow);
     let text = lab
         .run("judge slow.txt --min-speed 100")
@@ -67,12 +85,12 @@ fn a_verdict_is_told() {
     );
     assert_eq!(fast["player"]["moves"], 4);
     // The times of the player's slides and of new tiles are apart.
-    let timed = GAME
-        .replace("#D[8]", "#D[8](250)")
-        .replace("#LA1", "#LA1(500)");
+    let timed = OVER
+        .replace("#U[8]", "#U[8](250)")
+        .replace("#D12", "#D12(500)");
     lab.write(
         "timed.txt",
-        timed.replace("|place@1794770036503", "|place@1794770037503"),
+        timed.replace("|place@1600000036503", "|place@1600000037503"),
     );
     let text = lab.run("judge timed.txt").succeeds().stdout;
     let words = "moves: 4 by the player (16 moves/s), 6 by the environment (12 moves/s)";
@@ -83,7 +101,7 @@ fn a_verdict_is_told() {
 #[test]
 fn an_unknown_speed_is_no_speed() {
     let lab = Lab::new();
-    lab.write("games.txt", GAME);
+    lab.write("games.txt", OVER);
     // Four moves in less than a millisecond.
     lab.run("judge games.txt --min-speed 3999").succeeds();
     let done = lab.run("judge games.txt --min-speed 4001").ends_with(1);
@@ -291,13 +309,13 @@ fn forgeries_are_named_with_their_place() {
             ["line 2, action 3", "a new tile where a slide is due"],
         ),
         (
-            "31|place@1794770036503",
+            "31|place@1600000036503",
             "31",
             ["line 2", "found the end of the line"],
         ),
         (
-            "31|place@1794770036503",
-            "31|place@1794770036502",
+            "31|place@1600000036503",
+            "31|place@1600000036502",
             ["line 2", "before it was opened"],
         ),
         ("C1E2", "C1", ["line 2", "a slide where a new tile is due"]),
@@ -306,12 +324,13 @@ fn forgeries_are_named_with_their_place() {
         let forged = GAME.replacen(from, to, 1);
         assert_ne!(forged, GAME, "{from}");
         lab.write("games.txt", format!("{GAME}{forged}"));
-        let done = lab.run("judge games.txt").ends_with(1);
+        let done = lab.run("judge games.txt --game 2048").ends_with(1);
         for word in words {
             assert!(done.stdout.contains(word), "{word} in {}", done.stdout);
         }
         assert!(
-            done.stdout.contains("FAILED: 1 fault, 1 valid episode\n"),
+            done.stdout
+                .contains("FAILED: 1 line is not a game by the rules; 1 game is not over"),
             "{}",
             done.stdout
         );
@@ -345,4 +364,70 @@ fn what_cannot_be_judged_is_refused() {
     );
     let done = lab.run("judge noise.txt").ends_with(1);
     assert!(done.stdout.contains("FAILED"), "{}", done.stdout);
+}
+
+/// Forged files, each with the words that say what failed, and none with points.
+#[test]
+fn what_failed_is_said_in_words() {
+    let lab = Lab::new();
+    lab.run("eval greedy --games 30 --records games.txt")
+        .succeeds();
+    let text = lab.text("games.txt");
+    let change_times = |from: &str| {
+        let line = |line: &str| {
+            let mut parts: Vec<String> = line.split('|').map(str::to_owned).collect();
+            for part in [0, 2] {
+                let (name, _) = parts[part].split_once('@').expect("a time");
+                parts[part] = format!("{name}@{from}");
+            }
+            let untimed = parts[1].split('(');
+            let untimed =
+                untimed.map(|moves| moves.split_once(')').map_or(moves, |(_, rest)| rest));
+            parts[1] = untimed.collect();
+            parts.join("|") + "\n"
+        };
+        text.lines().map(line).collect::<String>()
+    };
+    for (forged, options, words) in [
+        (text.repeat(2), "", "FAILED: 30 games are repeated ("),
+        (
+            text.clone(),
+            " --games 1000",
+            "FAILED: the number of games is not the required one (",
+        ),
+        (change_times("0"), "", "FAILED: the times cannot be true ("),
+        (
+            change_times("253370764800000"),
+            "",
+            "FAILED: the times cannot be true (",
+        ),
+    ] {
+        lab.write("forged.txt", forged);
+        let done = lab.run(&format!("judge forged.txt{options}")).ends_with(1);
+        assert!(done.stdout.contains(words), "{words} in {}", done.stdout);
+        assert!(!done.stdout.contains("Assessment"), "{}", done.stdout);
+    }
+    lab.refuses("judge games.txt --games 0", &["0"]);
+    lab.refuses("judge games.txt --model nothing", &["nothing"]);
+}
+
+/// Luck by a model; one of another game is refused.
+#[test]
+fn luck_may_be_measured_by_a_model() {
+    let lab = Lab::new();
+    lab.run("train quick --episodes 100 --threads 1 --out run")
+        .succeeds();
+    lab.run("eval run --games 20 --records games.txt")
+        .succeeds();
+    let text = lab.run("judge games.txt --model run").succeeds().stdout;
+    assert!(text.contains("luck of the player by run: p "), "{text}");
+    lab.run("eval greedy --game threes --games 20 --records threes.txt")
+        .succeeds();
+    lab.refuses(
+        "judge threes.txt --model run",
+        &[
+            "plays 2048 on 4x4",
+            "threes.txt has records of threes on 4x4",
+        ],
+    );
 }

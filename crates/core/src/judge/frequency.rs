@@ -69,6 +69,18 @@ impl Frequency {
         }
     }
 
+    /// Adds the draws of another test of the same kinds.
+    pub fn merge(&mut self, other: &Self) {
+        self.draws += other.draws;
+        let add = |sums: &mut [f64], more: &[f64]| {
+            for (sum, more) in sums.iter_mut().zip(more) {
+                *sum += more;
+            }
+        };
+        add(&mut self.surplus, &other.surplus);
+        add(&mut self.covariance, &other.covariance);
+    }
+
     /// The result of the test; `None` if no draw had a choice, or too few did.
     pub fn test(&self) -> Option<Test> {
         let (chi_squared, freedom) = self.distance();

@@ -11,7 +11,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use afterstate::episode::{Learner, NoLearner, play_batched};
 use afterstate::format::native::{self, Array, Keep, Metadata, NativeError, RawTensor};
 use afterstate::game::{ChanceState, Direction, Game};
-use afterstate::random::game_rng;
 use afterstate::replay::{ReplayAgent, ReplayConfig};
 use afterstate::tally::Outcome;
 use afterstate::value::Decision;
@@ -25,8 +24,7 @@ use sha2::{Digest, Sha256};
 use super::ntuple::analyze_states;
 use super::replay::{BatchAgent, reserve_buffer, with_replay};
 use super::{
-    Agent, BoardState, EVALUATION, PolicyFn, RoundSpec, StateAnalysis, StoredAgent, TrainableAgent,
-    recorder,
+    Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, StoredAgent, TrainableAgent, recorder,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
@@ -36,7 +34,7 @@ use crate::migrate;
 use crate::recipe::{
     self, DeepRecipe, DqnRecipe, Illegal, InitialWeights, Optimiser, Recipe, Relu, Rewards, ValueOf,
 };
-use crate::recorder::Sink;
+use crate::recorder::{Sink, evaluation_rng};
 use crate::share::{share_out, threads};
 use crate::spec::{DeepSpec, replay_config};
 use crate::tables::Saved;
@@ -280,7 +278,7 @@ impl<G: Game> DeepAgent<G> {
                 |decisions| values.choose(&self.game, decisions),
                 || {
                     let number = next()?;
-                    let rng = game_rng(round.seed ^ EVALUATION, number);
+                    let rng = evaluation_rng(round.seed, number);
                     Some((number, rng, observe(number)))
                 },
                 |number, outcome| {

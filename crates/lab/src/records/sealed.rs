@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use afterstate::format::episode::EpisodeRecord;
-use afterstate::game::Game;
-use afterstate::judge::{Fault, Judge};
+use afterstate::judge::End;
 use serde::{Deserialize, Serialize};
 
-use super::{Faults, JudgeOptions};
+use super::JudgeOptions;
+use super::batch::Numbered;
+use super::faults::{FaultKind, Faults};
+use super::guess::Choice;
 use crate::error::game_on;
-use crate::seal::{Seal, SealKind, number_of};
+use crate::seal::{Seal, SealKind, SealedSpawns, number_of};
 
 /// What a seal says, in the result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,21 +62,29 @@ pub(super) struct SealCheck<'a> {
 
 impl<'a> SealCheck<'a> {
     /// Checks the seal itself; `None` without a seal.
-    pub(super) fn begin(options: &JudgeOptions<'a>, faults: &mut Faults) -> Option<Self> {
+    pub(super) fn begin(
+        options: &JudgeOptions<'a>,
+        choice: &Choice,
+        faults: &mut Faults,
+    ) -> Option<Self> {
         let seal = options.seal?;
         let expected = seal.expected_commitment();
         if let Some(expected) = expected.filter(|expected| seal.commitment != *expected) {
-            faults.of_all(format!(
-                "the commitment of the seal is {}, but its secret and terms give {expected}",
-                shortened(&seal.commitment)
-            ));
+            faults.of_all(
+                FaultKind::Seal,
+                format!(
+                    "the commitment of the seal is {}, but its secret and terms give {expected}",
+                    shortened(&seal.commitment)
+                ),
+            );
         }
-        let judged = game_on(options.game, options.shape);
+        let judged = game_on(&choice.game, choice.shape);
         let sealed = format!("{} on {}", shortened(&seal.game), seal.board);
         if sealed != judged {
-            faults.of_all(format!(
-                "the seal is of a match of {sealed}, expected {judged}"
-            ));
+            faults.of_all(
+                FaultKind::Seal,
+                format!("the seal is of a match of {sealed}, expected {judged}"),
+            );
         }
         Some(Self {
             seal,
@@ -84,51 +93,39 @@ impl<'a> SealCheck<'a> {
         })
     }
 
-    /// Replays a game with the spawns of the secret.
-    pub(super) fn watch<G: Game>(
-        &mut self,
-        (game, judge): (G, &mut Judge<G>),
-        episode: &EpisodeRecord,
-        line: u64,
-        faults: &mut Faults,
-    ) -> Result<(), Fault> {
+    /// The number of the game in a line, by the name of its environment or else by its place.
+    pub(super) fn number(&mut self, line: &Numbered, faults: &mut Faults) -> Option<u64> {
         let expected = self.next;
-        let number = number_of(&episode.opened.tag).unwrap_or(expected);
+        let tag = line
+            .text
+            .as_deref()
+            .and_then(|text| text.split(|&byte| byte == b'@').next());
+        let tag = tag.and_then(|tag| std::str::from_utf8(tag).ok());
+        let number = tag.and_then(number_of).unwrap_or(expected);
         if number != expected {
             let reason = format!("this is game {number} of the match, expected game {expected}");
-            faults.of_line(line, None, None, reason);
+            faults.of_line(FaultKind::Seal, line.number, reason);
         }
         self.next = number.saturating_add(1);
-        let unfinished = judge.unfinished();
-        match self.seal.spawns(number) {
-            Some(mut spawns) => {
-                judge.watch_drawn(episode, &mut |after| spawns.draw(&game, after))?
-            }
-            // A seal that was read has spawns.
-            None => judge.watch(episode)?,
-        };
-        let over = judge.unfinished() == unfinished;
-        match (over, self.broken.contains(&number)) {
-            (true, true) => faults.of_line(
-                line,
-                None,
-                None,
-                format!("game {number} is over, but by the seal the player has broken it off"),
-            ),
-            (false, false) => faults.of_line(
-                line,
-                None,
-                None,
-                format!("game {number} is not over, and the seal does not say why it ends"),
-            ),
-            _ => {}
-        }
-        Ok(())
+        Some(number)
     }
 
-    /// Counts a line that is not a record in the place of a game.
-    pub(super) fn skip(&mut self) {
-        self.next = self.next.saturating_add(1);
+    /// The spawns of a game; a seal that was read has them.
+    pub(super) fn spawns(&self, number: u64) -> Option<SealedSpawns> {
+        self.seal.spawns(number)
+    }
+
+    /// What is wrong with the end of a game: only games that the player has broken off are not over.
+    pub(super) fn fault_of_end(&self, number: u64, end: &End) -> Option<String> {
+        match (*end == End::Over, self.broken.contains(&number)) {
+            (true, true) => Some(format!(
+                "game {number} is over, but by the seal the player has broken it off"
+            )),
+            (false, false) => Some(format!(
+                "game {number} is not over, and the seal does not say why it ends"
+            )),
+            _ => None,
+        }
     }
 
     /// Checks what can only be known at the end of the records.
@@ -140,15 +137,19 @@ impl<'a> SealCheck<'a> {
                 None => "have no game".to_owned(),
             };
             let last = expected - 1;
-            faults.of_all(format!(
-                "the records {until}, but the match has games 0 to {last}"
-            ));
+            faults.of_all(
+                FaultKind::Seal,
+                format!("the records {until}, but the match has games 0 to {last}"),
+            );
         }
         if digest != self.seal.records_sha256 {
-            faults.of_all(format!(
-                "the SHA-256 of the records is {digest}, but the seal says {}",
-                shortened(&self.seal.records_sha256)
-            ));
+            faults.of_all(
+                FaultKind::Seal,
+                format!(
+                    "the SHA-256 of the records is {digest}, but the seal says {}",
+                    shortened(&self.seal.records_sha256)
+                ),
+            );
         }
     }
 }

@@ -270,12 +270,10 @@ fn recorded(jobs: usize, game: &str) -> (tempfile::TempDir, PathBuf, RefereeRepo
 
 fn judged(path: &Path, seal: &Seal) -> JudgeReport {
     let report = judge(&JudgeOptions {
-        path,
-        game: &seal.game,
-        shape: seal.shape().unwrap(),
-        min_speed: None,
+        game: Some(&seal.game),
+        shape: seal.shape(),
         seal: Some(seal),
-        control: quiet(),
+        ..JudgeOptions::new(path, quiet())
     });
     report.unwrap()
 }

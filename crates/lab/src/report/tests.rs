@@ -15,7 +15,7 @@ use crate::convert::{ConvertReport, Kind, Program, WeightFile};
 use crate::curve::{Curve, GapPoint, Point, RateChange, ReplayPoint};
 use crate::plot::PlotReport;
 use crate::recipe::{RecipeInfo, Rule};
-use crate::records::{FaultReport, JudgeReport, NamedTest, SealReport};
+use crate::records::{FaultKind, FaultReport, JudgeReport, NamedTest, SealReport};
 use crate::report::{Evaluation, ModelInfo, Scores, TileRow};
 use crate::seal::SealKind;
 use crate::solve::{GapReport, SymmetryMode};
@@ -251,10 +251,14 @@ fn judgements_and_gaps() {
     check(&JudgeReport {
         passed: false,
         interrupted: true,
+        failures: vec!["1 game is not over".to_owned()],
         game: "threes".to_owned(),
         board: "4x4".to_owned(),
+        guessed: true,
         episodes: 3,
+        games_required: Some(4),
         unfinished: 1,
+        duplicates: 2,
         mean: 1.0 / 3.0,
         max: 9,
         moves_per_second: None,
@@ -280,18 +284,24 @@ fn judgements_and_gaps() {
         }),
         tests: vec![NamedTest {
             name: "tiles".to_owned(),
+            p: 1e-9,
+            passed: false,
             draws: 5,
-            chi_squared: 0.1,
-            freedom: 1,
-            p_value: 1e-9,
+            chi_squared: Some(0.1),
+            freedom: Some(1),
+            z: None,
         }],
+        luck_model: None,
         fault_count: 1,
         faults: vec![FaultReport {
+            kind: FaultKind::Unfinished,
             line: Some(1),
             action: None,
             column: Some(2),
             reason: "no slide".to_owned(),
         }],
+        notes: vec!["odd".to_owned()],
+        limits: "who played".to_owned(),
         tally: Point::default().tally,
     });
     for model in [None, Some(model())] {
@@ -455,12 +465,8 @@ fn every_task_has_a_start_and_an_end() {
     failed(Task::Measure);
 
     let judging = |path| JudgeOptions {
-        path,
-        game: "2048",
-        shape: afterstate::game::Shape::FOUR,
-        min_speed: None,
-        seal: None,
-        control: &control,
+        game: Some("2048"),
+        ..JudgeOptions::new(path, &control)
     };
     let records: &[u8] = b"a@1000|C1E2#L92#D[8](900)A1|b@3000\n";
     let report = judge_stream(&judging(Path::new("-")), records).unwrap();

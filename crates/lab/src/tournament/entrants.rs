@@ -132,7 +132,7 @@ fn of_entry(
     let extension = extension(path);
     match () {
         () if !about.is_file() => Err("it is neither a file nor a folder".to_owned()),
-        () if MODELS.contains(&&*extension) => Ok(of_model(path, name, game, shape)),
+        () if MODELS.contains(&extension) => Ok(of_model(path, name, game, shape)),
         () if is_executable(path) => program(vec![path.into()], folder),
         () if extension == "py" => program(python(path), folder),
         () => Err(NOT_EXECUTABLE.to_owned()),

@@ -192,12 +192,10 @@ fn tournament_results_are_read_back() {
             (&report.secret, &report.commitment)
         );
         let judged = judge(&JudgeOptions {
-            path,
-            game: &seal.game,
-            shape: Shape::FOUR,
-            min_speed: None,
+            game: Some(&seal.game),
+            shape: Some(Shape::FOUR),
             seal: Some(&seal),
-            control: quiet(),
+            ..JudgeOptions::new(path, quiet())
         });
         let judged = judged.unwrap();
         assert!(judged.passed && judged.sealed, "{:?}", judged.faults);

@@ -1,0 +1,356 @@
+//! The replay of one episode: every action against the rules, and what the tests of spawns need.
+
+use super::identity::Identity;
+use super::neighbours::{SURROUNDINGS, TILES};
+use super::spawns::{HINTS, Recent, Spawns};
+use super::{Context, Draw, Placed, Reason, Share};
+use crate::format::episode::{Action, RecordedMove};
+use crate::game::{After, Direction, Game, Shape, Spawn, State, each_cell};
+use crate::tally::Outcome;
+
+/// A valid episode.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    pub(super) outcome: Outcome,
+    pub(super) end: End,
+    pub(super) spawns: Spawns,
+    pub(super) ln_probability: f64,
+    pub(super) identity: Identity,
+    /// Opened and closed.
+    pub(super) times: (u64, u64),
+    pub(super) player: Share,
+    pub(super) environment: Share,
+}
+
+/// How a record ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// No slide is legal: the game is over.
+    Over,
+    /// With a new tile, and these slides are legal.
+    Slides(Vec<Direction>),
+    /// With a slide, after which a new tile is due.
+    Slide,
+}
+
+impl Replayed {
+    /// Score, moves and largest tile.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// How it ends.
+    pub fn end(&self) -> &End {
+        &self.end
+    }
+
+    /// The logarithm of the probability of its spawns, given its slides.
+    pub fn ln_probability(&self) -> f64 {
+        self.ln_probability
+    }
+
+    /// The start and the end time, in milliseconds since 1970.
+    pub fn times(&self) -> (u64, u64) {
+        self.times
+    }
+
+    /// Which game it is, apart from names and times.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+}
+
+/// The replay of one episode.
+pub(super) struct Replay<'a, 'd, G: Game> {
+    context: &'a Context<G>,
+    spawns: Spawns,
+    recent_cells: Recent,
+    recent_tiles: Recent,
+    outcome: Outcome,
+    ln_probability: f64,
+    /// The spawns, if they are known.
+    draw: Option<&'a mut Draw<'d, G>>,
+    /// The number of the action.
+    number: usize,
+    successors: Successors<G>,
+}
+
+/// What may follow an afterstate.
+struct Successors<G: Game> {
+    /// Each state with the reward of its spawn.
+    states: Vec<(State<G::Board>, u32)>,
+    chances: Vec<f64>,
+    values: Vec<f64>,
+}
+
+impl<G: Game> Default for Successors<G> {
+    fn default() -> Self {
+        Self {
+            states: Vec::new(),
+            chances: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+}
+
+impl<'a, 'd, G: Game> Replay<'a, 'd, G> {
+    pub(super) fn new(context: &'a Context<G>, draw: Option<&'a mut Draw<'d, G>>) -> Self {
+        let spawns = context.spawns();
+        Self {
+            recent_cells: Recent::new(context.game.shape().cells()),
+            recent_tiles: Recent::new(TILES),
+            context,
+            spawns,
+            outcome: Outcome::default(),
+            ln_probability: 0.0,
+            draw,
+            number: 0,
+            successors: Successors::default(),
+        }
+    }
+
+    /// The episode, or the number of the invalid action.
+    pub(super) fn run(mut self, moves: &[RecordedMove]) -> Result<Replayed, (usize, Reason)> {
+        let game = self.context.game;
+        let first = game.rules().initial_tiles(game.shape());
+        let mut state = None;
+        let mut after = Some(game.empty());
+        for (number, one) in moves.iter().enumerate() {
+            let fault = |reason| (number, reason);
+            match (after.take(), state.take()) {
+                (Some(position), _) => {
+                    self.number = number;
+                    let placed = self.place(position, one, number >= first).map_err(fault)?;
+                    if number + 1 < first {
+                        after = Some(game.as_afterstate(placed));
+                    } else {
+                        state = Some(placed);
+                    }
+                }
+                (None, Some(position)) => after = Some(self.slide(position, one).map_err(fault)?),
+                (None, None) => {}
+            }
+        }
+        let (found, expected) = (moves.len(), first);
+        if found < expected {
+            return Err((found, Reason::NoStart { found, expected }));
+        }
+        // A record may end with a slide or with a spawn.
+        let tiles = |cell: &dyn Fn(usize) -> u8| (0..game.shape().cells()).map(cell).max();
+        let (largest, end) = match (state, after) {
+            (Some(state), _) => {
+                let slides = game.slides(state);
+                let end = match slides.any() {
+                    true => End::Slides(slides.legal().map(|slide| slide.direction()).collect()),
+                    false => End::Over,
+                };
+                (tiles(&|i| state.cell(i)), end)
+            }
+            (None, Some(after)) => (tiles(&|i| after.cell(i)), End::Slide),
+            (None, None) => (None, End::Slide),
+        };
+        self.outcome.largest = game.tile_value(largest.unwrap_or(0));
+        Ok(Replayed {
+            outcome: self.outcome,
+            end,
+            spawns: self.spawns,
+            ln_probability: self.ln_probability,
+            identity: self.context.images.identity(moves),
+            times: (0, 0),
+            player: Share::default(),
+            environment: Share::default(),
+        })
+    }
+
+    fn slide(
+        &mut self,
+        state: State<G::Board>,
+        one: &RecordedMove,
+    ) -> Result<After<G::Board>, Reason> {
+        let Action::Slide(direction) = one.action else {
+            return Err(Reason::SlideDue);
+        };
+        let slide = self.context.game.slides(state).get(direction);
+        let slide = slide.ok_or(Reason::Illegal(direction))?;
+        let expected = u64::from(slide.reward());
+        if one.reward != expected {
+            let found = one.reward;
+            return Err(Reason::Reward { found, expected });
+        }
+        self.outcome.score += expected;
+        self.outcome.moves += 1;
+        Ok(slide.after())
+    }
+
+    fn place(
+        &mut self,
+        after: After<G::Board>,
+        one: &RecordedMove,
+        tests_luck: bool,
+    ) -> Result<State<G::Board>, Reason> {
+        let Action::Place { cell, tile, hint } = one.action else {
+            return Err(Reason::TileDue);
+        };
+        let game = self.context.game;
+        let (spawn_cells, at) = (game.spawn_cells(after), usize::from(cell));
+        if at >= game.shape().cells() {
+            return Err(Reason::NoCell(cell));
+        }
+        if after.cell(at) != 0 {
+            return Err(Reason::Taken(cell));
+        }
+        if spawn_cells >> cell & 1 == 0 {
+            let expected = each_cell(spawn_cells).collect();
+            return Err(Reason::Edge {
+                found: cell,
+                expected,
+            });
+        }
+        let spawn = self.spawn(after, tile, hint)?;
+        // Not every program records spawn rewards; those that do must be right.
+        let expected = u64::from(game.spawn_reward(tile));
+        if one.reward != 0 && one.reward != expected {
+            let found = one.reward;
+            return Err(Reason::Reward { found, expected });
+        }
+        if let Some(draw) = &mut self.draw {
+            let (cell, spawn) = draw(after);
+            let found = Placed {
+                cell: at,
+                tile,
+                hint,
+            };
+            let (tile, hint) = (spawn.tile, spawn.chance_state.hint);
+            let expected = Placed { cell, tile, hint };
+            if found != expected {
+                return Err(Reason::NotDrawn { found, expected });
+            }
+        }
+        self.outcome.score += expected;
+        let state = game.place(after, at, spawn);
+        self.see_cell(after, at, tile);
+        if tests_luck {
+            self.see_luck(after, state);
+        }
+        Ok(state)
+    }
+
+    /// Counts the cell of a tile, given everything before it.
+    fn see_cell(&mut self, after: After<G::Board>, at: usize, tile: u8) {
+        let shape = self.context.game.shape();
+        let spawn_cells = self.context.game.spawn_cells(after);
+        let chance = 1.0 / f64::from(spawn_cells.count_ones());
+        self.ln_probability += chance.ln();
+        let chances = each_cell(spawn_cells).map(|cell| (cell, chance));
+        self.spawns.cells.see(at, chances.clone());
+        let past = &mut self.spawns.past_cells;
+        self.recent_cells.see(past, at, chances);
+
+        let mut cells = [0; Shape::MAX_CELLS];
+        for (i, cell) in cells[..shape.cells()].iter_mut().enumerate() {
+            *cell = after.cell(i);
+        }
+        let neighbours = &self.context.neighbours;
+        let mut kinds = [0.0; SURROUNDINGS];
+        for cell in each_cell(spawn_cells) {
+            kinds[neighbours.kind(&cells, cell, tile)] += chance;
+        }
+        let drawn = neighbours.kind(&cells, at, tile);
+        self.spawns.surroundings.see(drawn, possible(&kinds));
+    }
+
+    /// Counts the value of the state that a spawn led to, given all that it might have led to.
+    fn see_luck(&mut self, after: After<G::Board>, state: State<G::Board>) {
+        let Context {
+            game,
+            values,
+            neighbours,
+            ..
+        } = self.context;
+        if !self.tests_luck_of(after) {
+            return;
+        }
+        let next = &mut self.successors;
+        next.states.clear();
+        next.chances.clear();
+        next.values.clear();
+        game.for_each_spawn(after, |state, reward, chance| {
+            next.states.push((state, reward));
+            next.chances.push(chance);
+        });
+        match values {
+            Some(values) => values.values(game, &next.states, &mut next.values),
+            None => {
+                let states = next.states.iter();
+                let each = states.map(|&(state, _)| neighbours.value(game, state));
+                next.values.extend(each);
+            }
+        }
+        let drawn = next.states.iter().position(|(it, _)| *it == state);
+        let Some(&drawn) = drawn.and_then(|place| next.values.get(place)) else {
+            return;
+        };
+        let numbers = next.values.iter().zip(&next.chances).map(|(x, p)| (*x, *p));
+        self.spawns.luck.see(drawn, numbers);
+    }
+
+    /// Whether the luck of this spawn is measured: in the first moves always, later in one of
+    /// sixteen positions. That is decided before the spawn, so the sum remains a martingale.
+    fn tests_luck_of(&self, after: After<G::Board>) -> bool {
+        let always = if self.context.values.is_some() {
+            64
+        } else {
+            256
+        };
+        if self.number < always {
+            return true;
+        }
+        let cells = (0..self.context.game.shape().cells()).map(|i| u64::from(after.cell(i)));
+        let hash = cells.fold(0xCBF2_9CE4_8422_2325, |hash: u64, cell| {
+            (hash ^ cell).wrapping_mul(0x0100_0000_01B3)
+        });
+        (hash >> 32) % 16 == 0
+    }
+
+    /// The spawn, as the rules describe it.
+    fn spawn(&mut self, after: After<G::Board>, tile: u8, hint: u8) -> Result<Spawn, Reason> {
+        let (mut tiles, mut hints) = ([0.0; TILES], [0.0; HINTS]);
+        let mut found = None;
+        self.context.game.for_each_new_tile(after, |spawn, p| {
+            tiles[usize::from(spawn.tile)] += p;
+            if spawn.tile == tile {
+                hints[usize::from(spawn.chance_state.hint)] += p;
+                if spawn.chance_state.hint == hint {
+                    found = Some(spawn);
+                }
+            }
+        });
+        let indices =
+            |chances: &[f64]| -> Vec<usize> { possible(chances).map(|(index, _)| index).collect() };
+        let chance = tiles.get(usize::from(tile)).copied().unwrap_or(0.0);
+        if chance == 0.0 {
+            let expected = indices(&tiles);
+            return Err(Reason::Tile {
+                found: tile,
+                expected,
+            });
+        }
+        let spawn = found.ok_or_else(|| Reason::Hint {
+            found: hint,
+            expected: indices(&hints),
+        })?;
+        self.ln_probability += hints[usize::from(hint)].ln();
+        hints.iter_mut().for_each(|p| *p /= chance);
+        self.spawns.tiles.see(tile.into(), possible(&tiles));
+        self.spawns.hints.see(hint.into(), possible(&hints));
+        let past = &mut self.spawns.past_tiles;
+        self.recent_tiles.see(past, tile.into(), possible(&tiles));
+        Ok(spawn)
+    }
+}
+
+/// The kinds that are possible, with their probabilities.
+fn possible(chances: &[f64]) -> impl Iterator<Item = (usize, f64)> + Clone + '_ {
+    let all = chances.iter().copied().enumerate();
+    all.filter(|(_, p)| *p > 0.0)
+}

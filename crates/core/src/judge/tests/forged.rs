@@ -1,0 +1,192 @@
+//! Forged spawns that follow the rules and keep their frequencies, honest ones that must pass, and
+//! games that occur twice.
+
+use super::*;
+use crate::game::{FastFibonacci, Fibonacci};
+use crate::policy::GreedyReward;
+
+/// How a forger chooses spawns.
+#[derive(Clone, Copy)]
+struct Forger {
+    /// Of a hundred spawns, how many are chosen.
+    percent: u32,
+    /// Whether the frequencies of cells are kept level.
+    level: bool,
+}
+
+/// Plays games in which spawns are chosen for the player: of the cells that came up least, the one
+/// after which the next slide earns most and the most slides are legal. Tiles are left to chance.
+fn forged<G: Game>(game: G, games: u64, forger: Forger) -> Judge<G> {
+    let mut judge = Judge::new(game);
+    let mut surplus = [0.0; Shape::MAX_CELLS];
+    for number in 0..games {
+        let episode = record_of(&game, number, &mut GreedyReward, |rng, after, drawn| {
+            let (mut cell, spawn) = drawn;
+            let cells = game.spawn_cells(after);
+            if rng.below(100) < forger.percent {
+                let least = each(cells)
+                    .map(|cell| surplus[cell])
+                    .fold(f64::MAX, f64::min);
+                let may = |cell: &usize| !forger.level || surplus[*cell] <= least + 3.0;
+                let kindness = |cell: &usize| {
+                    let slides = game.slides(game.place(after, *cell, spawn));
+                    let reward = slides.legal().map(|slide| slide.reward()).max();
+                    (slides.legal().count(), reward)
+                };
+                cell = each(cells).filter(may).max_by_key(kindness).unwrap();
+            }
+            for cell in each(cells) {
+                surplus[cell] -= 1.0 / f64::from(cells.count_ones());
+            }
+            surplus[cell] += 1.0;
+            (cell, spawn)
+        });
+        judge.watch(&episode).unwrap();
+    }
+    judge
+}
+
+fn each(cells: u32) -> impl Iterator<Item = usize> + Clone {
+    crate::game::each_cell(cells)
+}
+
+fn p_of<G: Game>(judge: &Judge<G>, subject: Subject) -> f64 {
+    let tests = judge.tests();
+    let test = tests.iter().find(|test| test.subject == subject);
+    test.expect("enough spawns").p
+}
+
+#[test]
+fn levelled_kind_spawns_are_caught() {
+    fn caught<G: Game>(game: G) {
+        let forger = Forger {
+            percent: 100,
+            level: true,
+        };
+        let judge = forged(game, 200, forger);
+        assert!(
+            p_of(&judge, Subject::Cells) > 0.5,
+            "the forger levels cells"
+        );
+        assert!(
+            p_of(&judge, Subject::Tiles) > 1e-4,
+            "the forger leaves tiles"
+        );
+        assert!(p_of(&judge, Subject::Luck) < 1e-9);
+    }
+    caught(Fast2048::new());
+    caught(FastFibonacci::new(Fibonacci::OneTwo));
+    caught(FastThrees::new(Threes::Course));
+    caught(FastThrees::new(Threes::Hint));
+    caught(FastThrees::new(Threes::Original));
+    caught(Grid::new(Shape::new(3, 5).unwrap(), &PowersOfTwo));
+}
+
+/// A forger who chooses one spawn of five, without a care for frequencies.
+#[test]
+fn a_few_kind_spawns_are_caught() {
+    fn caught<G: Game>(game: G, games: u64) {
+        let forger = Forger {
+            percent: 20,
+            level: false,
+        };
+        let luck = p_of(&forged(game, games, forger), Subject::Luck);
+        assert!(luck < 1e-7, "{luck}");
+        let honest = Forger {
+            percent: 0,
+            ..forger
+        };
+        for test in forged(game, games, honest).tests() {
+            assert!(test.p > 1e-4 && !test.is_too_even(1e-4), "{test:?}");
+        }
+    }
+    caught(Fast2048::new(), 300);
+    caught(FastFibonacci::new(Fibonacci::OneThree), 200);
+    caught(FastThrees::new(Threes::Hint), 600);
+}
+
+/// Counts that are exactly level, with cells that do not depend on the board.
+#[test]
+fn level_counts_are_too_even() {
+    let game = Fast2048::new();
+    let mut surplus = [0.0; 16];
+    let mut judge = Judge::new(game);
+    for number in 0..50 {
+        let episode = record_of(&game, number, &mut Random, |_, after, (_, spawn)| {
+            let cells = game.spawn_cells(after);
+            let least = |a: &usize, b: &usize| f64::total_cmp(&surplus[*a], &surplus[*b]);
+            let cell = each(cells).min_by(least).unwrap();
+            for cell in each(cells) {
+                surplus[cell] -= 1.0 / f64::from(cells.count_ones());
+            }
+            surplus[cell] += 1.0;
+            (cell, spawn)
+        });
+        judge.watch(&episode).unwrap();
+    }
+    let tests = judge.tests();
+    let cells = tests.iter().find(|test| test.subject == Subject::Cells);
+    assert!(cells.unwrap().is_too_even(1e-7), "{cells:?}");
+    assert!(p_of(&judge, Subject::PastCells) < 1e-9);
+}
+
+/// All images of a game are one game, and different games are not.
+#[test]
+fn images_of_a_game_have_one_identity() {
+    fn check<G: Game>(game: G) {
+        let judge = Judge::new(game);
+        let episode = fair(&game, 1);
+        let identity = judge.replay(&episode, None).unwrap().identity();
+        let mut different = std::collections::HashSet::new();
+        let symmetries = game.shape().symmetries();
+        for sources in &symmetries {
+            let mut image = episode.clone();
+            for one in &mut image.moves {
+                if let Action::Place { cell, .. } = &mut one.action {
+                    let from = usize::from(*cell);
+                    *cell = sources.iter().position(|&it| it == from).unwrap() as u8;
+                }
+            }
+            // The slides of the image are those that make it a game by the rules.
+            let slides = Direction::ALL;
+            let found = slides
+                .iter()
+                .flat_map(|&up| slides.iter().map(move |&left| (up, left)));
+            let valid = found.filter_map(|(up, left)| {
+                let turned = |direction| match direction {
+                    Direction::Up => up,
+                    Direction::Down => opposite(up),
+                    Direction::Left => left,
+                    Direction::Right => opposite(left),
+                };
+                let mut turned_image = image.clone();
+                for one in &mut turned_image.moves {
+                    if let Action::Slide(direction) = &mut one.action {
+                        *direction = turned(*direction);
+                    }
+                }
+                judge.replay(&turned_image, None).ok()
+            });
+            let valid: Vec<Replayed> = valid.collect();
+            assert_eq!(valid.len(), 1, "one image is by the rules");
+            assert_eq!(valid[0].identity().canonical, identity.canonical);
+            different.insert(valid[0].identity().actions);
+        }
+        assert_eq!(different.len(), symmetries.len());
+        let other = judge.replay(&fair(&game, 2), None).unwrap().identity();
+        assert_ne!(other.canonical, identity.canonical);
+    }
+    check(Fast2048::new());
+    check(FastThrees::new(Threes::Original));
+    check(FastFibonacci::new(Fibonacci::OneTwo));
+    check(Grid::new(Shape::new(3, 4).unwrap(), &PowersOfTwo));
+}
+
+fn opposite(direction: Direction) -> Direction {
+    match direction {
+        Direction::Up => Direction::Down,
+        Direction::Down => Direction::Up,
+        Direction::Left => Direction::Right,
+        Direction::Right => Direction::Left,
+    }
+}
