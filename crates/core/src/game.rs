@@ -17,6 +17,7 @@ mod fast2048;
 mod fast_fibonacci;
 mod fast_threes;
 mod grid;
+mod key;
 mod packed_grid;
 mod row;
 mod rules;
@@ -32,6 +33,8 @@ pub use fast_fibonacci::{FastFibonacci, FibonacciBoard};
 pub use fast_threes::{FastThrees, ThreesBoard};
 pub use fast2048::Fast2048;
 pub use grid::{Grid, GridBoard};
+pub(crate) use key::fold;
+pub use key::{GridKey, PositionKey};
 pub use packed_grid::{PackedBoard, PackedGrid};
 pub use rules::{Fibonacci, POWERS_OF_TWO_SPAWNS, PowersOfTwo, Rules, Threes};
 
@@ -147,7 +150,7 @@ pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
 
     /// A number that is unique among the positions of one game; symmetric positions have different
     /// keys.
-    type Key: Copy + Eq + Ord + Hash + fmt::Debug + Send + Sync;
+    type Key: PositionKey;
 
     /// Rows and columns.
     fn shape(self) -> Shape;

@@ -38,6 +38,7 @@ pub mod ntuple;
 pub mod policy;
 pub mod random;
 pub mod replay;
+pub mod search;
 pub mod solve;
 pub mod tally;
 pub mod value;

@@ -12,6 +12,7 @@ mod f32x2;
 mod indices;
 mod lanes;
 mod memory;
+mod prefetch;
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -25,6 +26,7 @@ pub(crate) use f32x2::F32x2;
 pub(crate) use indices::{Gather, Gathers, Member, Shift};
 pub use indices::{Indices, WeightRef, WeightView};
 pub(crate) use memory::{WeightMemory, Zeroed};
+pub(crate) use prefetch::prefetch;
 
 /// The instruction set to use. A value of this type proves that the processor supports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 //! ties both to one decision, so that only the slides that were looked up can be evaluated.
 
 use crate::Value;
-use crate::game::{Direction, Game, Slide, Slides, State};
+use crate::game::{After, Direction, Game, Slide, Slides, State};
 
 /// A state in which the player has a legal slide, with its slides.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +119,26 @@ impl<'p, G: Game, L> Pending<'p, G, L> {
     }
 }
 
+/// The value of an afterstate, whichever slide leads to it.
+pub trait AfterstateValues<G: Game>: Send + Sync {
+    /// As in [`ValueFunction`].
+    type Lookup: Default + Send;
+
+    /// Replaces `values` by the values of many afterstates, in order: each is that of
+    /// [`ActionValue::value`] for a slide that leads there. Two lookups are reused in turn, so that
+    /// some afterstates are prefetched while others are read.
+    ///
+    /// # Panics
+    /// In debug builds, when an afterstate has another shape than the value function.
+    fn afterstate_values(
+        &self,
+        game: &G,
+        afters: &[After<G::Board>],
+        lookups: &mut [Self::Lookup; 2],
+        values: &mut Vec<Value>,
+    );
+}
+
 /// The value of the rest of the game after each slide.
 pub trait ValueFunction<G: Game>: Send + Sync + Sized {
     /// Where the values of one decision are: indices, buffers. Reused for every decision.
@@ -138,6 +158,15 @@ pub trait ValueFunction<G: Game>: Send + Sync + Sized {
 
     /// Whether it belongs to the board and the spawns of this game.
     fn fits(&self, game: &G) -> bool;
+
+    /// The discount gamma of the next position's value.
+    fn discount(&self) -> Value;
+
+    /// Itself, if the value of a slide depends on its afterstate alone. A search then evaluates
+    /// each afterstate once, however many slides lead to it.
+    fn by_afterstate(&self) -> Option<&dyn AfterstateValues<G, Lookup = Self::Lookup>> {
+        None
+    }
 
     /// Refuses a game with another board or other spawns.
     ///

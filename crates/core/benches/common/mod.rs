@@ -360,15 +360,15 @@ impl<const TOGETHER: usize> ValueFunction<Fast2048> for EveryNewTile<TOGETHER> {
     fn fits(&self, game: &Fast2048) -> bool {
         self.0.fits(game)
     }
+
+    fn discount(&self) -> Value {
+        1.0
+    }
 }
 
 impl<const TOGETHER: usize> Trainable<Fast2048> for EveryNewTile<TOGETHER> {
     type Input = State;
     type Located = Indices;
-
-    fn discount(&self) -> Value {
-        1.0
-    }
 
     #[inline(always)]
     fn trajectory_step(&self, step: &Step<Fast2048>) -> TrajectoryStep<State> {

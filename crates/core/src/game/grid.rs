@@ -5,7 +5,9 @@
 //! games of [`Fast2048`](super::Fast2048) and `Grid` 4x4 move by move.
 
 use super::symmetry::{canonical, transform_mask};
-use super::{After, ChanceState, Direction, Game, Position, Rules, Shape, Slides, Spawn, State};
+use super::{
+    After, ChanceState, Direction, Game, GridKey, Position, Rules, Shape, Slides, Spawn, State,
+};
 
 /// Tile indices in row-major order, 0 for an empty cell, and the chance state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,9 +112,6 @@ impl GridBoard {
         (moved != 0).then_some((after, reward))
     }
 }
-
-/// Cells, chance state and spawn cells.
-pub type GridKey = ([u8; Shape::MAX_CELLS], u16, u32);
 
 impl Position for GridBoard {
     type Key = GridKey;

@@ -421,12 +421,7 @@ impl<T> WeightRef<'_, T> {
 
     #[inline(always)]
     fn prefetch(self) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: a prefetch has no visible effect and cannot fault; SSE is part of x86-64.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(self.all.as_ptr().wrapping_add(self.i).cast());
-        }
+        super::prefetch::prefetch(self.get());
     }
 }
 

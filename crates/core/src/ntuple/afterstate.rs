@@ -7,7 +7,7 @@ use crate::episode::Step;
 use crate::game::{After, Game, Position, Slide};
 use crate::machine::{AtomicF32, Indices};
 use crate::ntuple::{Trainable, TrajectoryStep, Updated};
-use crate::value::{ActionValue, Decision, Pending, ValueFunction};
+use crate::value::{ActionValue, AfterstateValues, Decision, Pending, ValueFunction};
 
 /// An n-tuple network of afterstates.
 pub struct AfterstateNetwork {
@@ -67,16 +67,38 @@ impl<G: Game> ValueFunction<G> for AfterstateNetwork {
     fn fits(&self, game: &G) -> bool {
         self.tables.tuples().shape() == game.shape()
     }
-}
-
-impl<G: Game> Trainable<G> for AfterstateNetwork {
-    type Input = After<G::Board>;
-    type Located = Indices;
 
     #[inline(always)]
     fn discount(&self) -> Value {
         self.discount
     }
+
+    fn by_afterstate(&self) -> Option<&dyn AfterstateValues<G, Lookup = Indices>> {
+        Some(self)
+    }
+}
+
+impl<G: Game> AfterstateValues<G> for AfterstateNetwork {
+    type Lookup = Indices;
+
+    fn afterstate_values(
+        &self,
+        _: &G,
+        afters: &[After<G::Board>],
+        lookups: &mut [Indices; 2],
+        values: &mut Vec<Value>,
+    ) {
+        values.clear();
+        self.tables.each_located(afters, lookups, |_, at, lane| {
+            let value = self.discount * value(self.tables.at(at), lane);
+            values.push(value);
+        });
+    }
+}
+
+impl<G: Game> Trainable<G> for AfterstateNetwork {
+    type Input = After<G::Board>;
+    type Located = Indices;
 
     #[inline(always)]
     fn trajectory_step(&self, step: &Step<G>) -> TrajectoryStep<After<G::Board>> {

@@ -28,10 +28,10 @@ use super::tables::{WeightTables, sum, value};
 use super::{NetworkError, NetworkOptions, Td, TupleSet, UpdateRule};
 use crate::Value;
 use crate::episode::Step;
-use crate::game::{Game, Position, Slide, State};
+use crate::game::{After, Game, Position, Slide, State};
 use crate::machine::{AtomicF32, F32x2, Indices};
 use crate::ntuple::{Trainable, TrajectoryStep, Updated};
-use crate::value::{ActionValue, Decision, Pending, ValueFunction};
+use crate::value::{ActionValue, AfterstateValues, Decision, Pending, ValueFunction};
 
 /// The largest tile that four bits tell apart.
 const LARGEST_TILE: usize = 15;
@@ -313,16 +313,40 @@ impl<G: Game> ValueFunction<G> for StateNetwork {
         let same_spawns = game.rules().uniform_spawns() == Some(self.spawns);
         self.tables.tuples().shape() == game.shape() && same_spawns
     }
-}
-
-impl<G: Game> Trainable<G> for StateNetwork {
-    type Input = State<G::Board>;
-    type Located = Indices;
 
     #[inline(always)]
     fn discount(&self) -> Value {
         self.discount
     }
+
+    fn by_afterstate(&self) -> Option<&dyn AfterstateValues<G, Lookup = Indices>> {
+        Some(self)
+    }
+}
+
+impl<G: Game> AfterstateValues<G> for StateNetwork {
+    type Lookup = Indices;
+
+    fn afterstate_values(
+        &self,
+        game: &G,
+        afters: &[After<G::Board>],
+        lookups: &mut [Indices; 2],
+        values: &mut Vec<Value>,
+    ) {
+        values.clear();
+        self.tables
+            .each_located(afters, lookups, |after, at, lane| {
+                let empty = game.spawn_cells(*after).count_ones();
+                let value = self.discount * self.expectation(at, lane, empty);
+                values.push(value);
+            });
+    }
+}
+
+impl<G: Game> Trainable<G> for StateNetwork {
+    type Input = State<G::Board>;
+    type Located = Indices;
 
     #[inline(always)]
     fn trajectory_step(&self, step: &Step<G>) -> TrajectoryStep<State<G::Board>> {

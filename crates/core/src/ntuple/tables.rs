@@ -223,6 +223,41 @@ impl<C: WeightCell> WeightTables<C> {
         }
     }
 
+    /// Visits many boards in order, each as the lane of the indices that were computed for it. Four
+    /// boards at a time are located and prefetched while the four before them are visited.
+    #[inline(always)]
+    pub(super) fn each_located<B: Position>(
+        &self,
+        boards: &[After<B>],
+        [here, next]: &mut [Indices; 2],
+        mut visit: impl FnMut(&After<B>, &Indices, usize),
+    ) {
+        let locate = |some: &[After<B>], at: &mut Indices| {
+            self.find(std::array::from_fn(|k| some[k.min(some.len() - 1)].0), at);
+            (0..some.len()).for_each(|lane| self.at(at).prefetch(lane));
+        };
+        let mut fours = boards.chunks(4);
+        let Some(mut four) = fours.next() else {
+            return;
+        };
+        let (mut here, mut next) = (here, next);
+        locate(four, here);
+        loop {
+            let following = fours.next();
+            if let Some(following) = following {
+                locate(following, next);
+            }
+            for (lane, after) in four.iter().enumerate() {
+                visit(after, here, lane);
+            }
+            let Some(following) = following else {
+                return;
+            };
+            four = following;
+            std::mem::swap(&mut here, &mut next);
+        }
+    }
+
     /// The weights at these indices.
     #[inline(always)]
     pub(super) fn at<'n>(&'n self, at: &'n Indices) -> WeightView<'n, C> {

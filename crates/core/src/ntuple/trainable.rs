@@ -39,9 +39,6 @@ pub trait Trainable<G: Game>: ValueFunction<G> {
     /// The indices of the weights of four positions, reused for every update.
     type Located: Default + Send;
 
-    /// The discount gamma of the next position's value.
-    fn discount(&self) -> Value;
-
     /// The position that a step visits.
     fn trajectory_step(&self, step: &Step<G>) -> TrajectoryStep<Self::Input>;
 

@@ -14,7 +14,7 @@ use crate::ntuple::Trainable;
 use crate::ntuple::{Indices, StateNetwork, Td};
 use crate::policy::{Greedy, Policy, Ties};
 use crate::random::Rng;
-use crate::value::Decision;
+use crate::value::{Decision, ValueFunction};
 
 /// Whose error an update reduces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,7 +91,7 @@ impl<G: Game> NTupleReplayAgent<'_, G> {
     /// The slide with the largest reward plus value of one sampled state after it; the first of
     /// equal ones.
     fn by_sample(&self, game: &G, decision: &Decision<G>, rng: &mut Rng) -> Slide<G::Board> {
-        let discount = Trainable::<G>::discount(self.network);
+        let discount = ValueFunction::<G>::discount(self.network);
         let mut best: Option<(Value, Slide<G::Board>)> = None;
         for slide in decision.slides().legal() {
             let next = game.spawn(slide.after(), rng);
@@ -157,7 +157,7 @@ impl<G: Game> ReplayAgent<G> for NTupleReplayAgent<'_, G> {
     fn learn(&mut self, _: &G, batch: &[Transition<G::Board>]) -> BatchStats {
         let mut stats = BatchStats::default();
         let share = 1.0 / batch.len().max(1) as f64;
-        let gamma = Trainable::<G>::discount(self.network);
+        let gamma = ValueFunction::<G>::discount(self.network);
         for transition in batch {
             let mut target = transition.reward as Value + transition.later_rewards;
             let discount = match transition.done && self.params.mask_terminal {
