@@ -2,6 +2,7 @@
 
 mod numbers;
 mod referee;
+mod search;
 #[cfg(test)]
 mod tests;
 mod tournament;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use afterstate_lab::games::DEFAULT_GAME;
+use afterstate_lab::search::SearchLimit;
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -17,6 +19,7 @@ use crate::exit;
 use crate::output::Verbosity;
 use numbers::{count, games, moves_a_second, range, seconds, threads};
 pub use referee::RefereeArgs;
+pub use search::SearchArgs;
 pub use tournament::TournamentArgs;
 
 /// Trains, evaluates and analyzes players of 2048-like games with n-tuple networks.
@@ -209,6 +212,7 @@ pub enum FormatArg {
   afterstate eval runs/small --against 2x3.solution --keep    also saved for `afterstate plot`
   afterstate eval 2x3.solution                                games of optimal play
   afterstate eval runs/quick --format latex                   a table for a report
+  afterstate eval runs/quick --search 3ply --games 100        looks three moves ahead
 
 With --against no games are played. The probability of every position that the model can reach is computed, so its expected score is exact. It is compared with the optimum, which `afterstate solve` has found.")]
 pub struct EvalArgs {
@@ -236,6 +240,8 @@ pub struct EvalArgs {
     /// a seal, which says that it is the player's own
     #[arg(long, value_name = "FILE", conflicts_with = "against")]
     pub records: Option<PathBuf>,
+    #[command(flatten)]
+    pub search: SearchArgs,
     #[command(flatten)]
     pub play: GamesArgs,
 }
@@ -301,6 +307,7 @@ pub struct JudgeArgs {
   afterstate compare runs/state-6 runs/state-6x6 --games 10000
   afterstate compare runs/quick greedy
   afterstate compare runs/quick greedy --format markdown    a table for a report
+  afterstate compare runs/quick runs/quick --search 2ply --search-b 1ply --games 100
 
 Game n of both players has the same random stream. All intervals are 95% intervals over these pairs: of the difference of means by Student's t, of medians by a bootstrap of 2,000 resamples with a fixed seed, of win rates by Newcombe's method 10 for paired proportions. The verdict is that of the means. Two models with the same weights are called equal.")]
 pub struct CompareArgs {
@@ -309,6 +316,11 @@ pub struct CompareArgs {
     pub a: PathBuf,
     /// Another one of the same game and board
     pub b: PathBuf,
+    #[command(flatten)]
+    pub search: SearchArgs,
+    /// How far B looks ahead, if that differs from --search
+    #[arg(long, value_name = "SEARCH")]
+    pub search_b: Option<SearchLimit>,
     #[command(flatten)]
     pub play: GamesArgs,
 }
@@ -319,6 +331,7 @@ pub struct CompareArgs {
   afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2
   afterstate analyze 1024,512,8,2/256,64,4,0/2,0,0,0/0,0,0,0 --model runs/td-4x6 --json
   afterstate analyze \". . . 2 / . 4 . . / . . . . / 2 . . 8\"
+  afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2 --search 3ply
   afterstate analyze 2,0,0/0,4,0 --solution 2x3.solution      exact values, see `afterstate solve`
   afterstate analyze --batch --solution 2x3.solution < boards.txt
 
@@ -338,6 +351,8 @@ pub struct AnalyzeArgs {
     /// Use the exact values of a file written by `afterstate solve --out`
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     pub solution: Option<PathBuf>,
+    #[command(flatten)]
+    pub search: SearchArgs,
     /// Read one board per line from standard input, and answer each with one line of JSON
     #[arg(long, conflicts_with = "json")]
     pub batch: bool,

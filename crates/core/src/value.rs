@@ -55,6 +55,9 @@ pub struct ActionValue {
 pub struct ActionValues([Option<ActionValue>; 4]);
 
 impl ActionValues {
+    /// The values where no slide is legal.
+    pub const NONE: Self = Self([None; 4]);
+
     /// The value of a slide; `None` if it is illegal.
     pub fn get(&self, direction: Direction) -> Option<ActionValue> {
         self.0[direction as usize]

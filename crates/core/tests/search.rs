@@ -81,7 +81,8 @@ fn same_as_plain<G: Game, V: ValueFunction<G>>(game: &G, values: &V, counts: [us
                 assert_eq!(
                     bits(&found.values),
                     bits(&expected),
-                    "{plies} plies, {decision:?}"
+                    "{plies} plies, {:?}",
+                    decision.state()
                 );
                 assert_eq!((Some(found.best), found.plies), (expected.best(), plies));
             }

@@ -154,6 +154,11 @@ impl DqnAgent {
         })
     }
 
+    /// The discount per move.
+    pub fn discount(&self) -> f32 {
+        self.settings.discount
+    }
+
     /// The acting network.
     pub fn acting(&self) -> &DeepValueFunction {
         match self.settings.acting_network {

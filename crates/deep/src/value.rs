@@ -55,10 +55,12 @@ pub struct OutputSpec {
 pub struct DeepValueFunction {
     pub(crate) output: OutputSpec,
     pub(crate) network: Network,
+    discount: f32,
 }
 
 impl DeepValueFunction {
-    /// Creates a value function with these parameters, computed on `threads` threads.
+    /// Creates a value function with these parameters and no discount, computed on `threads`
+    /// threads.
     ///
     /// # Errors
     /// When the architecture cannot be built.
@@ -69,7 +71,17 @@ impl DeepValueFunction {
         threads: usize,
     ) -> Result<Self, ArchitectureError> {
         let network = Network::new(architecture, parameters)?.with_threads(threads);
-        Ok(Self { output, network })
+        Ok(Self {
+            output,
+            network,
+            discount: 1.0,
+        })
+    }
+
+    /// Sets the discount of the values, which a search needs.
+    pub fn with_discount(mut self, discount: f32) -> Self {
+        self.discount = discount;
+        self
     }
 
     /// Sets the number of threads.
@@ -234,6 +246,10 @@ impl<G: Game> ValueFunction<G> for DeepValueFunction {
     fn fits(&self, game: &G) -> bool {
         let shape = game.shape();
         self.architecture().board == (shape.rows(), shape.cols())
+    }
+
+    fn discount(&self) -> f32 {
+        self.discount
     }
 
     fn batch(&self, game: &G, decisions: &[Decision<G>], values: &mut Vec<ActionValues>) {

@@ -10,8 +10,10 @@ mod baseline;
 pub(crate) mod deep;
 mod ntuple;
 mod replay;
+mod search;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use afterstate::episode::{Player, play, play_as, play_interleaved};
 use afterstate::format::native::{Keep, Metadata, NativeError};
@@ -20,14 +22,17 @@ use afterstate::policy::Policy;
 use afterstate::random::game_rng;
 use afterstate::replay::TrainingStats;
 use afterstate::tally::Outcome;
-use afterstate::value::ActionValues;
+use afterstate::value::{ActionValues, Decision};
 
 pub use baseline::Baseline;
 pub(crate) use ntuple::{analyze_states, ntuple_agent, reserve};
 pub(crate) use replay::replay_agent;
+pub(crate) use search::{ValueAgent, search_agent};
 
+use crate::LabError;
 use crate::disk::AtomicFile;
 use crate::recorder::{Recorder, Sink, evaluation_rng};
+use crate::search::SearchSpec;
 use crate::share::{share, share_out};
 use crate::spec::TdSpec;
 use crate::tables::Saved;
@@ -98,6 +103,29 @@ pub struct StateAnalysis {
     pub chosen: Option<Direction>,
 }
 
+impl StateAnalysis {
+    /// The analysis of a state in which the game is over.
+    pub const OVER: Self = Self {
+        rewards: [None; 4],
+        values: ActionValues::NONE,
+        chosen: None,
+    };
+
+    /// The analysis of a decision.
+    pub(crate) fn of<G: Game>(
+        decision: &Decision<G>,
+        values: ActionValues,
+        chosen: Direction,
+    ) -> Self {
+        let reward = |direction| decision.slides().get(direction).map(|slide| slide.reward());
+        Self {
+            rewards: Direction::ALL.map(reward),
+            values,
+            chosen: Some(chosen),
+        }
+    }
+}
+
 /// A policy: maps tile indices in row-major order and a chance state to the moves it may choose,
 /// each with the same probability; `None` if they are not a state of the game.
 pub type PolicyFn<'a> = Box<dyn FnMut(&[u8], ChanceState) -> Option<Vec<Direction>> + Send + 'a>;
@@ -126,6 +154,14 @@ pub trait Agent: Send + Sync {
 
     /// The memory it takes, in bytes.
     fn bytes(&self) -> u64;
+
+    /// An agent that searches over the values of this one.
+    ///
+    /// # Errors
+    /// When it has no values, or the search does not fit its game.
+    fn with_search(self: Arc<Self>, _: &SearchSpec) -> Result<Arc<dyn Agent>, LabError> {
+        Err(LabError::NoSearch(self.search().to_owned()))
+    }
 
     /// The SHA-256 digest of its network and all weights; `None` for an agent without weights.
     fn digest(&self) -> Option<[u8; 32]> {

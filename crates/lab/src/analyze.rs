@@ -1,5 +1,7 @@
 //! Analysis of a board: the value of each move.
 
+use std::ops::Sub;
+
 use afterstate::game::{ChanceState, Direction, Rules, Shape};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -19,6 +21,9 @@ pub struct Analysis<V> {
     pub game: String,
     /// Its board, as in `3x3`.
     pub board: String,
+    /// How the values were found: `1ply`, `3ply`, `exact`.
+    #[serde(default)]
+    pub search: String,
     /// Fields that only a solution has.
     #[serde(flatten)]
     pub exact: Option<Exact>,
@@ -62,6 +67,8 @@ pub struct Move<V> {
     pub value: Option<V>,
     /// What the agent maximises: reward plus value.
     pub total: Option<V>,
+    /// The largest total of all moves minus this one.
+    pub loss: Option<V>,
     /// The probability of reaching the target, where there is one and the move is legal.
     #[serde(
         default,
@@ -126,8 +133,18 @@ impl<V> Move<V> {
             reward: None,
             value: None,
             total: None,
+            loss: None,
             win_probability: None,
         }
+    }
+}
+
+/// Sets what each move loses against the best.
+pub(crate) fn set_losses<V: Copy + PartialOrd + Sub<Output = V>>(moves: &mut [Move<V>]) {
+    let totals = moves.iter().filter_map(|one| one.total);
+    let most = totals.reduce(|a, b| if b > a { b } else { a });
+    for one in moves {
+        one.loss = most.zip(one.total).map(|(most, total)| most - total);
     }
 }
 
@@ -187,13 +204,16 @@ pub fn analyze(contender: &Contender, board: &str) -> Result<Analysis<f32>, LabE
             ..Move::illegal(direction)
         }
     };
+    let mut moves = Direction::ALL.map(of);
+    set_losses(&mut moves);
     Ok(Analysis {
         model: contender.model.clone(),
         game: game.to_owned(),
         board: shape.to_string(),
+        search: contender.agent.search().to_owned(),
         exact: None,
         best: analysis.chosen,
-        moves: Direction::ALL.map(of).into(),
+        moves: moves.into(),
     })
 }
 

@@ -73,6 +73,26 @@ pub enum LabError {
         /// All games.
         known: Vec<&'static str>,
     },
+    /// A text that does not say how to search.
+    #[error(
+        "`{0}` does not say how to search; expected plies such as `3ply`, a time for each move such as \
+         `100ms`, or plies by the number of empty cells, fewest first, such as `empty:4=5ply,8=4ply,3ply`"
+    )]
+    Search(String),
+    /// A transposition table that needs more memory than is free.
+    #[error(
+        "a table of searched positions of {} was requested, and {} are free; use a smaller one",
+        bytes(*needed), bytes(*available)
+    )]
+    TableMemory {
+        /// Its bytes.
+        needed: u64,
+        /// Bytes free.
+        available: u64,
+    },
+    /// A player without values.
+    #[error("{0} has no values of moves, so there is nothing to search")]
+    NoSearch(String),
     /// A file without a single record.
     #[error("{} has no records: it is empty", .0.display())]
     NoRecords(PathBuf),

@@ -23,6 +23,7 @@ use crate::records;
 use crate::report::{Evaluation, ModelInfo, Scores, TileRow};
 use crate::seal::number_of;
 use crate::seal::own::{self, OwnGames};
+use crate::search::SearchSpec;
 use crate::share::threads;
 use crate::spec::AgentSpec;
 use crate::statistics::{mean_interval, median, share_interval};
@@ -83,6 +84,17 @@ impl Contender {
             is_symmetric: spec.is_symmetric(),
             model: None,
         }
+    }
+
+    /// The same contender, searching over its values.
+    ///
+    /// # Errors
+    /// When it has no values, or the search does not fit its game.
+    pub fn with_search(self, spec: &SearchSpec) -> Result<Self, LabError> {
+        Ok(Self {
+            agent: self.agent.with_search(spec)?,
+            ..self
+        })
     }
 
     /// The game and the board, as in `2048 on 4x4`.

@@ -40,6 +40,7 @@ pub mod run;
 pub mod runs;
 pub mod scores;
 pub mod seal;
+pub mod search;
 mod share;
 pub mod solve;
 pub mod spec;

@@ -91,6 +91,13 @@ impl<'a> Fields<'a> {
         self.metadata.contains_key(key)
     }
 
+    /// The recipe, if there is a valid one.
+    pub(crate) fn recipe(&self) -> Option<Recipe> {
+        let text = self.metadata.get(RECIPE)?;
+        let stored = Recipe::parse_stored(text, RECIPE, &[]).ok()?;
+        Some(stored.content)
+    }
+
     /// The value of a key.
     ///
     /// # Errors

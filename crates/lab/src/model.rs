@@ -26,7 +26,7 @@ use crate::migrate::Format;
 use crate::recipe::{Recipe, Rule, ValueOf, parse_board};
 use crate::report::ModelInfo;
 use crate::run;
-use crate::spec::{self, AgentSpec, CONVOLUTIONS, DeepSpec, NTupleSpec};
+use crate::spec::{self, AgentSpec, CONVOLUTIONS, DISCOUNT, DeepSpec, NTupleSpec};
 use crate::tables::Saved;
 
 /// A loaded model.
@@ -93,9 +93,7 @@ impl ModelFile {
             true => None,
             false => Some(fields.get("episodes", "a number", |text| text.parse().ok())?),
         };
-        let recipe = metadata.get(RECIPE);
-        let recipe = recipe.and_then(|text| Recipe::parse_stored(text, RECIPE, &[]).ok());
-        let recipe = recipe.map(|stored| stored.content.title());
+        let recipe = fields.recipe().map(|recipe| recipe.title());
         Ok(Self {
             path,
             other,
@@ -280,7 +278,7 @@ pub(crate) fn about(player: &NTupleSpec, rule: Rule) -> Metadata {
         ("value", word(&player.value)),
         ("ties", word(&player.ties)),
         ("rule", word(&rule)),
-        ("discount", player.discount.to_string()),
+        (DISCOUNT, player.discount.to_string()),
     ];
     let hint = hint.then(|| ("hint", "true".to_owned()));
     let entries = entries.into_iter().chain(hint);
@@ -316,13 +314,9 @@ pub(crate) fn player(fields: &Fields<'_>) -> Result<NTupleSpec, LabError> {
             from_word::<ValueOf>(text).filter(|value| *value != ValueOf::Action)
         })?,
         ties: fields.get("ties", "order or random", from_word::<Ties>)?,
-        discount: match fields.has("discount") {
+        discount: match fields.has(DISCOUNT) {
             false => 1.0,
-            true => fields.get("discount", "a number from 0 to 1", |text| {
-                text.parse()
-                    .ok()
-                    .filter(|gamma| (0.0..=1.0).contains(gamma))
-            })?,
+            true => fields.get(DISCOUNT, "a number from 0 to 1", spec::discount)?,
         },
     })
 }

@@ -14,8 +14,8 @@ use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
 use afterstate::replay::{NTupleReplayParams, ReplayConfig, StoredAction};
 
-pub(crate) use deep::CONVOLUTIONS;
 pub use deep::DeepSpec;
+pub(crate) use deep::{CONVOLUTIONS, DISCOUNT, discount};
 pub use size::NetworkSize;
 
 use crate::LabError;
@@ -93,6 +93,8 @@ impl AgentSpec {
             ],
             (Self::Deep(a), Self::Deep(b)) => {
                 let both = a.metadata().into_iter().zip(b.metadata());
+                // The weights of a network do not depend on the discount.
+                let both = both.filter(|((key, _), _)| *key != DISCOUNT);
                 both.map(|((key, a), (_, b))| (key, a, b)).collect()
             }
             (Self::NTuple(_), Self::Deep(_)) => {

@@ -41,6 +41,17 @@ pub fn mebibytes(text: &str) -> Result<u64, String> {
     whole(text, 0..=1 << 40)
 }
 
+/// The size of a transposition table in MiB, up to a tebibyte.
+pub fn table_mebibytes(text: &str) -> Result<u64, String> {
+    whole(text, 1..=1 << 20)
+}
+
+/// A probability.
+pub fn probability(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|p| (0.0..=1.0).contains(p));
+    number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
 /// The tiles that an index of a table tells apart.
 pub fn base(text: &str) -> Result<u64, String> {
     whole(text, 15..=16)

@@ -21,6 +21,9 @@ use crate::output::{OutputError, print, print_json};
 
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     if let Some(path) = &args.solution {
+        if args.search.any() {
+            bail!("the values of a solution are exact: --search has no effect on them");
+        }
         let solution = open_solution(path)?;
         let about = solution.about();
         let mut title = format!(
@@ -63,8 +66,12 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
             model.spec.game_on()
         );
     }
+    let searching = match args.search.any() {
+        true => format!(", {}", args.search.search),
+        false => String::new(),
+    };
     let source = Source {
-        title: described(&model),
+        title: described(&model) + &searching,
         target: None,
         over: STUCK,
         digits: 1,
@@ -73,6 +80,7 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         model: Some(described_in_json(args, model.info())?),
         ..Contender::from(&model)
     };
+    let contender = args.search.of(contender)?;
     answer(args, &source, |board| analyze(&contender, board))
 }
 

@@ -14,7 +14,9 @@ use crate::output::{grouped, interval, print, print_json};
 use crate::progress::Display;
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
-    let ((mut a, words_a), (mut b, words_b)) = pair(&args.a, &args.b)?;
+    let ((a, words_a), (b, words_b)) = pair(&args.a, &args.b)?;
+    let limit_b = args.search_b.as_ref().unwrap_or(&args.search.search);
+    let (mut a, mut b) = (args.search.of(a)?, args.search.with(limit_b, b)?);
     if args.play.json {
         hash(&mut a)?;
         hash(&mut b)?;

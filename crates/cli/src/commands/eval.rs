@@ -57,7 +57,7 @@ fn contender(args: &EvalArgs) -> anyhow::Result<(Contender, String)> {
         let (game, shape) = game_of(args.game.as_deref(), args.board.as_deref())?;
         let contender = Contender::baseline(baseline, &game, shape)?;
         let who = described_baseline(&contender);
-        return Ok((contender, who));
+        return Ok((args.search.of(contender)?, who));
     }
     if args.game.is_some() || args.board.is_some() {
         anyhow::bail!(
@@ -65,7 +65,8 @@ fn contender(args: &EvalArgs) -> anyhow::Result<(Contender, String)> {
             baselines()
         );
     }
-    open(&args.model)
+    let (contender, who) = open(&args.model)?;
+    Ok((args.search.of(contender)?, who))
 }
 
 /// Compares a model with the exact solution of its game.
@@ -79,7 +80,7 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     // A folder that cannot be written to is an error before the work starts.
     let gaps = args.keep.then(|| Gaps::open(&args.model)).transpose()?;
     let (model, solution) = (open_model(&args.model)?, open_solution(solution)?);
-    let mut contender = Contender::from(&model);
+    let mut contender = args.search.of(Contender::from(&model))?;
     if args.play.json {
         hash(&mut contender)?;
     }

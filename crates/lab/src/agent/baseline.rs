@@ -89,11 +89,7 @@ impl<G: Game> BaselineAgent<G> {
             Baseline::Random => Random.choose(&self.game, decision, &mut rng),
             Baseline::Greedy => GreedyReward.choose(&self.game, decision, &mut rng),
         };
-        StateAnalysis {
-            rewards: Direction::ALL.map(|d| decision.slides().get(d).map(|s| s.reward())),
-            values,
-            chosen: Some(chosen.direction()),
-        }
+        StateAnalysis::of(decision, values, chosen.direction())
     }
 }
 
@@ -117,12 +113,7 @@ impl<G: Game> Agent for BaselineAgent<G> {
         let one = |board: &BoardState| {
             let state = self.game.state(&board.tiles, board.chance_state)?;
             let decision = Decision::new(&self.game, state);
-            let over = StateAnalysis {
-                rewards: [None; 4],
-                values: ActionValues::default(),
-                chosen: None,
-            };
-            Some(decision.map_or(over, |decision| self.analysis(&decision)))
+            Some(decision.map_or(StateAnalysis::OVER, |decision| self.analysis(&decision)))
         };
         boards.iter().map(one).collect()
     }

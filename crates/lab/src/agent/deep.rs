@@ -6,7 +6,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use afterstate::episode::{Learner, NoLearner, play_batched};
 use afterstate::format::native::{self, Array, Keep, Metadata, NativeError, RawTensor};
@@ -24,7 +24,8 @@ use sha2::{Digest, Sha256};
 use super::ntuple::analyze_states;
 use super::replay::{BatchAgent, reserve_buffer, with_replay};
 use super::{
-    Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, StoredAgent, TrainableAgent, recorder,
+    Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, StoredAgent, TrainableAgent, ValueAgent,
+    recorder, search_agent,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
@@ -35,6 +36,7 @@ use crate::recipe::{
     self, DeepRecipe, DqnRecipe, Illegal, InitialWeights, Optimiser, Recipe, Relu, Rewards, ValueOf,
 };
 use crate::recorder::{Sink, evaluation_rng};
+use crate::search::SearchSpec;
 use crate::share::{share_out, threads};
 use crate::spec::{DeepSpec, replay_config};
 use crate::tables::Saved;
@@ -146,6 +148,7 @@ pub(crate) fn to_be_filled(
     let reserved = reserve(&architecture, TOGETHER, budget)?;
     let settings = Settings {
         output: output(spec),
+        discount: spec.discount as f32,
         ..Settings::default()
     };
     let agent = DqnAgent::new(&architecture, settings, 0, 1).map_err(unbuildable)?;
@@ -222,6 +225,7 @@ fn unbuildable(error: ArchitectureError) -> LabError {
 /// It learns only with a replay buffer: see [`with_replay`].
 struct DeepAgent<G> {
     game: G,
+    discount: f32,
     /// The bytes that it holds between rounds.
     bytes: u64,
     /// The most that it needs, in training and while it is written.
@@ -241,6 +245,7 @@ impl<G: Game> DeepAgent<G> {
     fn new(game: G, agent: DqnAgent, reserved: Reservation) -> Self {
         Self {
             game,
+            discount: agent.discount(),
             bytes: 4 * HELD * agent.train_state().online.count() as u64,
             _reserved: reserved,
             acting: Mutex::new(acting(&agent)),
@@ -378,6 +383,10 @@ impl<G: Game> Agent for DeepAgent<G> {
         self.bytes
     }
 
+    fn with_search(self: Arc<Self>, spec: &SearchSpec) -> Result<Arc<dyn Agent>, LabError> {
+        search_agent(self, spec)
+    }
+
     fn digest(&self) -> Option<[u8; 32]> {
         let agent = self.training();
         let state = agent.train_state();
@@ -389,6 +398,19 @@ impl<G: Game> Agent for DeepAgent<G> {
             sha.update(bytes.collect::<Vec<u8>>());
         }
         Some(sha.finalize().into())
+    }
+}
+
+impl<G: Game> ValueAgent for DeepAgent<G> {
+    type Game = G;
+    type Values = DeepValueFunction;
+
+    fn game(&self) -> &G {
+        &self.game
+    }
+
+    fn with_values<R>(&self, with: impl FnOnce(&DeepValueFunction) -> R) -> R {
+        with(&self.values().with_discount(self.discount))
     }
 }
 

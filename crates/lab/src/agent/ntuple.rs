@@ -1,6 +1,7 @@
 //! Agents of n-tuple networks.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use afterstate::episode::Player;
 use afterstate::format::native::{Keep, Metadata, NativeError};
@@ -21,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     Agent, BoardState, PolicyFn, RoundResult, RoundSpec, StateAnalysis, StoredAgent,
-    TrainableAgent, learn_games, play_games,
+    TrainableAgent, ValueAgent, learn_games, play_games, search_agent,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
@@ -30,6 +31,7 @@ use crate::games::{GameVisitor, with_game};
 use crate::memory::{MemoryBudget, Reservation};
 use crate::recipe::{Rule, ValueOf};
 use crate::recorder::Sink;
+use crate::search::SearchSpec;
 use crate::share::{threads, try_share};
 use crate::spec::{NTupleSpec, TdSpec, UpdateSpec};
 use crate::tables::{self, Saved};
@@ -361,6 +363,10 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
         self.reserved.bytes()
     }
 
+    fn with_search(self: Arc<Self>, spec: &SearchSpec) -> Result<Arc<dyn Agent>, LabError> {
+        search_agent(self, spec)
+    }
+
     fn digest(&self) -> Option<[u8; 32]> {
         let tables = self.network.tables();
         let tuples = tables.tuples();
@@ -377,6 +383,19 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
             }
         }
         Some(sha.finalize().into())
+    }
+}
+
+impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> ValueAgent for NTupleAgent<G, N, D> {
+    type Game = G;
+    type Values = N;
+
+    fn game(&self) -> &G {
+        &self.game
+    }
+
+    fn with_values<R>(&self, with: impl FnOnce(&N) -> R) -> R {
+        with(&self.network)
     }
 }
 
@@ -434,17 +453,11 @@ pub(crate) fn analyze_states<G: Game, V: ValueFunction<G>>(
         let _: &Option<_> = state;
         state.as_ref()?;
         Some(match decision {
-            None => StateAnalysis {
-                rewards: [None; 4],
-                values: Default::default(),
-                chosen: None,
-            },
-            Some(decision) => StateAnalysis {
-                rewards: afterstate::game::Direction::ALL
-                    .map(|d| decision.slides().get(d).map(|slide| slide.reward())),
-                values: found.next().unwrap_or_default(),
-                chosen: Some(choose(decision)),
-            },
+            None => StateAnalysis::OVER,
+            Some(decision) => {
+                let values = found.next().unwrap_or_default();
+                StateAnalysis::of(decision, values, choose(decision))
+            }
         })
     };
     states.iter().zip(&decisions).map(one).collect()

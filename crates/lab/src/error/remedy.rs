@@ -120,6 +120,7 @@ impl LabError {
             Self::Diverged { .. } => ErrorClass::Diverged,
             Self::BufferMemory { .. }
             | Self::DeepMemory { .. }
+            | Self::TableMemory { .. }
             | Self::Memory { .. }
             | Self::Refused { .. }
             | Self::NoRandomness(_)

@@ -208,12 +208,14 @@ fn analyses() {
         reward: Some(4),
         value: Some(0.1_f32),
         total: Some(4.1),
+        loss: Some(0.0),
         ..Move::illegal(direction)
     });
     let of_model = Analysis {
         model: Some(model()),
         game: "2048".to_owned(),
         board: "4x4".to_owned(),
+        search: "3ply".to_owned(),
         exact: None,
         best: Some(Direction::Left),
         moves: moves.to_vec(),
@@ -235,6 +237,7 @@ fn analyses() {
             model: Some(model()),
             game: "2048".to_owned(),
             board: "3x3".to_owned(),
+            search: "exact".to_owned(),
             exact: Some(Exact {
                 discount: 1.0,
                 target: best_for_target.map(|_| 64),

@@ -13,12 +13,14 @@ use afterstate::value::{ActionValue, Decision, Pending, ValueFunction};
 use super::{Solution, SolveError};
 use crate::LabError;
 use crate::agent::{
-    Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, analyze_states, play_games,
+    Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, ValueAgent, analyze_states, play_games,
+    search_agent,
 };
 use crate::evaluate::Contender;
 use crate::games::{PackedVisitor, with_packed_game};
 use crate::recorder::Sink;
 use crate::report::ModelInfo;
+use crate::search::SearchSpec;
 
 /// The value function of a solution, for one game.
 struct ExactValues<G> {
@@ -50,6 +52,10 @@ impl<G: Game<Board: Packed>> ValueFunction<G> for ExactValues<G> {
 
     fn fits(&self, game: &G) -> bool {
         game.shape() == self.solution.about().shape
+    }
+
+    fn discount(&self) -> f32 {
+        self.solution.about().discount as f32
     }
 }
 
@@ -93,6 +99,23 @@ impl<G: Game<Board: Packed>> Agent for ExactAgent<G> {
 
     fn bytes(&self) -> u64 {
         self.values.solution.layers().codes().len() as u64 * 16
+    }
+
+    fn with_search(self: Arc<Self>, spec: &SearchSpec) -> Result<Arc<dyn Agent>, LabError> {
+        search_agent(self, spec)
+    }
+}
+
+impl<G: Game<Board: Packed>> ValueAgent for ExactAgent<G> {
+    type Game = G;
+    type Values = ExactValues<G>;
+
+    fn game(&self) -> &G {
+        &self.game
+    }
+
+    fn with_values<R>(&self, with: impl FnOnce(&ExactValues<G>) -> R) -> R {
+        with(&self.values)
     }
 }
 

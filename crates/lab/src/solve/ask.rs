@@ -5,7 +5,7 @@ use afterstate::solve::{AfterCode, Aim, Chance, Code, Goal, Packed, Solver};
 
 use super::{Solution, SolveError};
 use crate::LabError;
-use crate::analyze::{Analysis, Exact, Move, best, parse};
+use crate::analyze::{Analysis, Exact, Move, best, parse, set_losses};
 use crate::games::{PackedVisitor, with_packed_game};
 
 impl Solution {
@@ -75,13 +75,15 @@ impl PackedVisitor for Question<'_> {
         let solver = Solver::with_code(game, solution.code().clone(), ending);
         let slides = (!ending.is_over(&game, state)).then(|| game.slides(state));
         let moves = Direction::ALL.map(|direction| self.weigh(&solver, slides.as_ref(), direction));
-        let moves: Vec<Move<f64>> = moves.into_iter().collect::<Result<_, _>>()?;
+        let mut moves: Vec<Move<f64>> = moves.into_iter().collect::<Result<_, _>>()?;
+        set_losses(&mut moves);
         let about = solution.about();
         let win = |m: &Move<f64>| m.win_probability.flatten().filter(|&p| p > 0.0);
         Ok(Analysis {
             model: None,
             game: about.game.clone(),
             board: about.shape.to_string(),
+            search: "exact".to_owned(),
             exact: Some(Exact {
                 discount: about.discount,
                 target: about.target.map(|target| target.value),
@@ -134,6 +136,7 @@ impl Question<'_> {
             reward: Some(slide.reward()),
             value: Some(value),
             total: Some(solution.about().goal().total(slide.reward(), value)),
+            loss: None,
             win_probability: has_target.then(|| solution.after_win(solver, after)),
         })
     }

@@ -14,6 +14,15 @@ use crate::recipe::{
 /// A key that only models of deep networks have.
 pub(crate) const CONVOLUTIONS: &str = "convolutions";
 
+/// The discount gamma.
+pub(crate) const DISCOUNT: &str = "discount";
+
+/// A discount in metadata.
+pub(crate) fn discount(text: &str) -> Option<f64> {
+    let discount = text.parse().ok();
+    discount.filter(|gamma| (0.0..=1.0).contains(gamma))
+}
+
 /// Enough to create a deep network and to interpret its outputs, and everything that a model file
 /// must store.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +49,8 @@ pub struct DeepSpec {
     pub rewards: Rewards,
     /// Which slide to make when the best one is illegal.
     pub illegal: Illegal,
+    /// The discount gamma.
+    pub discount: f64,
 }
 
 impl DeepSpec {
@@ -66,6 +77,7 @@ impl DeepSpec {
             scale: dqn.reward_scale,
             rewards: action.rewards,
             illegal: action.illegal,
+            discount: recipe.learner.discount(),
         })
     }
 
@@ -86,6 +98,7 @@ impl DeepSpec {
             ("reward_scale", self.scale.to_string()),
             ("rewards", word(&self.rewards)),
             (ILLEGAL, word(&self.illegal)),
+            (DISCOUNT, self.discount.to_string()),
         ]
     }
 
@@ -132,6 +145,13 @@ impl DeepSpec {
             })?,
             rewards: fields.get("rewards", "learned or known", from_word::<Rewards>)?,
             illegal: fields.get(ILLEGAL, "value, number or output", from_word::<Illegal>)?,
+            discount: match fields.has(DISCOUNT) {
+                true => fields.get(DISCOUNT, "a number from 0 to 1", discount)?,
+                // Earlier versions wrote it only into the recipe.
+                false => fields
+                    .recipe()
+                    .map_or(1.0, |recipe| recipe.learner.discount()),
+            },
         })
     }
 }

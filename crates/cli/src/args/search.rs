@@ -1,0 +1,76 @@
+//! The arguments of a search.
+
+use afterstate_lab::LabError;
+use afterstate_lab::evaluate::Contender;
+use afterstate_lab::search::{SearchLimit, SearchSpec};
+use anyhow::bail;
+
+use super::numbers::{probability, table_mebibytes};
+
+/// How far to look ahead.
+#[derive(Debug, clap::Args)]
+pub struct SearchArgs {
+    /// How far to look ahead: moves of the player (`1ply` compares the moves by their values, `2ply`
+    /// looks one new tile and one move further, ...), a time for each move (`100ms`), or plies by the
+    /// number of empty cells (`empty:4=5ply,8=4ply,3ply`)
+    #[arg(long, value_name = "SEARCH", default_value = "1ply", value_parser = limit)]
+    pub search: SearchLimit,
+    /// The size of the table of searched positions in MiB [default: 64]
+    #[arg(long, value_name = "MIB", allow_negative_numbers = true, value_parser = table_mebibytes)]
+    pub hash: Option<u64>,
+    /// Search new tiles that are less probable than this one ply less; 0.2 selects the 4-tiles of 2048
+    #[arg(long, value_name = "P", allow_negative_numbers = true, value_parser = probability)]
+    pub cutoff: Option<f64>,
+    /// Search boards with this tile or a larger one as if their large tiles were lower by a step, for
+    /// networks that have hardly seen them
+    #[arg(long, value_name = "TILE")]
+    pub downgrade: Option<u64>,
+}
+
+fn limit(text: &str) -> Result<SearchLimit, LabError> {
+    text.parse()
+}
+
+impl SearchArgs {
+    /// Whether any of them was given.
+    pub fn any(&self) -> bool {
+        !self.search.is_greedy() || self.option().is_some()
+    }
+
+    /// The first option that only a search has.
+    fn option(&self) -> Option<&'static str> {
+        let given = [
+            (self.hash.is_some(), "--hash"),
+            (self.cutoff.is_some(), "--cutoff"),
+            (self.downgrade.is_some(), "--downgrade"),
+        ];
+        given
+            .into_iter()
+            .find_map(|(given, name)| given.then_some(name))
+    }
+
+    /// The contender with this search.
+    pub fn of(&self, contender: Contender) -> anyhow::Result<Contender> {
+        self.with(&self.search, contender)
+    }
+
+    /// The contender with another limit and the same options.
+    pub fn with(&self, limit: &SearchLimit, contender: Contender) -> anyhow::Result<Contender> {
+        if limit.is_greedy() {
+            return match self.option() {
+                // With two limits, the options are those of the other one.
+                Some(option) if self.search.is_greedy() => {
+                    bail!("{option} has no effect on a search of 1ply; use --search 2ply or more")
+                }
+                _ => Ok(contender),
+            };
+        }
+        let mut spec = SearchSpec::new(limit.clone());
+        if let Some(mebibytes) = self.hash {
+            spec.table_bytes = (mebibytes << 20) as usize;
+        }
+        spec.rare_below = self.cutoff.unwrap_or(0.0);
+        spec.downgrade_from = self.downgrade;
+        Ok(contender.with_search(&spec)?)
+    }
+}

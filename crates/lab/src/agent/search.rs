@@ -1,0 +1,212 @@
+//! An agent that searches over the values of another.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use afterstate::episode::{Learner, NoLearner, Step, play};
+use afterstate::game::{ChanceState, Game, Slide, State};
+use afterstate::policy::Policy;
+use afterstate::random::Rng;
+use afterstate::search::{Expectimax, SearchOptions, TranspositionTable};
+use afterstate::tally::Outcome;
+use afterstate::value::{Decision, ValueFunction};
+use sha2::{Digest, Sha256};
+
+use super::{Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, recorder};
+use crate::LabError;
+use crate::memory::{MemoryBudget, Reservation};
+use crate::recorder::{Sink, evaluation_rng};
+use crate::search::SearchSpec;
+use crate::share::share;
+
+/// An agent with a value function that can be searched.
+pub(crate) trait ValueAgent: Agent + 'static {
+    type Game: Game;
+    type Values: ValueFunction<Self::Game>;
+
+    fn game(&self) -> &Self::Game;
+
+    /// Calls a function with the values as they are now.
+    fn with_values<R>(&self, with: impl FnOnce(&Self::Values) -> R) -> R;
+}
+
+/// The agent that searches over the values of another.
+///
+/// # Errors
+/// When the search does not fit the game.
+pub(crate) fn search_agent<A: ValueAgent>(
+    agent: Arc<A>,
+    spec: &SearchSpec,
+) -> Result<Arc<dyn Agent>, LabError> {
+    let game = agent.game();
+    let tiles = 1..=game.largest_tile();
+    let tile_values: Vec<u64> = tiles.map(|tile| game.tile_value(tile)).collect();
+    let reserved = MemoryBudget::process().reserve(spec.table_bytes as u64);
+    Ok(Arc::new(SearchAgent {
+        _reserved: reserved.map_err(|over| LabError::TableMemory {
+            needed: over.needed,
+            available: over.available,
+        })?,
+        options: spec.options(&tile_values)?,
+        name: spec.to_string(),
+        spec: spec.clone(),
+        agent,
+    }))
+}
+
+struct SearchAgent<A> {
+    agent: Arc<A>,
+    spec: SearchSpec,
+    options: SearchOptions,
+    name: String,
+    /// The memory of the table, which is made for each round of games.
+    _reserved: Reservation,
+}
+
+impl<A: ValueAgent> SearchAgent<A> {
+    fn table(&self) -> TranspositionTable {
+        TranspositionTable::new(self.spec.table_bytes)
+    }
+
+    fn policy<'v>(
+        &self,
+        values: &'v A::Values,
+        table: &'v TranspositionTable,
+    ) -> Expectimax<'v, A::Game> {
+        let search = Expectimax::new(self.agent.game(), values, self.options.clone(), table);
+        match self.spec.clock() {
+            Some(clock) => search.with_limit(clock),
+            None => search,
+        }
+    }
+
+    fn analysis(
+        &self,
+        search: &mut Expectimax<'_, A::Game>,
+        board: &BoardState,
+    ) -> Option<StateAnalysis> {
+        let game = self.agent.game();
+        let state = game.state(&board.tiles, board.chance_state)?;
+        let Some(decision) = Decision::new(game, state) else {
+            return Some(StateAnalysis::OVER);
+        };
+        let found = search.search(game, &decision);
+        Some(StateAnalysis::of(&decision, found.values, found.best))
+    }
+}
+
+impl<A: ValueAgent> Agent for SearchAgent<A> {
+    fn search(&self) -> &str {
+        &self.name
+    }
+
+    fn draws_per_move(&self) -> Option<u32> {
+        Some(0)
+    }
+
+    /// A search may take seconds for each move, so a game that is stopped is left out.
+    fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
+        let (game, table) = (self.agent.game(), self.table());
+        self.agent.with_values(|values| {
+            let played = share(round.threads, round.numbers.clone(), round.stop, || {
+                let stopped = Rc::new(Cell::new(false));
+                let mut policy = Stoppable {
+                    policy: self.policy(values, &table),
+                    stop: round.stop,
+                    stopped: Rc::clone(&stopped),
+                };
+                move |number| {
+                    let mut rng = evaluation_rng(round.seed, number);
+                    let outcome = match sink {
+                        None => play(game, &mut policy, &mut NoLearner, &mut rng),
+                        Some(sink) => {
+                            let recorder = recorder(game, sink, round.seed, number);
+                            let mut observer = UnlessStopped {
+                                learner: recorder,
+                                stopped: Rc::clone(&stopped),
+                            };
+                            play(game, &mut policy, &mut observer, &mut rng)
+                        }
+                    };
+                    (!stopped.get()).then(|| {
+                        (round.on_game)(&outcome);
+                        outcome
+                    })
+                }
+            });
+            played.into_iter().map_while(|outcome| outcome).collect()
+        })
+    }
+
+    fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
+        let table = self.table();
+        self.agent.with_values(|values| {
+            let mut search = self.policy(values, &table);
+            boards
+                .iter()
+                .map(|board| self.analysis(&mut search, board))
+                .collect()
+        })
+    }
+
+    fn policy_fn(&self) -> PolicyFn<'_> {
+        let table = self.table();
+        Box::new(move |tiles: &[u8], chance_state: ChanceState| {
+            let game = self.agent.game();
+            let state = game.state(tiles, chance_state)?;
+            let chosen = Decision::new(game, state).map(|decision| {
+                self.agent
+                    .with_values(|values| self.policy(values, &table).search(game, &decision).best)
+            });
+            Some(chosen.into_iter().collect())
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.agent.bytes() + self.spec.table_bytes as u64
+    }
+
+    fn digest(&self) -> Option<[u8; 32]> {
+        let mut sha = Sha256::new();
+        sha.update(self.agent.digest()?);
+        sha.update(&self.name);
+        Some(sha.finalize().into())
+    }
+}
+
+/// A policy that ends a game quickly once it is stopped.
+struct Stoppable<'a, P> {
+    policy: P,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    stopped: Rc<Cell<bool>>,
+}
+
+impl<G: Game, P: Policy<G>> Policy<G> for Stoppable<'_, P> {
+    fn choose(&mut self, game: &G, decision: &Decision<G>, rng: &mut Rng) -> Slide<G::Board> {
+        if self.stopped.get() || (self.stop)() {
+            self.stopped.set(true);
+            let first = decision.slides().legal().next();
+            return first.expect("a decision has a legal slide");
+        }
+        self.policy.choose(game, decision, rng)
+    }
+}
+
+/// A learner that does not see the end of a game that was stopped.
+struct UnlessStopped<L> {
+    learner: L,
+    stopped: Rc<Cell<bool>>,
+}
+
+impl<G: Game, L: Learner<G>> Learner<G> for UnlessStopped<L> {
+    fn step(&mut self, step: &Step<G>) {
+        self.learner.step(step);
+    }
+
+    fn finish(&mut self, state: State<G::Board>, spawn_reward: u32) {
+        if !self.stopped.get() {
+            self.learner.finish(state, spawn_reward);
+        }
+    }
+}

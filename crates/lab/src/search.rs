@@ -1,0 +1,177 @@
+//! How an agent searches, as people write it: `3ply`, `100ms`, `empty:4=5ply,8=4ply,3ply`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use afterstate::search::{Depth, Limit, MAX_PLIES, SearchOptions};
+
+use crate::LabError;
+
+/// The longest time of a move.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// How deep a search looks, or for how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchLimit {
+    depth: Depth,
+    time: Option<Duration>,
+}
+
+impl SearchLimit {
+    /// Whether it is one ply, which needs no search.
+    pub fn is_greedy(&self) -> bool {
+        self.time.is_none() && self.depth.most() == 1
+    }
+}
+
+impl FromStr for SearchLimit {
+    type Err = LabError;
+
+    fn from_str(text: &str) -> Result<Self, LabError> {
+        let millis = text.strip_suffix("ms").map(|number| number.parse());
+        let time = millis.map(|millis| millis.map(Duration::from_millis));
+        let error = || LabError::Search(text.chars().take(80).collect());
+        match time {
+            None => Ok(Self {
+                depth: text.parse().map_err(|_| error())?,
+                time: None,
+            }),
+            Some(Ok(time)) if !time.is_zero() && time <= LONGEST => Ok(Self {
+                depth: Depth::fixed(MAX_PLIES).ok_or_else(error)?,
+                time: Some(time),
+            }),
+            Some(_) => Err(error()),
+        }
+    }
+}
+
+impl fmt::Display for SearchLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.time {
+            Some(time) => write!(f, "{}ms", time.as_millis()),
+            None => self.depth.fmt(f),
+        }
+    }
+}
+
+/// How an agent searches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchSpec {
+    /// How deep, or for how long.
+    pub limit: SearchLimit,
+    /// Bytes of the transposition table.
+    pub table_bytes: usize,
+    /// New tiles with a probability below this are searched one ply less:
+    /// [`SearchOptions::rare_below`].
+    pub rare_below: f64,
+    /// Boards with this tile or a larger one are searched with their large tiles lowered by a step.
+    pub downgrade_from: Option<u64>,
+}
+
+impl SearchSpec {
+    /// The default size of the transposition table.
+    pub const TABLE_BYTES: usize = 64 << 20;
+
+    /// A search without cut-offs and downgrading.
+    pub fn new(limit: SearchLimit) -> Self {
+        Self {
+            limit,
+            table_bytes: Self::TABLE_BYTES,
+            rare_below: 0.0,
+            downgrade_from: None,
+        }
+    }
+
+    /// The options of the search, in a game whose tiles have these values.
+    ///
+    /// # Errors
+    /// When the game does not have the tile from which boards are downgraded.
+    pub(crate) fn options(&self, tile_values: &[u64]) -> Result<SearchOptions, LabError> {
+        let index = |tile: u64| {
+            let place = tile_values.iter().position(|&value| value == tile);
+            let index = place.map(|place| place as u8 + 1);
+            index.ok_or_else(|| LabError::Board(format!("{tile} is not a tile of this game")))
+        };
+        Ok(SearchOptions {
+            depth: self.limit.depth.clone(),
+            rare_below: self.rare_below,
+            downgrade_from: self.downgrade_from.map(index).transpose()?,
+        })
+    }
+
+    /// The clock of a move, if its time is limited.
+    pub(crate) fn clock(&self) -> Option<Clock> {
+        self.limit.time.map(Clock::new)
+    }
+}
+
+/// What is told about a search: its limit, and what differs from the plain search.
+impl fmt::Display for SearchSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.limit.fmt(f)?;
+        if self.rare_below > 0.0 {
+            write!(f, ", new tiles below {} one ply less", self.rare_below)?;
+        }
+        match self.downgrade_from {
+            Some(tile) => write!(f, ", downgraded from {tile}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Ends a move after some time.
+pub(crate) struct Clock {
+    time: Duration,
+    begun: Instant,
+}
+
+impl Clock {
+    fn new(time: Duration) -> Self {
+        Self {
+            time,
+            begun: Instant::now(),
+        }
+    }
+}
+
+impl Limit for Clock {
+    fn begin(&mut self) {
+        self.begun = Instant::now();
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.begun.elapsed() >= self.time
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read_and_written() {
+        for text in ["1ply", "3ply", "100ms", "empty:4=5ply,8=4ply,3ply"] {
+            let limit: SearchLimit = text.parse().unwrap();
+            assert_eq!(limit.to_string(), text);
+            assert_eq!(limit.is_greedy(), text == "1ply");
+        }
+        for text in [
+            "",
+            "0ms",
+            "ms",
+            "-5ms",
+            "1.5ms",
+            "99999999ms",
+            "3",
+            "0ply",
+            "greedy",
+        ] {
+            let error = text.parse::<SearchLimit>().unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("`{text}`")) && error.contains("3ply"),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Agents that search: against exact solutions, on any number of threads, and until they are
+//! stopped.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use afterstate::game::Shape;
+use afterstate_lab::LabError;
+use afterstate_lab::agent::Baseline;
+use afterstate_lab::analyze::analyze;
+use afterstate_lab::control::{CancelToken, Control, Event};
+use afterstate_lab::evaluate::{Contender, EvalOptions, evaluate};
+use afterstate_lab::recipe::Recipe;
+use afterstate_lab::search::SearchSpec;
+use afterstate_lab::solve::{Measure, Solution, SolveOptions, SymmetryMode, measure, solve};
+use afterstate_lab::trainer::Trainer;
+
+fn shape() -> Shape {
+    Shape::new(2, 3).expect("a shape")
+}
+
+fn solution() -> Arc<Solution> {
+    let solved = solve(&SolveOptions {
+        game: "2048",
+        shape: shape(),
+        target: None,
+        discount: 1.0,
+        bounds: false,
+        threads: 2,
+        memory: None,
+        control: &Control::new(),
+    });
+    Arc::new(
+        solved
+            .expect("it fits")
+            .expect("it is not cancelled")
+            .solution,
+    )
+}
+
+/// A learner of 2x3 with small tuples, which cannot be exact.
+fn learner() -> Contender {
+    let overrides = ["board=2x3", "tuples=0134", "episodes=4000", "threads=1"];
+    let overrides = overrides.map(str::to_owned);
+    let recipe = Recipe::load("quick", &overrides).expect("a recipe");
+    let control = Control::new();
+    let mut trainer = Trainer::in_memory(recipe, &control).expect("a trainer");
+    trainer.train().expect("a model");
+    trainer.contender()
+}
+
+fn searching(contender: &Contender, search: &str) -> Contender {
+    let spec = SearchSpec::new(search.parse().expect("a search"));
+    contender.clone().with_search(&spec).expect("values")
+}
+
+fn expected_score(contender: &Contender, solution: &Solution) -> f64 {
+    let measured = measure(&Measure {
+        contender,
+        solution,
+        symmetries: SymmetryMode::One,
+        threads: 2,
+        memory: None,
+        control: &Control::new(),
+    });
+    measured
+        .expect("it fits")
+        .expect("it is not cancelled")
+        .expected_score
+}
+
+/// Over exact values any depth finds the same values; over learned values a deeper search plays
+/// better, measured exactly.
+#[test]
+fn deeper_search_is_better_on_a_solved_board() {
+    let (solution, learner) = (solution(), learner());
+    let exact = Contender::exact(Arc::clone(&solution), Path::new("2x3")).expect("a solution");
+    for board in ["2,0,0/0,4,0", "8,4,2/2,0,16", "32,16,2/0,2,4"] {
+        let expected = analyze(&exact, board).expect("a board");
+        for search in ["2ply", "3ply", "5ply"] {
+            let found = analyze(&searching(&exact, search), board).expect("a board");
+            assert_eq!(found.search, search);
+            for (found, expected) in found.moves.iter().zip(&expected.moves) {
+                let totals = found.total.zip(expected.total);
+                let near = totals.is_none_or(|(a, b)| (a - b).abs() <= 1e-5 * b.abs());
+                assert!(
+                    near && found.legal == expected.legal,
+                    "{board} {search} {totals:?}"
+                );
+            }
+        }
+    }
+    let plies = ["2ply", "3ply", "4ply"].map(|search| searching(&learner, search));
+    let optimum = solution.about().expected_score;
+    let mut before = expected_score(&learner, &solution);
+    let greedy = before;
+    for contender in &plies {
+        let score = expected_score(contender, &solution);
+        assert!(
+            score <= optimum + 1e-6 && score > before - 1.0,
+            "{score} after {before}"
+        );
+        before = score;
+    }
+    assert!(
+        before > greedy + 5.0,
+        "{before} after {greedy}, optimum {optimum}"
+    );
+}
+
+#[test]
+fn results_depend_neither_on_threads_nor_on_the_table() {
+    let learner = learner();
+    let result = |threads, table_bytes| {
+        let spec = SearchSpec {
+            table_bytes,
+            ..SearchSpec::new("4ply".parse().expect("a search"))
+        };
+        let contender = learner.clone().with_search(&spec).expect("values");
+        let found = evaluate(
+            &contender,
+            &EvalOptions {
+                games: 40,
+                seed: 3,
+                threads,
+                control: &Control::new(),
+            },
+        );
+        assert_eq!((found.search.as_str(), found.scores.games), ("4ply", 40));
+        (found.scores.mean, found.scores.median, found.scores.max)
+    };
+    let one = result(1, 1 << 20);
+    assert_eq!([result(2, 1 << 20), result(2, 1 << 10)], [one, one]);
+}
+
+/// A cancelled evaluation counts finished games only.
+#[test]
+fn games_that_are_stopped_are_left_out() {
+    let learner = learner();
+    let whole = |games| {
+        let control = Control::new();
+        let options = EvalOptions {
+            games,
+            seed: 1,
+            threads: 1,
+            control: &control,
+        };
+        evaluate(&searching(&learner, "3ply"), &options).scores
+    };
+    let cancel = CancelToken::default();
+    let token = cancel.clone();
+    let control = Control::new().with_cancel(cancel);
+    // The first event of progress comes after some games.
+    let control = control.on_event(move |event| {
+        if matches!(event, Event::Progress { .. }) {
+            token.cancel();
+        }
+    });
+    let options = EvalOptions {
+        games: 1_000_000,
+        seed: 1,
+        threads: 1,
+        control: &control,
+    };
+    let stopped = evaluate(&searching(&learner, "3ply"), &options).scores;
+    assert!(stopped.games < 1_000_000);
+    assert_eq!(stopped.mean, whole(stopped.games).mean);
+}
+
+#[test]
+fn what_cannot_be_searched_is_refused() {
+    let random = Contender::baseline(Baseline::Random, "2048", shape()).expect("a baseline");
+    let spec = SearchSpec::new("2ply".parse().expect("a search"));
+    let refused = random.with_search(&spec).err();
+    assert!(
+        matches!(refused, Some(LabError::NoSearch(_))),
+        "{refused:?}"
+    );
+    let huge = SearchSpec {
+        table_bytes: 1 << 60,
+        ..spec.clone()
+    };
+    let refused = learner().with_search(&huge).err();
+    assert!(
+        matches!(refused, Some(LabError::TableMemory { .. })),
+        "{refused:?}"
+    );
+    let odd = SearchSpec {
+        downgrade_from: Some(3),
+        ..spec
+    };
+    assert!(learner().with_search(&odd).is_err());
+}
