@@ -284,7 +284,7 @@ pub struct JudgeArgs {
     #[arg(long, value_name = "RxC")]
     pub board: Option<String>,
     /// The required number of games
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = games)]
     pub games: Option<u64>,
     /// A model or an exact solution by whose values the luck of the player is measured [default: a simple
     /// value function]

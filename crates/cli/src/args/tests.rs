@@ -37,7 +37,7 @@ fn every_option_of_the_design_is_there() {
             "solve",
             "game board target discount min-avg-max out threads json",
         ),
-        ("judge", "game board seal min-speed json"),
+        ("judge", "game board games model seal min-speed json"),
         (
             "referee",
             "games game board time jobs memory records tcp json",

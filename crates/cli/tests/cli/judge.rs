@@ -21,7 +21,9 @@ fn recorded_games_pass_and_have_the_same_figures() {
         assert_eq!(judged["max"], played["max"]);
         assert_eq!(judged["faults"].as_array().map(Vec::len), Some(0));
         assert_eq!(judged["duplicates"], 0);
-        assert_eq!(judged["sealed"], false);
+        // By the player's own seal, which an evaluation writes.
+        assert_eq!(judged["sealed"], true);
+        assert_eq!(judged["seal"]["kind"], "own");
         let tests = judged["tests"].as_array().expect("tests");
         assert!(tests.len() >= 5, "{tests:?}");
         assert_eq!(tests[0]["name"], "cells of new tiles");
