@@ -25,10 +25,17 @@ fn every_option_of_the_design_is_there() {
         ),
         (
             "eval",
-            "against fast keep records games threads seed format json game board",
+            "against fast keep records search hash cutoff downgrade games threads seed format json game \
+             board",
         ),
-        ("compare", "games threads seed format json"),
-        ("analyze", "model solution batch json game"),
+        (
+            "compare",
+            "search search-b hash cutoff downgrade games threads seed format json",
+        ),
+        (
+            "analyze",
+            "model solution search hash cutoff downgrade batch json game",
+        ),
         (
             "convert",
             "to patterns game no-symmetry base weights-only force json",

@@ -185,11 +185,12 @@ fn table<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
         .target
         .map(|target| format!("probability of {target}"));
     let mut text = format!(
-        "{:<9} {:>8} {:>12} {:>12}  {}\n",
+        "{:<9} {:>8} {:>12} {:>12} {:>12}  {}\n",
         "move",
         "reward",
         "value",
         "total",
+        "loss",
         target.unwrap_or_default()
     );
     text.truncate(text.trim_end().len());
@@ -209,10 +210,12 @@ fn table<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
                     .win_probability
                     .flatten()
                     .map(|win| format!("{:>14.8}", win));
+                let loss = m.loss.map(|loss| format!("{loss:.*}", source.digits));
                 writeln!(
                     text,
-                    "{:<9} {reward:>8} {value:>12.digits$} {total:>12.digits$}{}{remark}",
+                    "{:<9} {reward:>8} {value:>12.digits$} {total:>12.digits$} {:>12}{}{remark}",
                     m.direction.name(),
+                    loss.unwrap_or_default(),
                     win.unwrap_or_default(),
                     digits = source.digits
                 )

@@ -25,6 +25,7 @@ mod referee;
 mod replay;
 mod runs;
 mod scores;
+mod search;
 mod solve;
 mod sweep;
 #[cfg(unix)]
