@@ -104,7 +104,7 @@ impl Checksums {
             };
             let from = at - span.at;
             debug_assert!(
-                from % UNIT as u64 == 0 || from >= span.bytes,
+                from.is_multiple_of(UNIT as u64) || from >= span.bytes,
                 "{at} is within a unit of {}",
                 span.name
             );
