@@ -161,9 +161,10 @@ fn examples_run() {
             }
             // Remarks stand behind two spaces.
             let call = line.trim().split("  ").next().expect("a call");
+            let call = format!("{call} ");
             let mut call = call
                 .replace("--games 10000", "--games 20")
-                .replace("--games 100 ", "--games 20 ")
+                .replace("--games 100 ", "--games 5 ")
                 .replace("--warmup-games 20000", "--warmup-games 20")
                 .replace("--games 100000", "--games 20")
                 .replace("--seconds 120", "--seconds 1")
