@@ -13,7 +13,9 @@ use afterstate::ntuple::{
 };
 use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::game_rng;
-use afterstate::search::{Depth, Expectimax, Limit, SearchOptions, TranspositionTable, plain};
+use afterstate::search::{
+    Depth, Expectimax, SearchOptions, StopCondition, TranspositionTable, plain,
+};
 use afterstate::value::{ActionValue, ActionValues, Decision, Pending, ValueFunction};
 
 /// Records the states of a game.
@@ -69,7 +71,7 @@ fn bits(values: &ActionValues) -> Vec<(Direction, u32, u32)> {
         .collect()
 }
 
-/// Compares with the plain search, at each depth for so many decisions.
+/// Compares with the plain search; `counts` are the decisions for 2, 3 and 4 plies.
 fn same_as_plain<G: Game, V: ValueFunction<G>>(game: &G, values: &V, counts: [usize; 3]) {
     for (count, plies) in counts.into_iter().zip(2..) {
         for rare_below in [0.0, 0.2] {
@@ -246,10 +248,10 @@ fn tables_change_no_value() {
     assert_eq!(all(&shared), alone);
 }
 
-/// Ends a search after it has been polled so many times.
+/// Ends a search after a number of polls.
 struct Polls(u32, u32);
 
-impl Limit for Polls {
+impl StopCondition for Polls {
     fn begin(&mut self) {
         self.1 = 0;
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use afterstate::search::{Depth, Limit, MAX_PLIES, SearchOptions};
+use afterstate::search::{Depth, MAX_PLIES, SearchOptions, StopCondition};
 
 use crate::LabError;
 
@@ -135,7 +135,7 @@ impl Clock {
     }
 }
 
-impl Limit for Clock {
+impl StopCondition for Clock {
     fn begin(&mut self) {
         self.begun = Instant::now();
     }

@@ -11,7 +11,8 @@ pub const MAX_PLIES: u8 = 16;
 /// How many plies to search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Depth {
-    /// For boards with at most so many empty cells, in ascending order, the plies.
+    /// Pairs of a number of empty cells and plies, in ascending order: the plies of boards with at
+    /// most this many empty cells that no earlier pair has.
     crowded: Vec<(u8, u8)>,
     /// For all other boards.
     otherwise: u8,

@@ -13,7 +13,7 @@ use crate::value::{ActionValue, ActionValues, Decision, ValueFunction};
 /// How to search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchOptions {
-    /// How deep. With a [`Limit`], the most plies.
+    /// How deep. With a [`StopCondition`], the most plies.
     pub depth: Depth,
     /// New tiles with a probability below this are searched one ply less, but at least one; 0
     /// searches all alike. In 2048, 0.2 selects the 4-tiles, half of all spawns, which have a tenth
@@ -35,8 +35,8 @@ impl SearchOptions {
     }
 }
 
-/// Ends the search of a move, for example by a clock, which this crate does not have.
-pub trait Limit: Send {
+/// Decides when the search of a move ends, for example by a clock, which this crate does not have.
+pub trait StopCondition: Send {
     /// Called when the search of a move begins.
     fn begin(&mut self);
 
@@ -46,7 +46,7 @@ pub trait Limit: Send {
 
 /// What a search has found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct SearchResult {
     /// The values of all legal slides. On a downgraded board, they are those of that board.
     pub values: ActionValues,
     /// The slide of the largest total, the first of equal ones.
@@ -60,7 +60,7 @@ pub struct Expectimax<'v, G: Game> {
     leaves: Box<dyn LeafValues<G> + 'v>,
     table: &'v TranspositionTable,
     options: SearchOptions,
-    limit: Option<Box<dyn Limit + 'v>>,
+    limit: Option<Box<dyn StopCondition + 'v>>,
     /// Whether the limit has ended the search, so that values are no longer complete.
     stopped: bool,
     tree: Tree<G>,
@@ -91,7 +91,7 @@ impl<'v, G: Game> Expectimax<'v, G> {
 
     /// Deepens each search by one ply after the other, until the limit ends it. The result is that
     /// of the last complete ply.
-    pub fn with_limit(mut self, limit: impl Limit + 'v) -> Self {
+    pub fn with_limit(mut self, limit: impl StopCondition + 'v) -> Self {
         self.limit = Some(Box::new(limit));
         self
     }
@@ -102,7 +102,7 @@ impl<'v, G: Game> Expectimax<'v, G> {
     }
 
     /// Searches a decision.
-    pub fn search(&mut self, game: &G, decision: &Decision<G>) -> Found {
+    pub fn search(&mut self, game: &G, decision: &Decision<G>) -> SearchResult {
         let state = decision.state();
         let from = self.options.downgrade_from;
         let lower = from.and_then(|from| downgraded(game, state, from));
@@ -122,7 +122,7 @@ impl<'v, G: Game> Expectimax<'v, G> {
                 break;
             }
             let best = values.best().expect("a decision has a legal slide");
-            found = Some(Found {
+            found = Some(SearchResult {
                 values,
                 best,
                 plies,
@@ -135,7 +135,7 @@ impl<'v, G: Game> Expectimax<'v, G> {
             let values = self.action_values(game, decision, 1);
             self.limit = limit;
             let best = values.best().expect("a decision has a legal slide");
-            Found {
+            SearchResult {
                 values,
                 best,
                 plies: 1,
