@@ -6,7 +6,7 @@
 //! scores of game n are pairs. Games diverge with the first different move, because the cells and
 //! tiles that a number selects depend on the board.
 //!
-//! Whoever knows the spawns of a game before it is played can choose better moves. So nothing that
+//! A player that knows the spawns of a game in advance can choose better moves. So nothing that
 //! tells them is in a file with a name until the last game is over: records wait in a file without
 //! a name, and the secret in memory. The price is that a killed tournament loses its records; the
 //! table of the players that had finished is kept, because scores do not tell spawns.

@@ -12,7 +12,7 @@ use afterstate::judge::Replayed;
 const TOLERANCE: u64 = 24 * 60 * 60 * 1000;
 /// No program records more moves in a millisecond: 100 million a second.
 const MOST_MOVES: u64 = 100_000;
-/// From so many games on, equal times are odd.
+/// The number of games from which on equal times are suspicious.
 const SEVERAL: u64 = 10;
 
 /// The times of all valid games.

@@ -22,7 +22,7 @@ use super::{Metadata, NativeError};
 
 /// Bytes of a piece.
 pub(super) const PIECE: u64 = 1 << 20;
-/// Bytes of a unit: whoever copies a tensor in parts copies whole units.
+/// Bytes of a unit. A tensor that is copied in parts is copied in whole units.
 const UNIT: usize = 4096;
 /// The metadata key of the checksums.
 const CHECKSUMS: &str = "checksums";
