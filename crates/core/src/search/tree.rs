@@ -3,9 +3,10 @@
 //! `afterstates -> spawns -> states -> slides -> afterstates -> ... -> leaves -> values -> back up`
 //!
 //! A plain search of three plies of 2048 reaches some 1,500 states at its end, and evaluates four
-//! slides of each. Most of them are repetitions: after a spawn of one tile many slides lead to the
-//! same afterstate: 1,467 such states had 944 different afterstates (docs/search.md). So a tree has one node for each afterstate and depth. All leaves are known before the
-//! first is evaluated, and are located and prefetched four at a time.
+//! slides of each. Most of them are repetitions, because many slides lead to the same afterstate:
+//! 1,467 such states had 944 different afterstates (docs/search.md). So a tree has one node for each
+//! afterstate and depth. All leaves are known before the first is evaluated, and are located and
+//! prefetched four at a time.
 //!
 //! Nodes are added in breadth-first order: a node has a larger number than all nodes above it, and
 //! values are backed up in reverse order. Sums have the order of the plain search, so all values
