@@ -23,6 +23,7 @@ pub mod evaluate;
 pub mod finish;
 pub mod foreign;
 pub mod games;
+pub mod grade;
 pub mod memory;
 mod metadata;
 pub mod migrate;
