@@ -1,5 +1,6 @@
 //! The arguments of every command.
 
+mod evaluate;
 mod numbers;
 mod referee;
 mod search;
@@ -17,7 +18,8 @@ use clap_complete::Shell;
 
 use crate::exit;
 use crate::output::Verbosity;
-use numbers::{count, games, moves_a_second, range, seconds, threads};
+pub use evaluate::{CompareArgs, EvalArgs, FormatArg, GamesArgs, MergeArgs, SweepArgs};
+use numbers::{count, games, moves_a_second, range, seconds, table_mebibytes, threads};
 pub use referee::RefereeArgs;
 pub use search::SearchArgs;
 pub use tournament::TournamentArgs;
@@ -73,6 +75,8 @@ pub enum Command {
     Eval(EvalArgs),
     /// Compare two models over games paired by seed
     Compare(CompareArgs),
+    /// Merge the parts of an evaluation, a comparison or a sweep that several machines made
+    Merge(MergeArgs),
     /// Show the value of every move on a board
     Analyze(AnalyzeArgs),
     /// Convert a weight file of one program to the format of another
@@ -159,93 +163,6 @@ pub struct TrainArgs {
     pub json: bool,
 }
 
-/// How many games, with which seed, on how many threads.
-#[derive(Debug, clap::Args)]
-pub struct GamesArgs {
-    /// The number of games to play
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "1000", value_parser = games)]
-    pub games: u64,
-    /// The number of threads; 0 means one for each core. Scores do not depend on it
-    #[arg(long, value_name = "T", allow_negative_numbers = true, default_value = "0", value_parser = threads)]
-    pub threads: usize,
-    /// The seed of the games
-    #[arg(
-        long,
-        value_name = "S",
-        allow_negative_numbers = true,
-        default_value = "1",
-        value_parser = count
-    )]
-    pub seed: u64,
-    /// Print the results for people, or as a table for a report
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        default_value = "text",
-        conflicts_with = "json"
-    )]
-    pub format: FormatArg,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// How results are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FormatArg {
-    /// Aligned columns
-    Text,
-    /// A table in Markdown
-    Markdown,
-    /// A table in LaTeX, which needs no package
-    Latex,
-}
-
-/// `afterstate eval`
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  afterstate eval runs/quick
-  afterstate eval runs/quick/model.safetensors --games 10000 --seed 7 --json
-  afterstate eval random --game threes --games 100000         a baseline: random moves
-  afterstate eval runs/quick --records games.txt              for `afterstate judge`
-  afterstate eval runs/small --against 2x3.solution           its exact optimality gap
-  afterstate eval runs/small --against 2x3.solution --keep    also saved for `afterstate plot`
-  afterstate eval 2x3.solution                                games of optimal play
-  afterstate eval runs/quick --format latex                   a table for a report
-  afterstate eval runs/quick --search 3ply --games 100        looks three moves ahead
-
-With --against no games are played. The probability of every position that the model can reach is computed, so its expected score is exact. It is compared with the optimum, which `afterstate solve` has found.")]
-pub struct EvalArgs {
-    /// A model file, a run folder, a weight file of TDL2048+ or TDL2048-Demo, an exact solution, or
-    /// one of the baselines `random` and `greedy`
-    pub model: PathBuf,
-    /// The game of `random` or `greedy` [default: 2048]
-    #[arg(long)]
-    pub game: Option<String>,
-    /// The board of `random` or `greedy` [default: 4x4]
-    #[arg(long, value_name = "RxC")]
-    pub board: Option<String>,
-    /// Compare the model with the exact solution of its game, a file written by `afterstate solve --out`
-    #[arg(long, value_name = "SOLUTION", conflicts_with_all = ["games", "seed", "game", "board", "format"])]
-    pub against: Option<PathBuf>,
-    /// Treat symmetric boards as one: up to eight times as fast. The result differs only where the
-    /// model values two moves exactly equally
-    #[arg(long, requires = "against")]
-    pub fast: bool,
-    /// Save the result to gaps.csv in the run folder, one line for each number of training games;
-    /// the column `symmetries` is `all`, or `one` with --fast
-    #[arg(long, requires = "against")]
-    pub keep: bool,
-    /// Write a record of every game to this file, one line each, for `afterstate judge`, and beside it
-    /// a seal, which says that it is the player's own
-    #[arg(long, value_name = "FILE", conflicts_with = "against")]
-    pub records: Option<PathBuf>,
-    #[command(flatten)]
-    pub search: SearchArgs,
-    #[command(flatten)]
-    pub play: GamesArgs,
-}
-
 /// `afterstate check`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -299,30 +216,6 @@ pub struct JudgeArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
-}
-
-/// `afterstate compare`
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  afterstate compare runs/state-6 runs/state-6x6 --games 10000
-  afterstate compare runs/quick greedy
-  afterstate compare runs/quick greedy --format markdown    a table for a report
-  afterstate compare runs/quick runs/quick --search 2ply --search-b 1ply --games 100
-
-Game n of both players has the same random stream. All intervals are 95% intervals over these pairs: of the difference of means by Student's t, of medians by a bootstrap of 2,000 resamples with a fixed seed, of win rates by Newcombe's method 10 for paired proportions. The verdict is that of the means. Two models with the same weights are called equal.")]
-pub struct CompareArgs {
-    /// A model file, a run folder, a weight file of TDL2048+ or TDL2048-Demo, an exact solution, or
-    /// one of the baselines `random` and `greedy`
-    pub a: PathBuf,
-    /// Another one of the same game and board
-    pub b: PathBuf,
-    #[command(flatten)]
-    pub search: SearchArgs,
-    /// How far B looks ahead, if that differs from --search
-    #[arg(long, value_name = "SEARCH")]
-    pub search_b: Option<SearchLimit>,
-    #[command(flatten)]
-    pub play: GamesArgs,
 }
 
 /// `afterstate analyze`
@@ -497,30 +390,6 @@ pub struct PlotArgs {
     pub json: bool,
 }
 
-/// `afterstate sweep`
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  afterstate sweep sweeps/rates-3x3.toml                   into runs/rates-3x3
-  afterstate sweep sweeps/rates-3x3.toml --jobs 1 --out runs/rates --json
-
-Run the same command again to continue: finished runs are kept, unfinished runs are resumed, and missing runs are started. Each run is an ordinary run folder, DIR/VARIANT/seed-N, for eval, compare, plot and train --resume. The table is also in DIR/summary.md and DIR/summary.csv, the plots are in DIR/plots.
-
-Ctrl-C saves all active runs. If a run diverges, the others continue, and the exit status is 1.")]
-pub struct SweepArgs {
-    /// A .toml file with a recipe, its variants and the seeds; see docs/sweeps.md
-    pub file: PathBuf,
-    /// The folder for all runs [default: runs/ followed by the name of the sweep]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// The number of runs at the same time, each with the threads of its recipe, usually one; 0 means
-    /// one run for each core
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", value_parser = threads)]
-    pub jobs: usize,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// `afterstate recipes`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -555,6 +424,7 @@ pub struct RunsArgs {
 #[command(after_help = "Examples:
   afterstate bench                                     the main networks, in half a minute
   afterstate bench --network 8x6 --network \"4x6 tc\"
+  afterstate bench --search 2ply --search 3ply --hash 64
   afterstate bench --seconds 120 --warmup-games 20000 --json    as in the published results
 
 A network may slow down as it learns, so each result states the number of training games before the measurement. Ctrl-C stops and prints the finished rows.")]
@@ -570,6 +440,12 @@ pub struct BenchArgs {
     /// 4x6 play, 4x6 td, 4x6 tc, 8x6 td, state-6 (the default), 5x6 td, 6x6 td, 8x4 td
     #[arg(long, value_name = "NAME")]
     pub network: Vec<String>,
+    /// Measure this search over the values of 4x6 instead; may be given several times
+    #[arg(long, value_name = "SEARCH", conflicts_with = "network")]
+    pub search: Vec<SearchLimit>,
+    /// The size of the table of searched positions in MiB [default: 64]
+    #[arg(long, value_name = "MIB", allow_negative_numbers = true, requires = "search", value_parser = table_mebibytes)]
+    pub hash: Option<u64>,
     /// The number of threads that "all" means [default: 0, one for each core]
     #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = threads)]
     pub threads: Option<usize>,

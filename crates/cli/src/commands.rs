@@ -9,6 +9,7 @@ pub mod document;
 pub mod eval;
 pub mod generated;
 pub mod judge;
+pub mod merge;
 pub mod models;
 pub mod plot;
 pub mod recipes;

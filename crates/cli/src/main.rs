@@ -40,6 +40,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Train(args) => commands::train::run(args),
         Command::Eval(args) => commands::eval::run(args),
         Command::Compare(args) => commands::compare::run(args),
+        Command::Merge(args) => commands::merge::run(args),
         Command::Analyze(args) => commands::analyze::run(args),
         Command::Convert(args) => commands::convert::run(args),
         Command::Solve(args) => commands::solve::run(args),

@@ -23,7 +23,7 @@ mod tree;
 
 pub use depth::{Depth, DepthError, MAX_PLIES};
 pub use downgrade::downgraded;
-pub use expectimax::{Expectimax, SearchOptions, SearchResult, StopCondition};
+pub use expectimax::{Expectimax, Helper, SearchOptions, SearchResult, StopCondition};
 pub use table::TranspositionTable;
 
 use crate::Value;

@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let options = EvalOptions {
         games: 200,
+        part: afterstate_lab::part::Part::WHOLE,
         seed: 1,
         threads: 0,
         control: &Control::new(),

@@ -16,7 +16,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -28,9 +28,10 @@ use sysinfo::{CpuRefreshKind, System};
 use crate::LabError;
 use crate::recipe::{Recipe, Rule};
 
-use crate::agent::{RoundSpec, TrainableAgent, ntuple_agent};
+use crate::agent::{Agent, RoundSpec, TrainableAgent, ntuple_agent};
 use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
 use crate::memory::MemoryBudget;
+use crate::search::SearchSpec;
 use crate::share::threads;
 use crate::spec::{NTupleSpec, TdSpec};
 use crate::statistics::median;
@@ -51,6 +52,8 @@ pub enum Mode {
     Train,
     /// Playing with fixed values, one move ahead.
     Play,
+    /// Playing with fixed values and a search.
+    Search,
 }
 
 /// A network that can be measured, and the rows it gives.
@@ -63,6 +66,9 @@ struct Subject {
     main: bool,
     rows: &'static [(&'static str, Mode)],
 }
+
+/// The name of the network that searches are measured with: the first one.
+const SEARCHED_NETWORK: &str = "4x6";
 
 static SUBJECTS: [Subject; 7] = [
     Subject {
@@ -107,6 +113,8 @@ pub struct BenchOptions<'a> {
     pub games: Option<u64>,
     /// Rows by name, or by their first word; empty means the main ones.
     pub networks: &'a [String],
+    /// Searches to measure, instead of networks: all over the values of the first one.
+    pub searches: &'a [SearchSpec],
     /// The number of "all threads"; 0 means one for each core.
     pub threads: usize,
     /// Events and cancellation: a cancelled benchmark reports the finished rows.
@@ -139,6 +147,9 @@ pub struct BenchRow {
     pub tuples: String,
     /// What was measured.
     pub mode: Mode,
+    /// The search, with its table, if one was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<BenchSearch>,
     /// The update rule of its training.
     pub rule: Rule,
     /// The lambda of its training.
@@ -153,6 +164,15 @@ pub struct BenchRow {
     pub slices: Vec<u64>,
     /// The memory of the weights.
     pub memory_mib: f64,
+}
+
+/// A search that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchSearch {
+    /// Its limit and its cut-offs.
+    pub search: String,
+    /// The size of its table of searched positions.
+    pub hash_mib: f64,
 }
 
 /// Runs the benchmark.
@@ -178,7 +198,7 @@ pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, LabError> {
 
 /// The same without the events of its start and its end.
 fn bench_silently(options: &BenchOptions<'_>) -> Result<BenchReport, LabError> {
-    let chosen = chosen(options.networks)?;
+    let chosen = chosen(options)?;
     // Untouched memory costs nothing, so each network can be created once as a check.
     for (subject, _) in &chosen {
         Trained::new(subject, options.control.memory())?;
@@ -219,10 +239,46 @@ fn cpu() -> String {
     named().unwrap_or_else(|| "unknown processor".to_owned())
 }
 
-type Rows = Vec<(&'static str, Mode)>;
+type Rows = Vec<Row>;
+
+/// What is measured of a network.
+#[derive(Clone, Debug)]
+struct Row {
+    name: String,
+    mode: Mode,
+    search: Option<SearchSpec>,
+}
+
+impl Row {
+    fn of(&(name, mode): &(&str, Mode)) -> Self {
+        Self {
+            name: name.to_owned(),
+            mode,
+            search: None,
+        }
+    }
+
+    fn of_search(network: &str, search: &SearchSpec) -> Self {
+        Self {
+            name: format!("{network} {}", search.limit),
+            mode: Mode::Search,
+            search: Some(search.clone()),
+        }
+    }
+}
 
 /// The networks to measure, each with its selected rows.
-fn chosen(names: &[String]) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
+fn chosen(options: &BenchOptions<'_>) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
+    if options.searches.is_empty() {
+        return by_name(options.networks);
+    }
+    let rows = options.searches.iter();
+    let rows = rows.map(|search| Row::of_search(SEARCHED_NETWORK, search));
+    Ok(vec![(&SUBJECTS[0], rows.collect())])
+}
+
+/// The networks with rows of these names; without names, the main ones.
+fn by_name(names: &[String]) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
     let all = || SUBJECTS.iter().flat_map(|subject| subject.rows);
     let fits = |name: &str, asked: &str| name == asked || name.split(' ').next() == Some(asked);
     for asked in names {
@@ -234,11 +290,11 @@ fn chosen(names: &[String]) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
         }
     }
     let wanted = |subject: &'static Subject| {
-        let rows = subject.rows.iter().copied().filter(|(name, _)| {
+        let rows = subject.rows.iter().filter(|(name, _)| {
             let asked = names.iter().any(|asked| fits(name, asked));
             asked || (names.is_empty() && subject.main)
         });
-        (subject, rows.collect::<Rows>())
+        (subject, rows.map(Row::of).collect::<Rows>())
     };
     let chosen = SUBJECTS.iter().map(wanted);
     Ok(chosen.filter(|(_, rows)| !rows.is_empty()).collect())
@@ -247,7 +303,7 @@ fn chosen(names: &[String]) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
 /// A network being measured.
 struct Trained {
     recipe: Recipe,
-    agent: Box<dyn TrainableAgent>,
+    agent: Arc<dyn TrainableAgent>,
     games: u64,
 }
 
@@ -261,15 +317,23 @@ impl Trained {
         let agent = ntuple_agent(&spec, rule, 0.0, budget)?;
         Ok(Self {
             recipe,
-            agent,
+            agent: agent.into(),
             games: 0,
         })
     }
 
-    /// Plays games until `stop`, at most `most` of them.
-    fn games(
+    /// The agent that plays the games of a row without learning.
+    fn player(&self, row: &Row) -> Result<Arc<dyn Agent>, LabError> {
+        let agent = Arc::clone(&self.agent);
+        match &row.search {
+            Some(search) => agent.with_search(search),
+            None => Ok(agent),
+        }
+    }
+
+    /// Plays and learns from games until `stop`, at most `most` of them.
+    fn learn(
         &mut self,
-        mode: Mode,
         most: u64,
         threads: usize,
         stop: &(dyn Fn() -> bool + Sync),
@@ -277,17 +341,11 @@ impl Trained {
     ) -> Result<(), LabError> {
         let first = self.games;
         let numbers = first..first.saturating_add(most);
-        let mut round = RoundSpec {
+        let round = RoundSpec {
             stop,
             on_game: seen,
             ..RoundSpec::new(numbers, self.recipe.seed, threads)
         };
-        if mode == Mode::Play {
-            // The same games in every slice.
-            round.numbers = 0..most;
-            self.agent.play(&round, None);
-            return Ok(());
-        }
         let result = self.agent.learn(&round, &TdSpec::of(&self.recipe));
         self.games += result.outcomes.len() as u64;
         if result.finite {
@@ -317,9 +375,9 @@ impl Bench<'_> {
     fn measure(&mut self, subject: &Subject, rows: &Rows) -> Result<(), LabError> {
         let mut network = Trained::new(subject, self.options.control.memory())?;
         self.warm_up(&mut network, rows)?;
-        for &(name, mode) in rows {
+        for row in rows {
             let (before, threads) = (network.games, self.kinds());
-            let slices = self.slices(&mut network, name, mode)?;
+            let slices = self.slices(&mut network, row)?;
             if self.options.control.is_cancelled() {
                 break;
             }
@@ -327,9 +385,13 @@ impl Bench<'_> {
                 let mut sorted = slices.clone();
                 sorted.sort_unstable();
                 self.rows.push(BenchRow {
-                    network: name.to_owned(),
+                    network: row.name.clone(),
                     tuples: network.recipe.network.tuples().to_owned(),
-                    mode,
+                    mode: row.mode,
+                    search: row.search.as_ref().map(|search| BenchSearch {
+                        search: search.to_string(),
+                        hash_mib: search.table_bytes as f64 / 1_048_576.0,
+                    }),
                     rule: network.recipe.learner.rule(),
                     lambda: network.recipe.learner.lambda(),
                     games_before: before,
@@ -363,10 +425,9 @@ impl Bench<'_> {
         let due = || games.is_none() && played.load(Ordering::Relaxed) > 0 && share() >= 1.0;
         let tell = |_: &Outcome| {
             played.fetch_add(1, Ordering::Relaxed);
-            self.report(rows[0].0, false, rows.len() as f64 * share());
+            self.report(&rows[0].name, false, rows.len() as f64 * share());
         };
-        network.games(
-            Mode::Train,
+        network.learn(
             games.unwrap_or(u64::MAX),
             self.threads,
             &|| self.options.control.is_cancelled() || due(),
@@ -380,21 +441,17 @@ impl Bench<'_> {
     }
 
     /// The speeds of all slices, for each number of threads.
-    fn slices(
-        &mut self,
-        network: &mut Trained,
-        name: &'static str,
-        mode: Mode,
-    ) -> Result<Vec<Vec<u64>>, LabError> {
+    fn slices(&mut self, network: &mut Trained, row: &Row) -> Result<Vec<Vec<u64>>, LabError> {
+        let player = network.player(row)?;
         let kinds = self.kinds();
         let time = self.half / kinds.len() as u32;
         let count = (time.as_secs_f64() / SLICE.as_secs_f64()) as u32;
         let count = count.clamp(MIN_SLICES, MAX_SLICES);
         let mut speeds = vec![Vec::new(); kinds.len()];
         for turn in 0..count {
-            self.report(name, true, f64::from(turn) / f64::from(count));
+            self.report(&row.name, true, f64::from(turn) / f64::from(count));
             for (&threads, speeds) in kinds.iter().zip(&mut speeds) {
-                speeds.push(self.slice(network, mode, threads, time / count)?);
+                speeds.push(self.slice(network, (row.mode, &*player), threads, time / count)?);
             }
         }
         self.done += 1;
@@ -410,7 +467,7 @@ impl Bench<'_> {
     fn slice(
         &self,
         network: &mut Trained,
-        mode: Mode,
+        (mode, player): (Mode, &dyn Agent),
         threads: usize,
         time: Duration,
     ) -> Result<u64, LabError> {
@@ -428,12 +485,22 @@ impl Bench<'_> {
         // A slice has at least one game, however short it is.
         let over = || played.load(Ordering::Relaxed) && begun.elapsed() >= time;
         let stop = || self.options.control.is_cancelled() || over();
-        network.games(mode, u64::MAX, threads, &stop, &note)?;
+        if mode == Mode::Train {
+            network.learn(u64::MAX, threads, &stop, &note)?;
+        } else {
+            // The same games in every slice.
+            let round = RoundSpec {
+                stop: &stop,
+                on_game: &note,
+                ..RoundSpec::new(0..u64::MAX, network.recipe.seed, threads)
+            };
+            player.play(&round, None);
+        }
         let shares = shares.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok(shares.values().map(Share::speed).sum::<f64>().round() as u64)
     }
 
-    fn report(&self, network: &'static str, measured: bool, halves: f64) {
+    fn report(&self, network: &str, measured: bool, halves: f64) {
         let doing = if measured { "measuring" } else { "warming up" };
         let share = (f64::from(self.done) + halves) / f64::from(self.halves);
         self.options.control.emit(Event::Progress(Progress {

@@ -14,8 +14,11 @@ use serde::{Deserialize, Serialize};
 use crate::LabError;
 use crate::control::{Job, Meter, Status, Task, Unit};
 use crate::evaluate::{Contender, EvalOptions, outcomes, summary};
+use crate::part::{PartInfo, PlayedGames};
 use crate::report::Evaluation;
-use crate::statistics::{Interval, PairCounts, mean_interval, median_difference};
+use crate::statistics::{
+    ERROR_RATE, Interval, PairCounts, anytime_interval, mean_interval, median_difference,
+};
 
 /// The results of two players and their difference; the JSON of `compare --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +49,92 @@ pub struct Comparison {
     /// or the same baseline.
     #[serde(default)]
     pub equal: bool,
+    /// The result of the sequential test, if there was one; [`Comparison::better`] is then its
+    /// verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequential: Option<SequentialResult>,
+}
+
+/// A part of a comparison; the JSON of `compare --part --json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparisonPart {
+    /// The results of its own games.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// By which it is merged.
+    pub part: PartInfo,
+}
+
+/// When a comparison stops before its last game.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SequentialTest {
+    /// Also stop once the difference of the means is surely smaller than this, on either side.
+    pub margin: Option<f64>,
+}
+
+/// The result of a sequential test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SequentialResult {
+    /// The probability that the verdict is wrong, however often it was looked at.
+    pub error_rate: f64,
+    /// The interval of the difference of the means, valid at every look; `None` for too few games.
+    pub difference_interval: Option<Interval>,
+    /// The margin, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
+    /// What it shows.
+    pub verdict: SequentialVerdict,
+}
+
+/// What a sequential test shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SequentialVerdict {
+    /// The first is better.
+    A,
+    /// The second is better.
+    B,
+    /// The difference is smaller than the margin.
+    WithinMargin,
+    /// All games were played, and nothing is sure.
+    Undecided,
+}
+
+impl SequentialTest {
+    /// The result after pairs of games with these differences.
+    fn result(&self, differences: &[f64]) -> SequentialResult {
+        let difference_interval = anytime_interval(differences);
+        let verdict = match (difference_interval, self.margin) {
+            (Some([low, _]), _) if low > 0.0 => SequentialVerdict::A,
+            (Some([_, high]), _) if high < 0.0 => SequentialVerdict::B,
+            (Some([low, high]), Some(margin)) if -margin < low && high < margin => {
+                SequentialVerdict::WithinMargin
+            }
+            _ => SequentialVerdict::Undecided,
+        };
+        SequentialResult {
+            error_rate: ERROR_RATE,
+            difference_interval,
+            margin: self.margin,
+            verdict,
+        }
+    }
+}
+
+impl SequentialResult {
+    /// Whether it shows anything.
+    pub fn is_decided(&self) -> bool {
+        self.verdict != SequentialVerdict::Undecided
+    }
+
+    /// The better player.
+    fn better(&self) -> Option<Side> {
+        match self.verdict {
+            SequentialVerdict::A => Some(Side::A),
+            SequentialVerdict::B => Some(Side::B),
+            SequentialVerdict::WithinMargin | SequentialVerdict::Undecided => None,
+        }
+    }
 }
 
 /// How much more often A reached a tile than B.
@@ -83,18 +172,57 @@ pub fn compare(
     b: &Contender,
     options: &EvalOptions<'_>,
 ) -> Result<Comparison, LabError> {
+    compare_part(a, b, options).map(|part| part.comparison)
+}
+
+/// The same, and stops as soon as the verdict of a sequential test is sure.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_until_sure(
+    a: &Contender,
+    b: &Contender,
+    options: &EvalOptions<'_>,
+    test: SequentialTest,
+) -> Result<Comparison, LabError> {
+    run(a, b, options, Some(test)).map(|part| part.comparison)
+}
+
+/// The same, with every outcome, so that the parts can be merged.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_part(
+    a: &Contender,
+    b: &Contender,
+    options: &EvalOptions<'_>,
+) -> Result<ComparisonPart, LabError> {
+    run(a, b, options, None)
+}
+
+fn run(
+    a: &Contender,
+    b: &Contender,
+    options: &EvalOptions<'_>,
+    test: Option<SequentialTest>,
+) -> Result<ComparisonPart, LabError> {
+    let numbers = options.numbers();
+    let games = numbers.end - numbers.start;
     let job = Job {
         task: Task::Compare,
         subject: format!("{} and {}", a.label, b.label),
-        total: Some(2 * options.games),
+        total: Some(2 * games),
         unit: Unit::Games,
     };
     options.control.run(
         job,
-        || compared(a, b, options),
+        || compared(a, b, options, test),
         |done| {
-            let played = done.as_ref().ok()?.a.scores.games;
-            Some((Status::of(played >= options.games), 2 * played))
+            let comparison = &done.as_ref().ok()?.comparison;
+            let played = comparison.a.scores.games;
+            let test = comparison.sequential.as_ref();
+            let decided = test.is_some_and(SequentialResult::is_decided);
+            Some((Status::of(decided || played >= games), 2 * played))
         },
     )
 }
@@ -103,7 +231,8 @@ fn compared(
     a: &Contender,
     b: &Contender,
     options: &EvalOptions<'_>,
-) -> Result<Comparison, LabError> {
+    test: Option<SequentialTest>,
+) -> Result<ComparisonPart, LabError> {
     if (&a.game, a.shape) != (&b.game, b.shape) {
         return Err(LabError::DifferentGames {
             a: a.label.clone(),
@@ -112,76 +241,84 @@ fn compared(
             game_b: b.game_on(),
         });
     }
-    let (mut games_a, mut games_b) = (Vec::new(), Vec::new());
-    let (mut seconds_a, mut seconds_b) = (0.0, 0.0);
-    let meter = Meter::new(
-        options.control,
-        Task::Compare,
-        Unit::Games,
-        0,
-        2 * options.games,
-    );
-    let mut first = 0;
-    while first < options.games {
-        let turn = first.clamp(FIRST_TURN, TURN);
-        let numbers = first..(first + turn).min(options.games);
-        first = numbers.end;
-        let play = |contender, games: &mut Vec<Outcome>, seconds: &mut f64| {
+    let (mut played_a, mut played_b) = (PlayedGames::default(), PlayedGames::default());
+    let mut left = options.numbers();
+    let total = 2 * (left.end - left.start);
+    let meter = Meter::new(options.control, Task::Compare, Unit::Games, 0, total);
+    while !left.is_empty() && !options.control.is_cancelled() {
+        let turn = (played_a.outcomes.len() as u64).clamp(FIRST_TURN, TURN);
+        let numbers = left.start..(left.start + turn).min(left.end);
+        left.start = numbers.end;
+        for (contender, played) in [(a, &mut played_a), (b, &mut played_b)] {
             let begun = Instant::now();
-            games.extend(outcomes(contender, options, numbers.clone(), &meter));
-            *seconds += begun.elapsed().as_secs_f64();
+            let found = outcomes(contender, options, numbers.clone(), &meter);
+            played.outcomes.extend(found);
+            played.seconds += begun.elapsed().as_secs_f64();
+        }
+        let result = |test: SequentialTest| {
+            test.result(&differences([&played_a.outcomes, &played_b.outcomes]))
         };
-        play(a, &mut games_a, &mut seconds_a);
-        play(b, &mut games_b, &mut seconds_b);
-        if options.control.is_cancelled() {
+        if test.is_some_and(|test| result(test).is_decided()) {
             break;
         }
     }
     // A cancelled comparison counts the games that both have played.
-    games_a.truncate(games_b.len());
-    games_b.truncate(games_a.len());
-    comparison(
-        a,
-        b,
-        options.seed,
-        (&games_a, seconds_a),
-        (&games_b, seconds_b),
-    )
+    played_a.outcomes.truncate(played_b.outcomes.len());
+    played_b.outcomes.truncate(played_a.outcomes.len());
+    let [of_a, of_b] = [(a, &played_a), (b, &played_b)]
+        .map(|(player, played)| summary(player, options.seed, &played.outcomes, played.seconds));
+    let games = [&*played_a.outcomes, &played_b.outcomes];
+    let mut comparison = Comparison::of([of_a, of_b], games, || are_equal(a, b))?;
+    if let Some(test) = test {
+        let result = test.result(&differences(games));
+        comparison.better = result.better();
+        comparison.sequential = Some(result);
+    }
+    let part = options.part_info(vec![played_a, played_b]);
+    Ok(ComparisonPart { comparison, part })
 }
 
-/// The comparison of games that were played in these times.
-fn comparison(
-    a: &Contender,
-    b: &Contender,
-    seed: u64,
-    (games_a, seconds_a): (&[Outcome], f64),
-    (games_b, seconds_b): (&[Outcome], f64),
-) -> Result<Comparison, LabError> {
-    let pairs = || games_a.iter().zip(games_b);
-    let differences: Vec<f64> = pairs()
+impl Comparison {
+    /// The comparison of players with these results and games; whether they are the same player is
+    /// asked for only if they play alike.
+    pub(crate) fn of<E>(
+        [a, b]: [Evaluation; 2],
+        [games_a, games_b]: [&[Outcome]; 2],
+        are_equal: impl FnOnce() -> Result<bool, E>,
+    ) -> Result<Self, E> {
+        let pairs = || games_a.iter().zip(games_b);
+        let differences = differences([games_a, games_b]);
+        let (difference, difference_ci95) = mean_interval(&differences);
+        let better = match difference_ci95 {
+            Some([low, _]) if low > 0.0 => Some(Side::A),
+            Some([_, high]) if high < 0.0 => Some(Side::B),
+            _ => None,
+        };
+        let scores: Vec<(u64, u64)> = pairs().map(|(a, b)| (a.score, b.score)).collect();
+        let (median_difference, median_difference_ci95) = median_difference(&scores);
+        let identical = !games_a.is_empty() && games_a == games_b;
+        Ok(Self {
+            a,
+            b,
+            difference,
+            difference_ci95,
+            better,
+            median_difference,
+            median_difference_ci95,
+            tiles: tiles(games_a, games_b),
+            identical,
+            equal: identical && are_equal()?,
+            sequential: None,
+        })
+    }
+}
+
+/// The differences of the scores of games that are paired.
+fn differences([games_a, games_b]: [&[Outcome]; 2]) -> Vec<f64> {
+    let pairs = games_a.iter().zip(games_b);
+    pairs
         .map(|(a, b)| a.score as f64 - b.score as f64)
-        .collect();
-    let (difference, difference_ci95) = mean_interval(&differences);
-    let better = match difference_ci95 {
-        Some([low, _]) if low > 0.0 => Some(Side::A),
-        Some([_, high]) if high < 0.0 => Some(Side::B),
-        _ => None,
-    };
-    let scores: Vec<(u64, u64)> = pairs().map(|(a, b)| (a.score, b.score)).collect();
-    let (median_difference, median_difference_ci95) = median_difference(&scores);
-    let identical = !games_a.is_empty() && games_a == games_b;
-    Ok(Comparison {
-        a: summary(a, seed, games_a, seconds_a),
-        b: summary(b, seed, games_b, seconds_b),
-        difference,
-        difference_ci95,
-        better,
-        median_difference,
-        median_difference_ci95,
-        tiles: tiles(games_a, games_b),
-        identical,
-        equal: identical && are_equal(a, b)?,
-    })
+        .collect()
 }
 
 /// The differences of the win rates of games that are paired.

@@ -3,6 +3,7 @@
 
 mod convert;
 mod foreign;
+mod part;
 mod remedy;
 mod scores;
 mod seal;
@@ -24,6 +25,7 @@ use crate::recipe::RecipeError;
 
 pub use convert::{ConvertError, Kind};
 pub use foreign::Unplayable;
+pub use part::{PartError, PartMismatch};
 pub use remedy::{ErrorClass, Remedy};
 pub use scores::ScoresError;
 pub use seal::SealError;
@@ -62,6 +64,9 @@ pub enum LabError {
     /// An invalid recipe.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
+    /// Parts that cannot be merged.
+    #[error(transparent)]
+    Part(#[from] PartError),
     /// Tuples that do not fit the board.
     #[error(transparent)]
     Tuples(#[from] TupleSetError),

@@ -18,6 +18,7 @@ use crate::disk::hex;
 use crate::error::game_on;
 use crate::games;
 use crate::model::Model;
+use crate::part::{EvaluationPart, Part, PartError, PartInfo, PlayedGames};
 use crate::recorder::InOrder;
 use crate::records;
 use crate::report::{Evaluation, ModelInfo, Scores, TileRow};
@@ -33,12 +34,30 @@ pub struct EvalOptions<'a> {
     /// The number of games; game n of a seed has the same random stream for every player and any
     /// number of threads.
     pub games: u64,
+    /// Which part of these games is played.
+    pub part: Part,
     /// The seed.
     pub seed: u64,
     /// Threads; 0 means one for each core.
     pub threads: usize,
     /// Events and cancellation: a cancelled evaluation counts the games it has played.
     pub control: &'a Control,
+}
+
+impl EvalOptions<'_> {
+    /// The numbers of the games to play.
+    pub(crate) fn numbers(&self) -> Range<u64> {
+        self.part.games(self.games)
+    }
+
+    /// What a part adds to its report.
+    pub(crate) fn part_info(&self, played: Vec<PlayedGames>) -> PartInfo {
+        PartInfo {
+            part: self.part,
+            games_of_all: self.games,
+            played,
+        }
+    }
 }
 
 /// An agent that can be evaluated and compared: a model, a baseline, anything with a game.
@@ -130,8 +149,13 @@ pub(crate) fn outcomes(
 
 /// Plays the games and reports the results.
 pub fn evaluate(contender: &Contender, options: &EvalOptions<'_>) -> Evaluation {
+    evaluate_part(contender, options).evaluation
+}
+
+/// The same, with every outcome, so that the parts can be merged.
+pub fn evaluate_part(contender: &Contender, options: &EvalOptions<'_>) -> EvaluationPart {
     let evaluation = evaluated(contender, options, |meter| {
-        Ok::<_, Infallible>(outcomes(contender, options, 0..options.games, meter))
+        Ok::<_, Infallible>(outcomes(contender, options, options.numbers(), meter))
     });
     evaluation.unwrap_or_else(|never| match never {})
 }
@@ -139,19 +163,23 @@ pub fn evaluate(contender: &Contender, options: &EvalOptions<'_>) -> Evaluation 
 /// The same, and writes a record of each game to a file, and beside it the player's own seal.
 ///
 /// # Errors
-/// When a file cannot be written, or there are the records of a match with their seal.
+/// When a file cannot be written, there are the records of a match with their seal, or the options
+/// name a part of the games.
 pub fn record(
     contender: &Contender,
     options: &EvalOptions<'_>,
     path: &Path,
 ) -> Result<Evaluation, LabError> {
+    if !options.part.is_whole() {
+        return Err(PartError::Records.into());
+    }
     own::check_place(path)?;
     let started = SystemTime::now();
     let hints = games::rules(&contender.game)?.shows_hint(contender.shape);
     // Of what is written here: another process may replace the file before it could be read again.
     let digest = Mutex::new(Sha256::new());
     let game = (&*contender.game, contender.shape);
-    let evaluation = evaluated(contender, options, |meter| {
+    let recorded = evaluated(contender, options, |meter| {
         records::write(path, game, |sink, failed| {
             let hashed = |record: &EpisodeRecord| {
                 let mut digest = digest.lock().unwrap_or_else(PoisonError::into_inner);
@@ -167,11 +195,12 @@ pub fn record(
             let round = RoundSpec {
                 stop: &|| failed() || options.control.is_cancelled(),
                 on_game: &|outcome| meter.game(outcome),
-                ..RoundSpec::new(0..options.games, options.seed, threads(options.threads))
+                ..RoundSpec::new(options.numbers(), options.seed, threads(options.threads))
             };
             contender.agent.play(&round, Some(&numbered))
         })
     })?;
+    let evaluation = recorded.evaluation;
     let of = OwnGames {
         game: &contender.game,
         shape: contender.shape,
@@ -194,8 +223,9 @@ fn evaluated<E: std::fmt::Display>(
     contender: &Contender,
     options: &EvalOptions<'_>,
     play: impl FnOnce(&Meter<'_>) -> Result<Vec<Outcome>, E>,
-) -> Result<Evaluation, E> {
-    let (control, games) = (options.control, options.games);
+) -> Result<EvaluationPart, E> {
+    let numbers = options.numbers();
+    let (control, games) = (options.control, numbers.end - numbers.start);
     let job = Job {
         task: Task::Evaluate,
         subject: contender.label.clone(),
@@ -209,10 +239,11 @@ fn evaluated<E: std::fmt::Display>(
         let seconds = begun.elapsed().as_secs_f64();
         let evaluation = summary(contender, options.seed, &outcomes, seconds);
         control.emit(Event::Evaluation(Box::new(evaluation.clone())));
-        Ok(evaluation)
+        let part = options.part_info(vec![PlayedGames { seconds, outcomes }]);
+        Ok(EvaluationPart { evaluation, part })
     };
     control.run(job, work, |done| {
-        let played = done.as_ref().ok()?.scores.games;
+        let played = done.as_ref().ok()?.evaluation.scores.games;
         Some((Status::of(played >= games), played))
     })
 }

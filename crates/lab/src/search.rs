@@ -67,6 +67,9 @@ pub struct SearchSpec {
     pub rare_below: f64,
     /// Boards with this tile or a larger one are searched with their large tiles lowered by a step.
     pub downgrade_from: Option<u64>,
+    /// The threads that search one board of an analysis together; 0 means one for each core. The
+    /// values do not depend on it.
+    pub threads: usize,
 }
 
 impl SearchSpec {
@@ -80,6 +83,7 @@ impl SearchSpec {
             table_bytes: Self::TABLE_BYTES,
             rare_below: 0.0,
             downgrade_from: None,
+            threads: 0,
         }
     }
 

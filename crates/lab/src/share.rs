@@ -87,6 +87,24 @@ fn on_threads(threads: usize, work: &(dyn Fn() + Sync)) {
     });
 }
 
+/// Runs `work` on this thread while others help, each with its number from 0. Helpers should end soon
+/// after the work does; a panic of one is passed on.
+pub(crate) fn with_helpers<T>(
+    helpers: usize,
+    help: &(dyn Fn(usize) + Sync),
+    work: impl FnOnce() -> T,
+) -> T {
+    thread::scope(|scope| {
+        // The system may refuse threads: the work is done in any case.
+        let start = |number| {
+            let builder = thread::Builder::new();
+            builder.spawn_scoped(scope, move || help(number)).ok()
+        };
+        let _started: Vec<_> = (0..helpers).filter_map(start).collect();
+        work()
+    })
+}
+
 /// Runs `count` fallible tasks, and stops soon after the first error. Of several errors it returns
 /// the one that a single thread would have met.
 pub(crate) fn try_share<E, F>(

@@ -1,8 +1,11 @@
 //! Confidence intervals: no result is reported without one.
 
 mod paired;
+mod sequential;
 
 pub(crate) use paired::{PairCounts, median_difference};
+pub use sequential::ERROR_RATE;
+pub(crate) use sequential::anytime_interval;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -16,6 +16,7 @@
 
 mod file;
 mod other;
+mod parts;
 mod rates;
 mod saved;
 mod summary;
@@ -28,7 +29,6 @@ pub use rates::{OverSeeds, TileRate};
 pub use saved::{Divergence, Evaluated};
 pub use summary::{DivergedSeed, Metric, Score, Summary, SummaryRow, Verdict};
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -37,6 +37,7 @@ use crate::control::{CancelToken, Control, Event, Job, Progress, Status, Task, U
 use crate::disk::inside;
 use crate::evaluate::{Contender, EvalOptions, evaluate};
 use crate::model::Model;
+use crate::part::Part;
 use crate::recipe::{Difference, Recipe};
 use crate::report::Evaluation;
 use crate::run;
@@ -134,6 +135,13 @@ impl Sweep {
         self.seeds.iter().flat_map(of_seed).collect()
     }
 
+    /// The runs of a part.
+    pub fn runs_of(&self, out: &Path, part: Part) -> Vec<SweepRun> {
+        let runs = self.runs(out).into_iter().enumerate();
+        let of_part = runs.filter(|(number, _)| part.takes(*number));
+        of_part.map(|(_, run)| run).collect()
+    }
+
     /// Trains the missing runs in the folder `out`, `jobs` at once (0 means one for each core), and
     /// returns the result of each, in the order of [`Sweep::runs`]; `None` if it was cancelled. A
     /// run that diverges is a result and stops no other.
@@ -148,7 +156,21 @@ impl Sweep {
         jobs: usize,
         control: &Control,
     ) -> Result<Option<Vec<RunResult>>, LabError> {
-        let tasks = self.runs(out);
+        self.run_part(out, Part::WHOLE, jobs, control)
+    }
+
+    /// The same for the runs of a part; the results are those of the part.
+    ///
+    /// # Errors
+    /// As [`Sweep::run`].
+    pub fn run_part(
+        &self,
+        out: &Path,
+        part: Part,
+        jobs: usize,
+        control: &Control,
+    ) -> Result<Option<Vec<RunResult>>, LabError> {
+        let tasks = self.runs_of(out, part);
         let total = tasks.len() as u64;
         let job = Job {
             task: Task::Sweep,
@@ -172,15 +194,8 @@ impl Sweep {
         jobs: usize,
         control: &Control,
     ) -> Result<Option<Vec<RunResult>>, LabError> {
-        if run::exists(out) {
-            return Err(SweepError::OfARun(out.to_owned()).into());
-        }
-        tasks.iter().try_for_each(SweepRun::is_unchanged)?;
-        let folders = || self.variants.iter().map(|variant| &variant.folder);
-        other::check(out, &self.name, folders())?;
-        fs::create_dir_all(out).map_err(LabError::file("create the folder", out))?;
-        let _lock = run::lock(out)?;
-        other::check(out, &self.name, folders())?;
+        self.check_place(out, tasks)?;
+        let _lock = self.lock_place(out)?;
         // A run that fails cancels the others, but not other work with the same token.
         let runs = RunsControl::new(control, tasks, self.games);
         let work = |number: u64| {
@@ -315,6 +330,7 @@ impl SweepRun {
             &Contender::from(model),
             &EvalOptions {
                 games,
+                part: Part::WHOLE,
                 seed: self.evaluation_seed(),
                 threads: self.recipe.threads,
                 control: &control.silent(),

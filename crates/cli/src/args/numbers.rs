@@ -52,6 +52,13 @@ pub fn probability(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
+/// A number of points above 0.
+pub fn points(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|points: &f64| points.is_finite() && *points > 0.0);
+    number.ok_or_else(|| "expected a number above 0".to_owned())
+}
+
 /// The tiles that an index of a table tells apart.
 pub fn base(text: &str) -> Result<u64, String> {
     whole(text, 15..=16)

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use afterstate_lab::bench::{BenchOptions, BenchReport, BenchRow, bench};
+use afterstate_lab::search::{SearchLimit, SearchSpec};
 
 use crate::args::BenchArgs;
 use crate::interrupt;
@@ -12,10 +13,12 @@ use crate::progress::Display;
 pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
     let display = Display::new();
+    let searches = searches(args);
     let report = bench(&BenchOptions {
         time: args.seconds,
         games: args.warmup_games,
         networks: &args.network,
+        searches: &searches,
         threads: args.threads.unwrap_or(0),
         control: &display.control(),
     });
@@ -25,6 +28,19 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
         return print_json(&report);
     }
     print(table(&report))
+}
+
+/// The searches to measure.
+fn searches(args: &BenchArgs) -> Vec<SearchSpec> {
+    let table_bytes = args.hash.map(|mebibytes| (mebibytes << 20) as usize);
+    let spec = |limit: &SearchLimit| {
+        let spec = SearchSpec::new(limit.clone());
+        SearchSpec {
+            table_bytes: table_bytes.unwrap_or(spec.table_bytes),
+            ..spec
+        }
+    };
+    args.search.iter().map(spec).collect()
 }
 
 /// The results as text: a line for each network, a column for each number of threads.
@@ -48,22 +64,28 @@ fn table(report: &BenchReport) -> String {
         text,
         "million moves per second: the median, and the minimum and maximum in brackets\n"
     );
+    let width = rows
+        .iter()
+        .map(|row| row.network.len())
+        .max()
+        .unwrap_or(0)
+        .max(8);
     let lines = || rows.chunk_by(|a, b| a.network == b.network);
     let threads = |row: &BenchRow| match row.threads {
         1 => "1 thread".to_owned(),
         threads => format!("{threads} threads"),
     };
-    let _ = write!(text, "{:<8}  {:>12}", "network", "after games");
+    let _ = write!(text, "{:<width$}  {:>12}", "network", "after games");
     for row in rows.iter().take_while(|row| row.network == first.network) {
-        let _ = write!(text, "  {:^21}", threads(row));
+        let _ = write!(text, "  {:^25}", threads(row));
     }
     let _ = writeln!(text, "  {:>9}", "memory");
     for line in lines() {
         let row = &line[0];
         let games = grouped(row.games_before as f64);
-        let _ = write!(text, "{:<8}  {games:>12}", row.network);
+        let _ = write!(text, "{:<width$}  {games:>12}", row.network);
         for row in line {
-            let _ = write!(text, "  {:>21}", speed(row));
+            let _ = write!(text, "  {:>25}", speed(row));
         }
         let _ = writeln!(text, "  {:>5.0} MiB", row.memory_mib);
     }
@@ -75,8 +97,10 @@ fn speed(row: &BenchRow) -> String {
     let million = |speed: f64| speed / 1e6;
     let spread = |speed: Option<&u64>| million(speed.copied().unwrap_or(0) as f64);
     let slices = &row.slices;
+    // A search makes thousands of moves per second, not millions.
+    let digits = if row.moves_per_second < 1e5 { 4 } else { 2 };
     format!(
-        "{:.2} ({:.2} to {:.2})",
+        "{:.digits$} ({:.digits$} to {:.digits$})",
         million(row.moves_per_second),
         spread(slices.iter().min()),
         spread(slices.iter().max()),

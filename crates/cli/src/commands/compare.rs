@@ -2,15 +2,18 @@
 
 use std::fmt::Write;
 
-use afterstate_lab::compare::{Comparison, Side, compare};
+use afterstate_lab::compare::{
+    Comparison, SequentialResult, SequentialTest, SequentialVerdict, Side, compare, compare_part,
+    compare_until_sure,
+};
 use afterstate_lab::numbers::signed;
 
 use super::document::{of_comparison, percent_points};
-use super::eval::{cut_short, hash, plan, table};
+use super::eval::{asked_for, cut_short, hash, plan, table};
 use super::models::pair;
 use crate::args::{CompareArgs, FormatArg};
 use crate::interrupt;
-use crate::output::{grouped, interval, print, print_json};
+use crate::output::{grouped, interval, percent, print, print_json};
 use crate::progress::Display;
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
@@ -23,10 +26,29 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
     }
     interrupt::listen()?;
     let display = Display::new();
-    let comparison = compare(&a, &b, &plan(&args.play, &display.control()));
+    let control = display.control();
+    let plan = plan(&args.play, &control);
+    if args.play.part.is_some() {
+        let part = compare_part(&a, &b, &plan);
+        display.finish();
+        let part = part?;
+        cut_short(part.comparison.a.scores.games, asked_for(&args.play));
+        return print_json(&part);
+    }
+    let comparison = if args.sequential {
+        let margin = args.margin;
+        compare_until_sure(&a, &b, &plan, SequentialTest { margin })
+    } else {
+        compare(&a, &b, &plan)
+    };
     display.finish();
     let comparison = comparison?;
-    cut_short(comparison.a.scores.games, args.play.games);
+    let test = comparison.sequential.as_ref();
+    if test.is_some_and(SequentialResult::is_decided) {
+        interrupt::completed();
+    } else {
+        cut_short(comparison.a.scores.games, args.play.games);
+    }
     if args.play.json {
         return print_json(&comparison);
     }
@@ -34,12 +56,17 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
         let document = of_comparison(&comparison, [&words_a, &words_b]);
         return print(document.text(args.play.format));
     }
-    print(format!(
+    print(text(&comparison, [&words_a, &words_b]))
+}
+
+/// A comparison of players with these descriptions.
+pub fn text(comparison: &Comparison, [words_a, words_b]: [&str; 2]) -> String {
+    format!(
         "A: {words_a}\n{}\nB: {words_b}\n{}\n{}",
         table(&comparison.a),
         table(&comparison.b),
-        conclusion(&comparison),
-    ))
+        conclusion(comparison),
+    )
 }
 
 /// The differences and the verdict; the verdict alone if all games are identical.
@@ -89,6 +116,9 @@ fn differences(comparison: &Comparison) -> String {
 }
 
 fn verdict(comparison: &Comparison) -> String {
+    if let Some(test) = &comparison.sequential {
+        return sequential_verdict(comparison, test);
+    }
     let ends = interval(comparison.difference_ci95);
     let games = grouped(comparison.a.scores.games as f64);
     let difference = grouped(comparison.difference);
@@ -99,4 +129,29 @@ fn verdict(comparison: &Comparison) -> String {
         Some(Side::B) => format!("B is better: {found}"),
         None => format!("no significant difference: {found}; more games may show one"),
     }
+}
+
+/// The verdict of a sequential test.
+fn sequential_verdict(comparison: &Comparison, test: &SequentialResult) -> String {
+    let games = grouped(comparison.a.scores.games as f64);
+    let found = match test.difference_interval {
+        Some([low, high]) => format!(
+            "A - B = {} points per game, {} to {} after {games} games paired by seed",
+            grouped(comparison.difference),
+            grouped(low),
+            grouped(high),
+        ),
+        None => format!("{games} games are too few for a sequential test"),
+    };
+    let rate = percent(test.error_rate);
+    let verdict = match test.verdict {
+        SequentialVerdict::A => "A is better".to_owned(),
+        SequentialVerdict::B => "B is better".to_owned(),
+        SequentialVerdict::WithinMargin => {
+            let margin = grouped(test.margin.unwrap_or_default());
+            format!("A and B differ by less than {margin} points")
+        }
+        SequentialVerdict::Undecided => "nothing is sure yet".to_owned(),
+    };
+    format!("{verdict}: {found} (sequential test, wrong in at most {rate})")
 }

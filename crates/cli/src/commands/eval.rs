@@ -5,7 +5,8 @@ use std::path::Path;
 
 use afterstate_lab::LabError;
 use afterstate_lab::control::Control;
-use afterstate_lab::evaluate::{Contender, EvalOptions, evaluate, record};
+use afterstate_lab::evaluate::{Contender, EvalOptions, evaluate, evaluate_part, record};
+use afterstate_lab::part::Part;
 use afterstate_lab::report::{Evaluation, ModelInfo, Scores};
 use afterstate_lab::run::Gaps;
 use afterstate_lab::solve::{GapReport, Measure, SymmetryMode, measure};
@@ -32,6 +33,12 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     let display = Display::new();
     let control = display.control();
     let plan = plan(&args.play, &control);
+    if args.play.part.is_some() {
+        let part = evaluate_part(&contender, &plan);
+        display.finish();
+        cut_short(part.evaluation.scores.games, asked_for(&args.play));
+        return print_json(&part);
+    }
     let evaluation = match &args.records {
         Some(path) => record(&contender, &plan, path),
         None => Ok(evaluate(&contender, &plan)),
@@ -175,10 +182,17 @@ pub fn cut_short(played: u64, asked_for: u64) {
     }
 }
 
+/// The games that were asked for: those of the part, if there is one.
+pub fn asked_for(args: &GamesArgs) -> u64 {
+    let numbers = args.part.unwrap_or(Part::WHOLE).games(args.games);
+    numbers.end - numbers.start
+}
+
 /// The options of an evaluation.
 pub fn plan<'a>(args: &GamesArgs, control: &'a Control) -> EvalOptions<'a> {
     EvalOptions {
         games: args.games,
+        part: args.part.unwrap_or(Part::WHOLE),
         seed: args.seed,
         threads: args.threads,
         control,

@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use afterstate_lab::sweep::{Summary, Sweep, SweepRun};
+use afterstate_lab::part::Part;
+use afterstate_lab::sweep::{RunResult, Summary, Sweep, SweepRun};
 
 use super::{RUNS, shown};
 use crate::args::SweepArgs;
@@ -36,30 +37,45 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
     let sweep = Sweep::load(&args.file)?;
     let default = || Path::new(RUNS).join(&sweep.name);
     let out = args.out.clone().unwrap_or_else(default);
-    let runs = sweep.runs(&out);
+    let part = args.part.unwrap_or(Part::WHOLE);
+    let runs = sweep.runs_of(&out, part);
     interrupt::listen()?;
     let done: Vec<bool> = runs.iter().map(|run| run.is_done(sweep.games)).collect();
     note(&introduction(&sweep, &done, &out));
     let display = Display::new();
-    let findings = sweep.run(&out, args.jobs, &display.control());
+    let results = sweep.run_part(&out, part, args.jobs, &display.control());
     display.finish();
-    let Some(findings) = findings? else {
+    let Some(results) = results? else {
         tell(&stopped(args, &sweep, &runs));
         return Ok(());
     };
     interrupt::completed();
-    let summary = sweep.summary(&out, &findings)?;
-    let plots = summary.save(&out)?;
-    let printed = match args.json {
+    if !part.is_whole() {
+        return print(format!(
+            "part {part}: {} of {} runs are finished in {}. With the folders of all parts:  afterstate merge --sweep {} --out DIR PART...\n",
+            runs.len(),
+            sweep.runs(&out).len(),
+            shown(&out),
+            shown(&args.file)
+        ));
+    }
+    report(&sweep, &out, &results, args.json)
+}
+
+/// Saves and prints the summary of a sweep with these results.
+pub fn report(sweep: &Sweep, out: &Path, results: &[RunResult], json: bool) -> anyhow::Result<()> {
+    let summary = sweep.summary(out, results)?;
+    let plots = summary.save(out)?;
+    let printed = match json {
         true => print_json(&summary),
-        false => print(report(&summary, &out, &plots)),
+        false => print(text(&summary, out, &plots)),
     };
     // The exit status reports divergence even if standard output is closed.
     match summary.diverged() {
         0 => printed,
         diverged => Err(SomeDiverged {
             diverged,
-            runs: runs.len(),
+            runs: results.len(),
         }
         .into()),
     }
@@ -94,15 +110,18 @@ fn stopped(args: &SweepArgs, sweep: &Sweep, runs: &[SweepRun]) -> String {
         jobs => format!(" --jobs {jobs}"),
     };
     let json = if args.json { " --json" } else { "" };
+    let part = args
+        .part
+        .map_or_else(String::new, |part| format!(" --part {part}"));
     format!(
-        "stopped and saved: {} of {} runs are finished. Continue with:  afterstate sweep {}{out}{jobs}{json}",
+        "stopped and saved: {} of {} runs are finished. Continue with:  afterstate sweep {}{out}{part}{jobs}{json}",
         done.count(),
         runs.len(),
         shown(&args.file)
     )
 }
 
-fn report(summary: &Summary, out: &Path, plots: &[PathBuf]) -> String {
+fn text(summary: &Summary, out: &Path, plots: &[PathBuf]) -> String {
     let out = shown(out);
     let broken = summary.variants.iter().flat_map(|row| {
         let each = row.diverged.iter();

@@ -222,17 +222,19 @@ fn ctrl_c_saves_and_says_how_to_go_on() {
         let json = lab.run(&format!("eval {run} --games 20 --json")).json();
         assert_eq!(json["games"], 20);
 
-        // And it goes on by the very command that it named.
+        // And it goes on by the very command that it named; one of them to its end.
         let (_, command) = done.stdout.split_once("afterstate train").expect("how");
         let command = format!("train{}", command.lines().next().expect("a line"));
         assert_eq!(command, format!("train --resume {run}"));
-        let resumed = lab.run(&command).succeeds();
-        assert!(
-            resumed.stdout.contains("resumed after"),
-            "{}",
-            resumed.stdout
-        );
-        same_run(&lab, "whole", &run, 6900);
+        if name == "INT" {
+            let resumed = lab.run(&command).succeeds();
+            assert!(
+                resumed.stdout.contains("resumed after"),
+                "{}",
+                resumed.stdout
+            );
+            same_run(&lab, "whole", &run, 6900);
+        }
     }
 }
 

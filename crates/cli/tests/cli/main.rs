@@ -19,6 +19,7 @@ mod help;
 mod hostile;
 mod interrupted;
 mod judge;
+mod merge;
 mod numpy;
 #[cfg(unix)]
 mod referee;

@@ -55,6 +55,17 @@ pub struct SearchResult {
     pub plies: u8,
 }
 
+/// One of several threads that help with a search: see [`Expectimax::help`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Helper {
+    /// Its number, from 0.
+    pub number: usize,
+    /// The number of helpers.
+    pub of: usize,
+    /// Whether the search that it helps deepens ply by ply.
+    pub deepening: bool,
+}
+
 /// Chooses moves by expectimax search.
 pub struct Expectimax<'v, G: Game> {
     leaves: Box<dyn LeafValues<G> + 'v>,
@@ -103,13 +114,9 @@ impl<'v, G: Game> Expectimax<'v, G> {
 
     /// Searches a decision.
     pub fn search(&mut self, game: &G, decision: &Decision<G>) -> SearchResult {
-        let state = decision.state();
-        let from = self.options.downgrade_from;
-        let lower = from.and_then(|from| downgraded(game, state, from));
-        let lower = lower.and_then(|state| Decision::new(game, state));
+        let lower = self.lowered(game, decision);
+        let most = self.most_plies(game, decision);
         let decision = lower.as_ref().unwrap_or(decision);
-        let empty = (0..game.shape().cells()).filter(|&i| state.cell(i) == 0);
-        let most = self.options.depth.plies(empty.count());
         self.stopped = false;
         if let Some(limit) = &mut self.limit {
             limit.begin();
@@ -143,6 +150,20 @@ impl<'v, G: Game> Expectimax<'v, G> {
         })
     }
 
+    /// The decision of the downgraded board, if it is to be searched instead.
+    fn lowered(&self, game: &G, decision: &Decision<G>) -> Option<Decision<G>> {
+        let from = self.options.downgrade_from?;
+        let lower = downgraded(game, decision.state(), from)?;
+        Decision::new(game, lower)
+    }
+
+    /// The most plies of the search of a decision.
+    fn most_plies(&self, game: &G, decision: &Decision<G>) -> u8 {
+        let state = decision.state();
+        let empty = (0..game.shape().cells()).filter(|&i| state.cell(i) == 0);
+        self.options.depth.plies(empty.count())
+    }
+
     /// The values of all slides of a decision, `plies` moves deep.
     ///
     /// # Panics
@@ -164,6 +185,42 @@ impl<'v, G: Game> Expectimax<'v, G> {
             values.set(slide.direction(), ActionValue { value, total });
         }
         values
+    }
+
+    /// Helps another thread that searches the same decision with the same table: searches the states
+    /// behind its slides, the last ones first, while the other begins with the first, and leaves their
+    /// values in the table. The limit of this search ends the help.
+    ///
+    /// The values of the search do not depend on it: what is in the table is a function of the position
+    /// and the depth.
+    pub fn help(&mut self, game: &G, decision: &Decision<G>, helper: Helper) {
+        let lower = self.lowered(game, decision);
+        let most = self.most_plies(game, decision);
+        let decision = lower.as_ref().unwrap_or(decision);
+        let depth = self.spawn_depth();
+        // What a smaller search needs is not in the table, or found as fast as in it.
+        let least = TREE_PLIES + 2;
+        let first = if helper.deepening { least } else { most };
+        for plies in first.max(least)..=most {
+            let mut states = Vec::new();
+            for slide in decision.slides().legal() {
+                let cells = game.spawn_cells(slide.after()).count_ones();
+                game.for_each_spawn(slide.after(), |state, _, chance| {
+                    states.push((state, depth.plies(plies - 1, chance, cells)));
+                });
+            }
+            for &(state, plies) in states
+                .iter()
+                .rev()
+                .skip(helper.number)
+                .step_by(helper.of.max(1))
+            {
+                if self.is_stopped() {
+                    return;
+                }
+                self.state_value(game, state, plies);
+            }
+        }
     }
 
     /// The value of a state, searched `plies` moves deep: the work of one thread when several share a

@@ -3,12 +3,13 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use afterstate::episode::{Learner, NoLearner, Step, play};
 use afterstate::game::{ChanceState, Game, Slide, State};
 use afterstate::policy::Policy;
 use afterstate::random::Rng;
-use afterstate::search::{Expectimax, SearchOptions, TranspositionTable};
+use afterstate::search::{Expectimax, Helper, SearchOptions, StopCondition, TranspositionTable};
 use afterstate::tally::Outcome;
 use afterstate::value::{Decision, ValueFunction};
 use sha2::{Digest, Sha256};
@@ -18,7 +19,7 @@ use crate::LabError;
 use crate::memory::{MemoryBudget, Reservation};
 use crate::recorder::{Sink, evaluation_rng};
 use crate::search::SearchSpec;
-use crate::share::share;
+use crate::share::{share, threads, with_helpers};
 
 /// An agent with a value function that can be searched.
 pub(crate) trait ValueAgent: Agent + 'static {
@@ -81,9 +82,12 @@ impl<A: ValueAgent> SearchAgent<A> {
         }
     }
 
+    /// Analyses a board with the help of other threads.
     fn analysis(
         &self,
-        search: &mut Expectimax<'_, A::Game>,
+        values: &A::Values,
+        table: &TranspositionTable,
+        helpers: usize,
         board: &BoardState,
     ) -> Option<StateAnalysis> {
         let game = self.agent.game();
@@ -91,8 +95,34 @@ impl<A: ValueAgent> SearchAgent<A> {
         let Some(decision) = Decision::new(game, state) else {
             return Some(StateAnalysis::OVER);
         };
-        let found = search.search(game, &decision);
+        let done = AtomicBool::new(false);
+        let help = |number: usize| {
+            let search = Expectimax::new(game, values, self.options.clone(), table);
+            let mut search = search.with_limit(Flag(&done));
+            let helper = Helper {
+                number,
+                of: helpers,
+                deepening: self.spec.clock().is_some(),
+            };
+            search.help(game, &decision, helper);
+        };
+        let found = with_helpers(helpers, &help, || {
+            let found = self.policy(values, table).search(game, &decision);
+            done.store(true, Ordering::Relaxed);
+            found
+        });
         Some(StateAnalysis::of(&decision, found.values, found.best))
+    }
+}
+
+/// Ends the search of a helper.
+struct Flag<'a>(&'a AtomicBool);
+
+impl StopCondition for Flag<'_> {
+    fn begin(&mut self) {}
+
+    fn is_over(&mut self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -140,13 +170,18 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
     }
 
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
-        let table = self.table();
+        let (table, threads) = (self.table(), threads(self.spec.threads));
+        // Many boards are shared among the threads; a few are searched by all of them.
+        let sharing = if boards.len() >= threads { threads } else { 1 };
+        let helpers = threads / sharing - 1;
         self.agent.with_values(|values| {
-            let mut search = self.policy(values, &table);
-            boards
-                .iter()
-                .map(|board| self.analysis(&mut search, board))
-                .collect()
+            let numbers = 0..boards.len() as u64;
+            share(
+                sharing,
+                numbers,
+                || false,
+                || |number| self.analysis(values, &table, helpers, &boards[number as usize]),
+            )
         })
     }
 

@@ -1,7 +1,5 @@
 //! Rows, slices and stopping, on networks that are small or barely trained.
 
-use std::sync::Arc;
-
 use super::*;
 use crate::control::{CancelToken, quiet};
 
@@ -10,6 +8,7 @@ fn options(networks: &[String]) -> BenchOptions<'_> {
         time: Duration::from_millis(120),
         games: None,
         networks,
+        searches: &[],
         threads: 2,
         control: quiet(),
     }
@@ -28,14 +27,11 @@ fn every_network_can_be_created_and_names_are_unique() {
 
 #[test]
 fn rows_are_chosen_by_name_or_first_word() {
-    let rows = |names: &[&str]| -> Vec<&str> {
+    let rows = |names: &[&str]| -> Vec<String> {
         let names: Vec<String> = names.iter().map(|&name| name.into()).collect();
-        let chosen = chosen(&names).unwrap();
-        chosen
-            .iter()
-            .flat_map(|(_, rows)| rows)
-            .map(|row| row.0)
-            .collect()
+        let chosen = by_name(&names).unwrap();
+        let rows = chosen.iter().flat_map(|(_, rows)| rows);
+        rows.map(|row| row.name.clone()).collect()
     };
     assert_eq!(rows(&["4x6"]), ["4x6 play", "4x6 td", "4x6 tc"]);
     assert_eq!(rows(&["8x4 td", "4x6 play", "8x4"]), ["4x6 play", "8x4 td"]);
@@ -43,7 +39,7 @@ fn rows_are_chosen_by_name_or_first_word() {
         rows(&[]),
         ["4x6 play", "4x6 td", "4x6 tc", "8x6 td", "state-6"]
     );
-    let error = chosen(&["4x".into()]).err().unwrap().to_string();
+    let error = by_name(&["4x".into()]).err().unwrap().to_string();
     assert!(
         error.contains("`4x`") && error.contains("5x6 td"),
         "{error}"
@@ -120,4 +116,39 @@ fn cancelling_keeps_finished_rows_only() {
     });
     let rows = report.unwrap().rows;
     assert!(!rows.is_empty() && rows.iter().all(|row| row.network == "5x6 td"));
+}
+
+/// The axes of a search: its depth, its table and the threads.
+#[test]
+fn searches_are_measured_over_the_first_network() {
+    let searches = ["2ply", "3ply"].map(|limit| SearchSpec {
+        table_bytes: 1 << 20,
+        ..SearchSpec::new(limit.parse().unwrap())
+    });
+    let report = bench(&BenchOptions {
+        searches: &searches,
+        ..options(&[])
+    });
+    let rows = report.unwrap().rows;
+    let names: Vec<_> = rows
+        .iter()
+        .map(|row| (&*row.network, row.threads))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ("4x6 2ply", 1),
+            ("4x6 2ply", 2),
+            ("4x6 3ply", 1),
+            ("4x6 3ply", 2)
+        ]
+    );
+    for (row, search) in rows.iter().zip(["2ply", "2ply", "3ply", "3ply"]) {
+        let found = row.search.as_ref().unwrap();
+        assert_eq!(
+            (row.mode, &*found.search, found.hash_mib),
+            (Mode::Search, search, 1.0)
+        );
+        assert!(row.moves_per_second > 0.0, "{row:?}");
+    }
 }

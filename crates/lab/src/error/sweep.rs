@@ -76,6 +76,9 @@ pub enum SweepError {
         /// The override.
         found: String,
     },
+    /// Runs that are not finished, so that there is no summary.
+    #[error("these runs are not finished in any of the folders: {}", .0.join("; "))]
+    Unfinished(Vec<String>),
     /// A variant that cannot be trained.
     #[error("variant `{variant}`: {source}")]
     Variant {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use afterstate::learn::schedule::Schedule;
+use afterstate::learn::schedule::{MAX_STEPS, Schedule};
 use toml::{Table, Value};
 
 use super::error::{RecipeError, shorten, shorten_to};
@@ -123,10 +123,10 @@ impl Recipe {
             return Ok(());
         }
         let changed = before.changed_at(games, now);
-        let changed = changed.map_err(|error| RecipeError::BadValue {
+        let changed = changed.map_err(|_| RecipeError::BadValue {
             key: LEARNING_RATE,
-            found: rate_of(self),
-            expected: error.to_string(),
+            found: shorten(&rate_of(self)),
+            expected: format!("at most {MAX_STEPS} steps together with those of the run so far"),
         })?;
         self.learner.set_learning_rate(changed);
         let rate = rate_of(self);

@@ -44,6 +44,7 @@ fn recorded(game: &str, board: &str, games: u64) -> (tempfile::TempDir, PathBuf,
     let path = folder.path().join("records.txt");
     let options = evaluate::EvalOptions {
         games,
+        part: crate::part::Part::WHOLE,
         seed: 1,
         threads: 2,
         control: quiet(),
@@ -98,6 +99,7 @@ fn recorded_spawns_have_fair_frequencies() {
         let path = folder.path().join("records.txt");
         let options = evaluate::EvalOptions {
             games: 4000,
+            part: crate::part::Part::WHOLE,
             seed: 3,
             threads: 2,
             control: quiet(),

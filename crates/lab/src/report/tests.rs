@@ -7,9 +7,9 @@ use afterstate::game::Direction;
 use afterstate::judge::Share;
 
 use crate::analyze::{Analysis, Exact, Move};
-use crate::bench::{BenchReport, BenchRow, Mode};
+use crate::bench::{BenchReport, BenchRow, BenchSearch, Mode};
 use crate::block::{Block, ReplayBlock};
-use crate::compare::{Comparison, Side, TileDifference};
+use crate::compare::{Comparison, SequentialResult, SequentialVerdict, Side, TileDifference};
 use crate::control::{Event, Progress, RunSubject, Status, Task, TrainResult, Unit};
 use crate::convert::{ConvertReport, Kind, Program, WeightFile};
 use crate::curve::{Curve, GapPoint, Point, RateChange, ReplayPoint};
@@ -106,6 +106,12 @@ fn evaluations_and_comparisons() {
             }],
             identical: better.is_none(),
             equal: better.is_none(),
+            sequential: better.map(|_| SequentialResult {
+                error_rate: 0.05,
+                difference_interval: Some([-1.0, 2.0]),
+                margin: Some(3.0),
+                verdict: SequentialVerdict::WithinMargin,
+            }),
         });
     }
 }
@@ -342,6 +348,10 @@ fn benchmarks_conversions_plots_and_recipes() {
             network: "4x6 TD".to_owned(),
             tuples: "012345".to_owned(),
             mode: Mode::Train,
+            search: Some(BenchSearch {
+                search: "3ply".to_owned(),
+                hash_mib: 64.0,
+            }),
             rule: Rule::Tc,
             lambda: 0.8,
             games_before: 3,
@@ -423,6 +433,7 @@ fn every_task_has_a_start_and_an_end() {
     let random = Contender::baseline(Baseline::Random, "2048", shape).unwrap();
     let games = |control| EvalOptions {
         games: 5,
+        part: crate::part::Part::WHOLE,
         seed: 1,
         threads: 1,
         control,
@@ -498,6 +509,7 @@ fn every_task_has_a_start_and_an_end() {
         time: std::time::Duration::ZERO,
         games: None,
         networks: &networks,
+        searches: &[],
         threads: 1,
         control: &control,
     };

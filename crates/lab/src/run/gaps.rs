@@ -2,6 +2,7 @@
 //! was measured.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -65,11 +66,7 @@ impl Gaps {
     pub fn open(folder: &Path) -> Result<Self, LabError> {
         existing(folder, BLOCKS)?;
         let path = folder.join(GAPS);
-        let lines = match inside::read(&path) {
-            Ok(bytes) => parse(&bytes).map_err(|line| damaged(&path, line))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(LabError::file("read", &path)(error)),
-        };
+        let lines = read(&path)?;
         Ok(Self { path, lines })
     }
 
@@ -82,14 +79,17 @@ impl Gaps {
     /// file.
     ///
     /// # Errors
-    /// When the file cannot be written; the old one is then unchanged. Also when a result is not
-    /// finite.
+    /// When the file cannot be written, or was damaged since; it is then unchanged. Also when a
+    /// result is not finite.
     pub fn keep(&mut self, line: Measurement) -> Result<(), LabError> {
         if !line.is_finite() {
             let found = "the optimum is 0, so there is no relative gap to save".to_owned();
             let path = self.path.clone();
             return Err(LabError::Inconsistent { path, found });
         }
+        // Another process may have added one since the file was read.
+        let _lock = lock_folder(&self.path);
+        self.lines = read(&self.path)?;
         self.lines.insert(line.games, line);
         let written = self
             .to_csv()
@@ -127,6 +127,23 @@ impl Measurement {
             self.moves,
         ];
         numbers.into_iter().all(f64::is_finite)
+    }
+}
+
+/// Waits until no other process writes the file; on a file system without locks, users must avoid two
+/// of them.
+fn lock_folder(path: &Path) -> Option<File> {
+    let folder = File::open(path.parent()?).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
+/// The measurements in a file; none if there is no such file.
+fn read(path: &Path) -> Result<BTreeMap<u64, Measurement>, LabError> {
+    match inside::read(path) {
+        Ok(bytes) => parse(&bytes).map_err(|line| damaged(path, line)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+        Err(error) => Err(LabError::file("read", path)(error)),
     }
 }
 
@@ -223,6 +240,24 @@ mod tests {
         assert_eq!(text.lines().next(), Some(HEADER));
         assert_eq!(text.lines().count(), 5);
         assert_eq!(fs::read_dir(run.path()).unwrap().count(), 2, "no rest");
+    }
+
+    /// All of them read the file before the first one writes it.
+    #[test]
+    fn of_several_writers_none_loses_a_measurement() {
+        let run = run();
+        let mut writers: Vec<Gaps> = (0..8).map(|_| Gaps::open(run.path()).unwrap()).collect();
+        std::thread::scope(|scope| {
+            for (number, gaps) in writers.iter_mut().enumerate() {
+                scope.spawn(move || gaps.keep(measurement(number as u64, 0.5)).unwrap());
+            }
+        });
+        let read = Gaps::open(run.path()).unwrap();
+        assert!(
+            read.lines.keys().copied().eq(0..8),
+            "{:?}",
+            read.lines.keys()
+        );
     }
 
     #[test]

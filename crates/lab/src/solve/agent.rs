@@ -202,6 +202,7 @@ mod tests {
             &contender,
             &EvalOptions {
                 games: 40_000,
+                part: crate::part::Part::WHOLE,
                 seed: 1,
                 threads: 1,
                 control: quiet(),

@@ -106,14 +106,12 @@ fn the_number_of_threads_changes_nothing() {
     };
     let one = with(1);
     assert!(one.solution.about().ends_at_target());
-    for threads in [2, 5] {
-        let other = with(threads);
-        assert_eq!(one.solution.about(), other.solution.about());
-        assert!(one.solution.layers() == other.solution.layers());
-        assert!(one.solution.scores() == other.solution.scores());
-        assert!(one.solution.wins() == other.solution.wins());
-        assert_eq!(one.score_bounds, other.score_bounds);
-    }
+    let other = with(3);
+    assert_eq!(one.solution.about(), other.solution.about());
+    assert!(one.solution.layers() == other.solution.layers());
+    assert!(one.solution.scores() == other.solution.scores());
+    assert!(one.solution.wins() == other.solution.wins());
+    assert_eq!(one.score_bounds, other.score_bounds);
 }
 
 #[test]

@@ -8,6 +8,7 @@ fn honest(game: &str, board: &str, games: u64) -> Vec<String> {
     let path = folder.path().join("records.txt");
     let options = evaluate::EvalOptions {
         games,
+        part: crate::part::Part::WHOLE,
         seed: 2,
         threads: 1,
         control: quiet(),

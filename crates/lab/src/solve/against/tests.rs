@@ -197,6 +197,7 @@ fn sampled_games_agree_with_the_exact_score_and_probability() {
         &Contender::from(&model),
         &evaluate::EvalOptions {
             games: 40_000,
+            part: crate::part::Part::WHOLE,
             seed: 1,
             threads: 2,
             control: quiet(),

@@ -39,7 +39,9 @@ const APART: usize = 7;
 /// The tuples of the recipe `state-6`.
 const STATE_6: &str = "012456 456789 012345 234569 0145 1256";
 
+/// A state of 2048.
 pub type State = game::State<Board>;
+/// An afterstate of 2048.
 pub type After = game::After<Board>;
 
 /// Four 6-tuples, V(afterstate), TD.
@@ -126,10 +128,12 @@ impl Learner<Fast2048> for Recorder {
     fn finish(&mut self, _: State, _spawn_reward: u32) {}
 }
 
+/// The states of steps.
 pub fn states(steps: &[Step<Fast2048>]) -> Vec<State> {
     steps.iter().map(|step| step.state).collect()
 }
 
+/// The afterstates of steps.
 pub fn afters(steps: &[Step<Fast2048>]) -> Vec<After> {
     steps.iter().map(|step| step.after).collect()
 }

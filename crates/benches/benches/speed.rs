@@ -5,15 +5,13 @@
 // The macros below generate public items that are never read.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::hint::black_box;
 use std::time::Duration;
 
 use afterstate::game::Fast2048;
 use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{AfterstateNetwork, Indices, Tc, Td, UpdateRule};
-use common::EveryNewTile;
+use afterstate_benches::{self as common, EveryNewTile};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 

@@ -8,15 +8,13 @@
 // The macros below generate public items that are never read.
 #![allow(missing_docs)]
 
-mod common;
-
 use std::hint::black_box;
 
 use afterstate::episode::Step;
 use afterstate::game::Fast2048;
 use afterstate::ntuple::{AfterstateNetwork, Indices, StateNetwork, Tc, Td, UpdateRule};
 use afterstate::tally::Outcome;
-use common::{After, Choice, EveryNewTile, State};
+use afterstate_benches::{self as common, After, Choice, EveryNewTile, State};
 use gungraun::{library_benchmark, library_benchmark_group, main};
 
 /// A trained network with positions from its games, and a buffer for indices.
