@@ -10,6 +10,7 @@ pub mod eval;
 pub mod generated;
 pub mod judge;
 pub mod models;
+pub mod play;
 pub mod plot;
 pub mod recipes;
 pub mod referee;

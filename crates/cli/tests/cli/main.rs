@@ -21,6 +21,8 @@ mod interrupted;
 mod judge;
 mod numpy;
 #[cfg(unix)]
+mod play;
+#[cfg(unix)]
 mod referee;
 mod replay;
 mod runs;

@@ -8,7 +8,7 @@ use afterstate::episode::{Learner, NoLearner, Step, play};
 use afterstate::game::{ChanceState, Game, Slide, State};
 use afterstate::policy::Policy;
 use afterstate::random::Rng;
-use afterstate::search::{Expectimax, SearchOptions, TranspositionTable};
+use afterstate::search::{Expectimax, SearchOptions, StopCondition, TranspositionTable};
 use afterstate::tally::Outcome;
 use afterstate::value::{Decision, ValueFunction};
 use sha2::{Digest, Sha256};
@@ -17,7 +17,7 @@ use super::{Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, recorder};
 use crate::LabError;
 use crate::memory::{MemoryBudget, Reservation};
 use crate::recorder::{Sink, evaluation_rng};
-use crate::search::SearchSpec;
+use crate::search::{Clock, SearchSpec};
 use crate::share::share;
 
 /// An agent with a value function that can be searched.
@@ -150,6 +150,25 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
         })
     }
 
+    /// Deepens the search ply by ply: the last ply takes most of the time, and has the values of a
+    /// search of that depth alone.
+    fn analyze_until(
+        &self,
+        board: &BoardState,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Option<StateAnalysis> {
+        let table = self.table();
+        let limit = Until {
+            clock: self.spec.clock(),
+            stop,
+        };
+        let found = self.agent.with_values(|values| {
+            let mut search = self.policy(values, &table).with_limit(limit);
+            self.analysis(&mut search, board)
+        });
+        found.filter(|_| !stop())
+    }
+
     fn policy_fn(&self) -> PolicyFn<'_> {
         let table = self.table();
         Box::new(move |tiles: &[u8], chance_state: ChanceState| {
@@ -172,6 +191,24 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
         sha.update(self.agent.digest()?);
         sha.update(&self.name);
         Some(sha.finalize().into())
+    }
+}
+
+/// Ends a search by its clock, or when somebody no longer waits for it.
+struct Until<'a> {
+    clock: Option<Clock>,
+    stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl StopCondition for Until<'_> {
+    fn begin(&mut self) {
+        if let Some(clock) = &mut self.clock {
+            clock.begin();
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        (self.stop)() || self.clock.as_mut().is_some_and(Clock::is_over)
     }
 }
 
