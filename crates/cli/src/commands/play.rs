@@ -4,6 +4,7 @@ use std::env;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::sync::mpsc::Sender;
 
 use afterstate::game::Shape;
 use afterstate_lab::LabError;
@@ -11,12 +12,14 @@ use afterstate_lab::error::game_on;
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games::{self, DEFAULT_GAME};
 use afterstate_lab::recipe::parse_board;
+use afterstate_lab::search::{SearchLimit, SearchSpec};
 use afterstate_lab::session::{RecordFile, Session, StoredRecord};
 use anyhow::bail;
 
 use super::models::{baseline, default_model, described_baseline, open};
 use super::shown;
-use crate::args::{PlayArgs, SpawnsArg};
+use crate::args::{PlayArgs, SearchArgs, SpawnsArg};
+use crate::interrupt;
 use crate::output::{grouped, print};
 use crate::play::app::App;
 use crate::play::driver::{self, Driver, Input, Saving};
@@ -27,6 +30,8 @@ use crate::remedy;
 
 /// The file that games are saved to when the user asks for it without `--save`.
 const DEFAULT_FILE: &str = "play.txt";
+/// The table of a search of few plies, in bytes.
+const SMALL_TABLE: usize = 2 << 20;
 
 pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
     check_terminal()?;
@@ -65,14 +70,7 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
         file: file.as_ref().map(|file| shown(file.path())),
     };
     let (sender, receiver) = driver::inputs();
-    let worker = contender.map(|contender| {
-        let sender = sender.clone();
-        let search = args.search.clone();
-        let spec_of = Box::new(move |limit: &_| search.spec(limit));
-        Worker::start(contender.agent, spec_of, move |event: Event| {
-            sender.send(Input::Event(event)).is_ok()
-        })
-    });
+    let worker = contender.map(|contender| start(contender, &args.search, sender.clone()));
     let driver = Driver {
         look: Look::of(args.no_color, |name| env::var(name).ok()),
         worker,
@@ -84,7 +82,29 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
         receiver,
     };
     let app = driver::run(driver, App::new(session, options))?;
-    print(summary(&app))
+    let printed = print(summary(&app));
+    // After a signal there may be no terminal any more.
+    if interrupt::asked() { Ok(()) } else { printed }
+}
+
+/// Starts the thread on which an agent analyses boards.
+fn start(contender: Contender, search: &SearchArgs, sender: Sender<Input>) -> Worker {
+    let search = search.clone();
+    let spec_of = Box::new(move |limit: &_| spec(&search, limit));
+    Worker::start(contender.agent, spec_of, move |event: Event| {
+        sender.send(Input::Event(event)).is_ok()
+    })
+}
+
+/// The search of a move. Each has a table of its own, which takes longer to clear than a search of
+/// few plies takes, so theirs is small.
+fn spec(search: &SearchArgs, limit: &SearchLimit) -> SearchSpec {
+    let mut spec = search.spec(limit);
+    let is_short = ["2ply", "3ply"].contains(&limit.to_string().as_str());
+    if search.hash.is_none() && is_short {
+        spec.table_bytes = SMALL_TABLE;
+    }
+    spec
 }
 
 /// What remains on the screen.

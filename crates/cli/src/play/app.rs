@@ -87,9 +87,8 @@ impl App {
             asked_best: false,
         };
         let mut effects = Vec::new();
-        if options.watch && app.advised() {
-            app.auto = true;
-        }
+        // Without an adviser, the message says how to get one.
+        app.auto = app.advised() && options.watch;
         app.settle(&mut effects);
         (app, effects)
     }

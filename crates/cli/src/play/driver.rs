@@ -122,9 +122,23 @@ pub fn run(driver: Driver, (app, effects): (App, Vec<Effect>)) -> anyhow::Result
     let result = running.run(effects);
     let saved = running.save();
     drop(guard);
-    result?;
+    if result.is_err() && has_hung_up() {
+        // There is nobody to tell; the signal decides the exit status.
+    } else {
+        result?;
+    }
     saved?;
     Ok(running.app)
+}
+
+/// Whether a signal has come, as it does when the terminal is closed; the thread that handles it may
+/// be a moment later than the error.
+fn has_hung_up() -> bool {
+    let begun = Instant::now();
+    while !interrupt::asked() && begun.elapsed() < POLL {
+        thread::sleep(Duration::from_millis(1));
+    }
+    interrupt::asked()
 }
 
 /// Reads keys on a thread of its own, which ends with the process.
