@@ -3,6 +3,7 @@
 //! The terminal is restored when this returns, on a panic, and on signals: see [`restore`].
 
 use std::io::{self, IsTerminal, Write};
+use std::mem::ManuallyDrop;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -82,7 +83,9 @@ pub struct Driver {
 /// The state of the loop.
 struct Running {
     driver: Driver,
-    terminal: DefaultTerminal,
+    /// Never dropped: its drop prints an error, and panics, if the terminal is gone. The [`Guard`]
+    /// restores the terminal.
+    terminal: ManuallyDrop<DefaultTerminal>,
     app: App,
     /// Whether the game has changed since it was saved.
     unsaved: bool,
@@ -111,7 +114,7 @@ pub fn run(driver: Driver, (app, effects): (App, Vec<Effect>)) -> anyhow::Result
     let now = Instant::now();
     let mut running = Running {
         driver,
-        terminal,
+        terminal: ManuallyDrop::new(terminal),
         app,
         unsaved: false,
         saved_at: now,

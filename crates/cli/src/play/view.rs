@@ -117,7 +117,7 @@ fn panel_lines(app: &App, look: Look) -> Vec<Line<'static>> {
     lines.push(Line::default());
     if let Some(entry) = &app.entry {
         lines.extend(entry_lines(app, entry));
-    } else if app.shows_values {
+    } else if app.shows_values && app.session.turn() == Turn::Slide {
         lines.extend(value_lines(app, look));
     } else if app.shows_hint {
         let hint = match app.best() {
@@ -205,9 +205,7 @@ fn value_lines(app: &App, look: Look) -> Vec<Line<'static>> {
         " move", "value", "loss"
     ))];
     let Some((analysis, complete)) = &app.known else {
-        if app.session.turn() == Turn::Slide {
-            lines.push(Line::from(" searching ..."));
-        }
+        lines.push(Line::from(" searching ..."));
         return lines;
     };
     let total = |direction| {

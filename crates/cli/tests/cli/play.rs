@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -26,6 +28,8 @@ struct Terminal {
     master: File,
     seen: Arc<Mutex<Seen>>,
     reader: Option<JoinHandle<()>>,
+    /// Tells the reader to end.
+    hung_up: Arc<AtomicBool>,
 }
 
 const DOWN: &[u8] = b"\x1b[B";
@@ -68,16 +72,24 @@ impl Terminal {
         let child = command.spawn().expect("the program");
         drop((command, slave));
         let master = File::from(master);
+        let hung_up = Arc::new(AtomicBool::new(false));
         let seen = Arc::new(Mutex::new(Seen {
             bytes: Vec::new(),
             emulator: vt100::Parser::new(20, 60, 0),
         }));
         let reader = {
             let (mut master, seen) = (master.try_clone().expect("a descriptor"), seen.clone());
+            let hung_up = hung_up.clone();
             thread::spawn(move || {
                 let mut bytes = [0; 4096];
-                // The end is an error once nobody has the other side open.
-                while let Ok(count @ 1..) = master.read(&mut bytes) {
+                while !hung_up.load(Ordering::Relaxed) {
+                    if !is_readable(&master) {
+                        continue;
+                    }
+                    // The end is an error once nobody has the other side open.
+                    let Ok(count @ 1..) = master.read(&mut bytes) else {
+                        return;
+                    };
                     let mut seen = seen.lock().expect("the screen");
                     seen.bytes.extend_from_slice(&bytes[..count]);
                     seen.emulator.process(&bytes[..count]);
@@ -89,6 +101,7 @@ impl Terminal {
             master,
             seen,
             reader: Some(reader),
+            hung_up,
         }
     }
 
@@ -128,6 +141,20 @@ impl Terminal {
     fn signal(&self, signal: Signal) {
         let id = Pid::from_raw(self.child.id() as i32).expect("a process");
         kill_process(id, signal).expect("a process of ours");
+    }
+
+    /// Closes the window, and returns the exit status.
+    fn hang_up(mut self) -> Option<i32> {
+        self.hung_up.store(true, Ordering::Relaxed);
+        let reader = self.reader.take().expect("a reader");
+        reader.join().expect("a thread of ours");
+        self.master = File::open("/dev/null").expect("a device");
+        let mut ended: Option<ExitStatus> = None;
+        wait_for("the program to end", || {
+            ended = self.child.try_wait().expect("a child of ours");
+            ended.is_some()
+        });
+        ended.and_then(|ended| ended.code())
     }
 
     /// Presses slides until one more move is made.
@@ -181,6 +208,16 @@ impl Drop for Terminal {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Whether there is something to read, or the other side is closed, within a moment.
+fn is_readable(file: &File) -> bool {
+    let mut polled = [PollFd::new(file, PollFlags::IN)];
+    let moment = Timespec {
+        tv_sec: 0,
+        tv_nsec: 20_000_000,
+    };
+    poll(&mut polled, Some(&moment)).is_ok_and(|count| count > 0)
 }
 
 /// The last place of some bytes in others.
@@ -246,6 +283,18 @@ fn signals_save_and_restore_the_terminal() {
     terminal.shows("moves 0");
     terminal.send(b"\x03");
     terminal.ends_with(130);
+}
+
+/// A terminal that is gone without a signal is noticed: the summary cannot be written, and that is
+/// all that is lost.
+#[test]
+fn a_window_that_is_closed_ends_the_program() {
+    let lab = Lab::new();
+    let mut terminal = Terminal::start(&lab, "play --seed 1 --save games.txt");
+    terminal.shows("moves 0");
+    terminal.make_a_move(0);
+    assert_eq!(terminal.hang_up(), Some(3));
+    assert_eq!(lab.text("games.txt").matches('#').count(), 1);
 }
 
 #[test]
