@@ -17,6 +17,7 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use ratatui::layout::Rect;
 
 use super::app::App;
 use super::events::{Effect, Event};
@@ -328,7 +329,10 @@ impl Running {
         signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
         enable_raw_mode()?;
         execute!(io::stdout(), EnterAlternateScreen)?;
-        self.terminal.clear()?;
+        // Not `clear`, which asks the terminal where the cursor is, and waits for the answer.
+        let size = self.terminal.size()?;
+        self.terminal
+            .resize(Rect::new(0, 0, size.width, size.height))?;
         self.is_drawn = false;
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +11,7 @@ use std::thread::{self, JoinHandle};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
@@ -47,6 +49,10 @@ fn size(columns: u16, lines: u16) -> Winsize {
     }
 }
 
+fn side(length: u16) -> NonZero<u16> {
+    NonZero::new(length).expect("a window")
+}
+
 impl Terminal {
     /// Starts it in a window of 60x20.
     fn start(lab: &Lab, args: &str) -> Self {
@@ -55,10 +61,12 @@ impl Terminal {
 
     fn start_with(lab: &Lab, args: &str, variables: &[(&str, &str)]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        // The program must not have it open, or it is never closed.
+        fcntl_setfd(&master, FdFlags::CLOEXEC).expect("a descriptor");
         grantpt(&master).expect("its other side");
         unlockpt(&master).expect("its other side");
         let name = ptsname(&master, Vec::new()).expect("its name");
-        let flags = OFlags::RDWR | OFlags::NOCTTY;
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
         let slave: OwnedFd = rustix::fs::open(name, flags, Mode::empty()).expect("its other side");
         tcsetwinsize(&slave, size(60, 20)).expect("its size");
         let mut command = lab.command(args);
@@ -75,7 +83,7 @@ impl Terminal {
         let hung_up = Arc::new(AtomicBool::new(false));
         let seen = Arc::new(Mutex::new(Seen {
             bytes: Vec::new(),
-            emulator: vt100::Parser::new(20, 60, 0),
+            emulator: vt100::Parser::new(side(20), side(60), 0),
         }));
         let reader = {
             let (mut master, seen) = (master.try_clone().expect("a descriptor"), seen.clone());
@@ -131,7 +139,9 @@ impl Terminal {
 
     fn resize(&self, columns: u16, lines: u16) {
         let mut seen = self.seen.lock().expect("the screen");
-        seen.emulator.screen_mut().set_size(lines, columns);
+        seen.emulator
+            .screen_mut()
+            .set_size(side(lines), side(columns));
         drop(seen);
         tcsetwinsize(&self.master, size(columns, lines)).expect("its size");
         // The pseudo-terminal does not control the program, so the system sends no signal.
