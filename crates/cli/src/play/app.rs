@@ -110,9 +110,10 @@ impl App {
         self.auto && self.session.turn() == Turn::Slide && self.best().is_some()
     }
 
-    /// How often each grade was given.
+    /// How often each grade was given, to moves that are not undone.
     pub fn grades(&self) -> impl Iterator<Item = (Grade, usize)> + '_ {
-        let count = |grade| self.graded.values().filter(|&&it| it == grade).count();
+        let made = || self.graded.range(..self.session.moves());
+        let count = move |grade| made().filter(|(_, it)| **it == grade).count();
         Grade::ALL
             .into_iter()
             .map(move |grade| (grade, count(grade)))

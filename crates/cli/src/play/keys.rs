@@ -69,6 +69,8 @@ impl Key {
         Some(match event.code {
             KeyCode::Char('c') if control => Self::Interrupt,
             KeyCode::Char('z') if control => Self::Suspend,
+            // A line feed, which some programs send for enter.
+            KeyCode::Char('j') if control => Self::Enter,
             KeyCode::Char(_) if control => Self::Other,
             KeyCode::Char(letter) => Self::of_letter(letter),
             KeyCode::Up => Self::Direction(Direction::Up),

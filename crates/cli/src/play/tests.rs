@@ -172,6 +172,7 @@ fn moves_are_graded_counted_and_undone() {
     let values = table.app.session.values();
     table.press("uuu");
     assert_eq!((table.app.session.moves(), &table.app.coach), (5, &None));
+    assert_eq!(counted(&table), 5);
     assert_eq!(table.app.session.turn(), Turn::Slide);
     table.press("rrr");
     assert_eq!(table.app.session.values(), values);
