@@ -2,6 +2,7 @@
 
 mod evaluate;
 mod numbers;
+mod play;
 mod referee;
 mod search;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use crate::exit;
 use crate::output::Verbosity;
 pub use evaluate::{CompareArgs, EvalArgs, FormatArg, GamesArgs, MergeArgs, SweepArgs};
 use numbers::{count, games, moves_a_second, range, seconds, table_mebibytes, threads};
+pub use play::{PlayArgs, SpawnsArg};
 pub use referee::RefereeArgs;
 pub use search::SearchArgs;
 pub use tournament::TournamentArgs;
@@ -36,11 +38,12 @@ pub use tournament::TournamentArgs;
   afterstate train                      train on 2048 for about a minute, into runs/quick
   afterstate eval runs/quick            measure its mean score
   afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2
+  afterstate play                       play with its hints, or watch it
   afterstate recipes                    list all recipes
 
 Environment:
   AFTERSTATE_CPU  the instruction set: plain or avx2 [default: the fastest that this CPU supports]
-  NO_COLOR        if set, help and usage errors are not coloured
+  NO_COLOR        if set, help, usage errors and `play` are not coloured
 
 {}", exit::HELP))]
 pub struct Args {
@@ -79,6 +82,8 @@ pub enum Command {
     Merge(MergeArgs),
     /// Show the value of every move on a board
     Analyze(AnalyzeArgs),
+    /// Play in the terminal, with hints of a model, or watch it
+    Play(PlayArgs),
     /// Convert a weight file of one program to the format of another
     Convert(ConvertArgs),
     /// Solve a small board exactly: the optimal score, and the probability of a tile

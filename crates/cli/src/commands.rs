@@ -11,6 +11,7 @@ pub mod generated;
 pub mod judge;
 pub mod merge;
 pub mod models;
+pub mod play;
 pub mod plot;
 pub mod recipes;
 pub mod referee;

@@ -3,8 +3,8 @@
 //! Signals that follow the first within [`REPEATED`] are one request: a terminal, a shell and a batch
 //! system may each send one, and the save must not be lost by that.
 
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
 use afterstate_lab::control::CancelToken;
@@ -14,6 +14,8 @@ use crate::output::note;
 static TOKEN: LazyLock<CancelToken> = LazyLock::new(CancelToken::default);
 /// The exit status that the first signal asks for; 0 before it.
 static STATUS: AtomicU8 = AtomicU8::new(0);
+/// What is called before the program ends at once; while it is set, nothing is printed.
+static CLEANUP: OnceLock<fn()> = OnceLock::new();
 /// Whether the work was completed in spite of a signal.
 static COMPLETED: AtomicBool = AtomicBool::new(false);
 
@@ -21,6 +23,8 @@ static COMPLETED: AtomicBool = AtomicBool::new(false);
 const REPEATED: Duration = Duration::from_secs(1);
 /// Added to the number of a signal, as shells do.
 const BY_SIGNAL: i32 = 128;
+/// The exit status after SIGINT.
+const BY_SIGINT: u8 = 130;
 
 /// What a signal leads to.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,11 +52,18 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
             *first = Some(now);
             STATUS.store(status, Ordering::Relaxed);
             TOKEN.cancel();
-            note("\nstopping; press Ctrl-C again after a second to end at once without saving");
+            if CLEANUP.get().is_none() {
+                note("\nstopping; press Ctrl-C again after a second to end at once without saving");
+            }
         }
         Response::Ignore => {}
         // Files are replaced atomically, so leaving at any moment damages none.
-        Response::EndNow => std::process::exit(status.into()),
+        Response::EndNow => {
+            if let Some(cleanup) = CLEANUP.get() {
+                cleanup();
+            }
+            std::process::exit(status.into())
+        }
     }
 }
 
@@ -106,6 +117,19 @@ pub fn listen() -> anyhow::Result<()> {
         }
     });
     Ok(())
+}
+
+/// The same for a program that has the screen: signals print nothing, and `cleanup` is called before
+/// the program ends at once.
+pub fn listen_on_screen(cleanup: fn()) -> anyhow::Result<()> {
+    let _ = CLEANUP.set(cleanup);
+    listen()
+}
+
+/// Notes that the user has pressed Ctrl-C, where the terminal sends it as a key.
+pub fn pressed() {
+    STATUS.store(BY_SIGINT, Ordering::Relaxed);
+    TOKEN.cancel();
 }
 
 /// Whether a signal asked to stop.

@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod interrupt;
 mod output;
+mod play;
 mod progress;
 mod remedy;
 
@@ -42,6 +43,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Compare(args) => commands::compare::run(args),
         Command::Merge(args) => commands::merge::run(args),
         Command::Analyze(args) => commands::analyze::run(args),
+        Command::Play(args) => commands::play::run(args),
         Command::Convert(args) => commands::convert::run(args),
         Command::Solve(args) => commands::solve::run(args),
         Command::Judge(args) => commands::judge::run(args),

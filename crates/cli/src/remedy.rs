@@ -83,6 +83,7 @@ fn place(command: &Command) -> Option<&'static str> {
     match command {
         Command::Train(args) => args.resume.is_none().then_some("--out"),
         Command::Eval(args) => args.records.as_ref().map(|_| "--records"),
+        Command::Play(args) => args.save.as_ref().map(|_| "--save"),
         Command::Referee(args) => args.records.as_ref().map(|_| "--records"),
         Command::Solve(_) | Command::Plot(_) | Command::Sweep(_) | Command::Tournament(_) => {
             Some("--out")
@@ -92,7 +93,7 @@ fn place(command: &Command) -> Option<&'static str> {
 }
 
 /// The command that trains a model of a game on a board.
-fn train(game: &str, shape: Shape) -> String {
+pub fn train(game: &str, shape: Shape) -> String {
     if (game, shape) == (DEFAULT_GAME, Shape::FOUR) {
         return "afterstate train".to_owned();
     }

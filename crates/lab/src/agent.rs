@@ -149,6 +149,17 @@ pub trait Agent: Send + Sync {
     /// Analyses many states; `None` for a board that is not a state of the game.
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>>;
 
+    /// Analyses one state, and gives up when `stop`, polled during a search, returns true; `None` then,
+    /// or if the board is not a state of the game.
+    fn analyze_until(
+        &self,
+        board: &BoardState,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Option<StateAnalysis> {
+        let found = self.analyze(std::slice::from_ref(board)).pop().flatten();
+        found.filter(|_| !stop())
+    }
+
     /// Its policy, as a function of boards; for use on one thread.
     fn policy_fn(&self) -> PolicyFn<'_>;
 

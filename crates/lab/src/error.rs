@@ -4,6 +4,7 @@
 mod convert;
 mod foreign;
 mod part;
+mod record;
 mod remedy;
 mod scores;
 mod seal;
@@ -26,6 +27,7 @@ use crate::recipe::RecipeError;
 pub use convert::{ConvertError, Kind};
 pub use foreign::Unplayable;
 pub use part::{PartError, PartMismatch};
+pub use record::RecordError;
 pub use remedy::{ErrorClass, Remedy};
 pub use scores::ScoresError;
 pub use seal::SealError;
@@ -426,6 +428,14 @@ pub enum LabError {
         path: PathBuf,
         /// What is wrong with it.
         source: ScoresError,
+    },
+    /// A recorded game that cannot be opened, or a file to which no games can be added.
+    #[error("{}: {source}", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<RecordError>,
     },
     /// A run that is saved, but whose plots could not be drawn.
     #[error(

@@ -4,9 +4,10 @@
 //! type-erased value function with its game; the [`trainer`] plays and learns in a [`run`] folder;
 //! [`evaluate`], [`compare`] and [`analyze`] measure a [`model`]; [`mod@convert`] exchanges weights
 //! with other programs; [`mod@solve`] computes exact values of small boards; [`records`] writes and
-//! judges episode records; a `referee` plays the environment's side against other programs, and
-//! [`seal`]s the records; [`plot`] draws; [`sweep`] trains variants with several seeds;
-//! [`mod@bench`] measures speed. Libraries return typed errors and print nothing.
+//! judges episode records; a [`session`] is a game that somebody plays; a `referee` plays the
+//! environment's side against other programs, and [`seal`]s the records; [`plot`] draws; [`sweep`]
+//! trains variants with several seeds; [`mod@bench`] measures speed. Libraries return typed errors
+//! and print nothing.
 
 pub mod agent;
 pub mod analyze;
@@ -44,6 +45,7 @@ pub mod runs;
 pub mod scores;
 pub mod seal;
 pub mod search;
+pub mod session;
 mod share;
 pub mod solve;
 pub mod spec;

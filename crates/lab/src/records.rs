@@ -102,6 +102,15 @@ fn is_records(path: &Path) -> bool {
     read.is_ok() && (begin.is_empty() || EpisodeRecord::is_begun(&begin))
 }
 
+/// The game and the board whose rules a record follows, those with the most probable spawns; `None`
+/// if it follows none.
+///
+/// # Errors
+/// When the rules of a game are missing in the registry.
+pub fn game_of(record: &[u8]) -> Result<Option<(&'static str, Shape)>, LabError> {
+    guess::of_record(record)
+}
+
 /// The options of a verification.
 pub struct JudgeOptions<'a> {
     /// The file of records.

@@ -12,6 +12,7 @@ use afterstate_lab::control::{CancelToken, Control, Event};
 use afterstate_lab::evaluate::{Contender, EvalOptions, evaluate};
 use afterstate_lab::recipe::Recipe;
 use afterstate_lab::search::SearchSpec;
+use afterstate_lab::session::Session;
 use afterstate_lab::solve::{Measure, Solution, SolveOptions, SymmetryMode, measure, solve};
 use afterstate_lab::trainer::Trainer;
 
@@ -215,4 +216,23 @@ fn what_cannot_be_searched_is_refused() {
         ..spec
     };
     assert!(learner().with_search(&odd).is_err());
+}
+
+/// A search that goes on has the values of any other; one that is given up has none.
+#[test]
+fn a_search_can_be_given_up() {
+    let learner = learner();
+    let mut session = Session::new("2048", shape(), 1, 0).expect("a game");
+    session.start();
+    let board = session.state().expect("a state");
+    for search in ["1ply", "4ply"] {
+        let agent = match search {
+            "1ply" => learner.agent.clone(),
+            search => searching(&learner, search).agent,
+        };
+        let whole = agent.analyze(std::slice::from_ref(&board)).remove(0);
+        assert!(whole.is_some());
+        assert_eq!(agent.analyze_until(&board, &|| false), whole, "{search}");
+        assert_eq!(agent.analyze_until(&board, &|| true), None, "{search}");
+    }
 }

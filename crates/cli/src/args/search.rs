@@ -8,7 +8,7 @@ use anyhow::bail;
 use super::numbers::{probability, table_mebibytes};
 
 /// How far to look ahead.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct SearchArgs {
     /// How far to look ahead: moves of the player (`1ply` compares the moves by their values, `2ply`
     /// looks one new tile and one move further, ...), a time for each move (`100ms`), or plies by the
@@ -65,12 +65,17 @@ impl SearchArgs {
                 _ => Ok(contender),
             };
         }
+        Ok(contender.with_search(&self.spec(limit))?)
+    }
+
+    /// The search with this limit and the given options.
+    pub fn spec(&self, limit: &SearchLimit) -> SearchSpec {
         let mut spec = SearchSpec::new(limit.clone());
         if let Some(mebibytes) = self.hash {
             spec.table_bytes = (mebibytes << 20) as usize;
         }
         spec.rare_below = self.cutoff.unwrap_or(0.0);
         spec.downgrade_from = self.downgrade;
-        Ok(contender.with_search(&spec)?)
+        spec
     }
 }

@@ -37,6 +37,10 @@ fn every_option_of_the_design_is_there() {
             "model solution search hash cutoff downgrade batch json game",
         ),
         (
+            "play",
+            "game board search hash cutoff downgrade seed watch spawns save open number no-color",
+        ),
+        (
             "convert",
             "to patterns game no-symmetry base weights-only force json",
         ),

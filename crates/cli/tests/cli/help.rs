@@ -40,6 +40,7 @@ fn every_command_is_listed_works_and_has_examples() {
         "eval",
         "compare",
         "analyze",
+        "play",
         "convert",
         "solve",
         "judge",
@@ -152,7 +153,9 @@ fn examples_run() {
         fs::copy(lab.path("student"), lab.path("players/student")).expect("a copy");
     }
     let mut ran = 0;
-    for name in commands(&help(&lab, "")) {
+    // Those of `play` need a terminal: play.rs runs them.
+    let names = commands(&help(&lab, "")).into_iter();
+    for name in names.filter(|name| name != "play") {
         let text = help(&lab, &name);
         let (_, examples) = text.split_once("Examples:\n").expect("examples");
         for line in examples.lines() {

@@ -22,6 +22,8 @@ mod judge;
 mod merge;
 mod numpy;
 #[cfg(unix)]
+mod play;
+#[cfg(unix)]
 mod referee;
 mod replay;
 mod runs;

@@ -18,7 +18,7 @@ use super::{Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, recorder};
 use crate::LabError;
 use crate::memory::{MemoryBudget, Reservation};
 use crate::recorder::{Sink, evaluation_rng};
-use crate::search::SearchSpec;
+use crate::search::{Clock, SearchSpec};
 use crate::share::{share, threads, with_helpers};
 
 /// An agent with a value function that can be searched.
@@ -82,14 +82,15 @@ impl<A: ValueAgent> SearchAgent<A> {
         }
     }
 
-    /// Analyses a board with the help of other threads.
-    fn analysis(
-        &self,
-        values: &A::Values,
-        table: &TranspositionTable,
-        helpers: usize,
-        board: &BoardState,
-    ) -> Option<StateAnalysis> {
+    /// Analyses a board by a search, with the help of other threads.
+    fn analysis(&self, with: Searching<'_, A>, board: &BoardState) -> Option<StateAnalysis> {
+        let Searching {
+            mut search,
+            values,
+            table,
+            helpers,
+            deepening,
+        } = with;
         let game = self.agent.game();
         let state = game.state(&board.tiles, board.chance_state)?;
         let Some(decision) = Decision::new(game, state) else {
@@ -98,20 +99,40 @@ impl<A: ValueAgent> SearchAgent<A> {
         let done = AtomicBool::new(false);
         let help = |number: usize| {
             let search = Expectimax::new(game, values, self.options.clone(), table);
-            let mut search = search.with_limit(Flag(&done));
             let helper = Helper {
                 number,
                 of: helpers,
-                deepening: self.spec.clock().is_some(),
+                deepening,
             };
+            let mut search = search.with_limit(Flag(&done));
             search.help(game, &decision, helper);
         };
         let found = with_helpers(helpers, &help, || {
-            let found = self.policy(values, table).search(game, &decision);
-            done.store(true, Ordering::Relaxed);
-            found
+            // Helpers end also when the search panics, so that the panic is not waited for.
+            let _ending = Ending(&done);
+            search.search(game, &decision)
         });
         Some(StateAnalysis::of(&decision, found.values, found.best))
+    }
+}
+
+/// The search of one board.
+struct Searching<'v, A: ValueAgent> {
+    search: Expectimax<'v, A::Game>,
+    values: &'v A::Values,
+    table: &'v TranspositionTable,
+    /// How many threads help.
+    helpers: usize,
+    /// Whether it deepens ply by ply.
+    deepening: bool,
+}
+
+/// Sets a flag when it is dropped.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -180,9 +201,45 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
                 sharing,
                 numbers,
                 || false,
-                || |number| self.analysis(values, &table, helpers, &boards[number as usize]),
+                || {
+                    |number| {
+                        let with = Searching {
+                            search: self.policy(values, &table),
+                            values,
+                            table: &table,
+                            helpers,
+                            deepening: self.spec.clock().is_some(),
+                        };
+                        self.analysis(with, &boards[number as usize])
+                    }
+                },
             )
         })
+    }
+
+    /// Deepens the search ply by ply: the last ply takes most of the time, and has the values of a
+    /// search of that depth alone.
+    fn analyze_until(
+        &self,
+        board: &BoardState,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Option<StateAnalysis> {
+        let table = self.table();
+        let limit = Until {
+            clock: self.spec.clock(),
+            stop,
+        };
+        let found = self.agent.with_values(|values| {
+            let with = Searching {
+                search: self.policy(values, &table).with_limit(limit),
+                values,
+                table: &table,
+                helpers: threads(self.spec.threads) - 1,
+                deepening: true,
+            };
+            self.analysis(with, board)
+        });
+        found.filter(|_| !stop())
     }
 
     fn policy_fn(&self) -> PolicyFn<'_> {
@@ -207,6 +264,24 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
         sha.update(self.agent.digest()?);
         sha.update(&self.name);
         Some(sha.finalize().into())
+    }
+}
+
+/// Ends a search by its clock, or when somebody no longer waits for it.
+struct Until<'a> {
+    clock: Option<Clock>,
+    stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl StopCondition for Until<'_> {
+    fn begin(&mut self) {
+        if let Some(clock) = &mut self.clock {
+            clock.begin();
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        (self.stop)() || self.clock.as_mut().is_some_and(Clock::is_over)
     }
 }
 

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 use afterstate::game::Shape;
 
-use super::{ConvertError, FileError, FileKind, LabError, SolveError, SweepError, Unplayable};
+use super::{
+    ConvertError, FileError, FileKind, LabError, RecordError, SolveError, SweepError, Unplayable,
+};
 use crate::plot::PlotError;
 
 /// What a user can do about an error.
@@ -87,6 +89,10 @@ impl LabError {
             | Self::NotSeal(_)
             | Self::Sealed(_)
             | Self::Solve(SolveError::Taken(_)) => Some(Remedy::AnotherFile),
+            Self::Record { source, .. } => match **source {
+                RecordError::TooLarge { .. } | RecordError::Sealed => Some(Remedy::AnotherFile),
+                _ => None,
+            },
             Self::Player { .. } => Some(Remedy::NameProgram),
             Self::Port { .. } => Some(Remedy::AnotherPort),
             Self::NoDeep => Some(Remedy::BuildWithDeep),

@@ -78,6 +78,16 @@ pub(super) fn choose(options: &JudgeOptions<'_>, batch: &Batch) -> Result<Choice
     Ok(named)
 }
 
+/// The game and the board that a record is of; 4x4 before other boards.
+pub(super) fn of_record(record: &[u8]) -> Result<Option<(&'static str, Shape)>, LabError> {
+    let (game, fit) = best(&[record], Shape::FOUR)?;
+    if fit.valid > 0 {
+        return Ok(Some((game, Shape::FOUR)));
+    }
+    let found = anywhere(&[record])?.filter(|(.., fit)| fit.valid > 0);
+    Ok(found.map(|(game, shape, _)| (game, shape)))
+}
+
 /// The game that fits best on a board.
 fn best(records: &[&[u8]], shape: Shape) -> Result<(&'static str, Fit), LabError> {
     let mut best = (DEFAULT_GAME, fit(DEFAULT_GAME, shape, records)?);

@@ -1,0 +1,344 @@
+//! Connects the interface with the terminal, the file of records and the worker.
+//!
+//! The terminal is restored when this returns, on a panic, and on signals: see [`restore`].
+
+use std::io::{self, IsTerminal, Write};
+use std::mem::ManuallyDrop;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use afterstate_lab::session::{RecordFile, Session};
+use anyhow::{Context, bail};
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{self, Event as TerminalEvent};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::layout::Rect;
+
+use super::app::App;
+use super::events::{Effect, Event};
+use super::keys::Key;
+use super::palette::Look;
+use super::view::draw;
+use super::worker::Worker;
+use crate::commands::shown;
+use crate::interrupt;
+
+/// The longest wait before signals and the terminal are looked at.
+const POLL: Duration = Duration::from_millis(50);
+/// The shortest time between two frames while autoplay runs at full speed.
+const FRAME: Duration = Duration::from_millis(33);
+/// The shortest time between two saves of a game that goes on.
+const SAVE: Duration = Duration::from_secs(1);
+
+/// What comes from other threads.
+pub enum Input {
+    Event(Event),
+    /// The window has another size.
+    Resize,
+    /// The terminal cannot be read.
+    Closed(io::Error),
+}
+
+/// Where a game is saved.
+pub struct Saving {
+    /// The file, if one was named.
+    pub file: Option<RecordFile>,
+    /// Makes the default file when the user asks to save.
+    pub default: fn() -> Result<RecordFile, afterstate_lab::LabError>,
+}
+
+/// Gives the terminal back as it was. Each step is tried, whatever becomes of the others.
+pub fn restore() {
+    let _ = disable_raw_mode();
+    let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+}
+
+/// Restores the terminal when it is dropped.
+struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// The two ends of the channel of inputs.
+pub fn inputs() -> (Sender<Input>, Receiver<Input>) {
+    channel()
+}
+
+/// What the loop needs besides the interface.
+pub struct Driver {
+    pub look: Look,
+    pub worker: Option<Worker>,
+    pub saving: Saving,
+    pub sender: Sender<Input>,
+    pub receiver: Receiver<Input>,
+}
+
+/// The state of the loop.
+struct Running {
+    driver: Driver,
+    /// Never dropped: its drop prints an error, and panics, if the terminal is gone. The [`Guard`]
+    /// restores the terminal.
+    terminal: ManuallyDrop<DefaultTerminal>,
+    app: App,
+    /// Whether the game has changed since it was saved.
+    unsaved: bool,
+    saved_at: Instant,
+    auto_at: Instant,
+    drawn_at: Instant,
+    is_drawn: bool,
+}
+
+/// Whether the loop goes on.
+#[derive(PartialEq, Eq)]
+enum Flow {
+    On,
+    Quit,
+}
+
+/// Runs the interface until the user quits; returns the session.
+///
+/// # Errors
+/// When the terminal or the file fails.
+pub fn run(driver: Driver, (app, effects): (App, Vec<Effect>)) -> anyhow::Result<App> {
+    interrupt::listen_on_screen(restore)?;
+    let guard = Guard;
+    let terminal = ratatui::try_init().context("cannot use the terminal")?;
+    listen(driver.sender.clone());
+    let now = Instant::now();
+    let mut running = Running {
+        driver,
+        terminal: ManuallyDrop::new(terminal),
+        app,
+        unsaved: false,
+        saved_at: now,
+        auto_at: now,
+        drawn_at: now,
+        is_drawn: false,
+    };
+    let result = running.run(effects);
+    let saved = running.save();
+    drop(guard);
+    if result.is_err() && has_hung_up() {
+        // There is nobody to tell; the signal decides the exit status.
+    } else {
+        result?;
+    }
+    saved?;
+    Ok(running.app)
+}
+
+/// Whether a signal has come, as it does when the terminal is closed; the thread that handles it may
+/// be a moment later than the error.
+fn has_hung_up() -> bool {
+    let begun = Instant::now();
+    while !interrupt::asked() && begun.elapsed() < POLL {
+        thread::sleep(Duration::from_millis(1));
+    }
+    interrupt::asked()
+}
+
+/// Reads keys on a thread of its own, which ends with the process.
+fn listen(sender: Sender<Input>) {
+    thread::spawn(move || {
+        loop {
+            let input = match event::read() {
+                Ok(TerminalEvent::Key(key)) => {
+                    Key::of(key).map(|key| Input::Event(Event::Key(key)))
+                }
+                Ok(TerminalEvent::Resize(..)) => Some(Input::Resize),
+                Ok(_) => None,
+                Err(error) => Some(Input::Closed(error)),
+            };
+            let closed = matches!(input, Some(Input::Closed(_)));
+            if input.is_some_and(|input| sender.send(input).is_err()) || closed {
+                return;
+            }
+        }
+    });
+}
+
+impl Running {
+    fn run(&mut self, effects: Vec<Effect>) -> anyhow::Result<()> {
+        if self.effects(effects)? == Flow::Quit {
+            return Ok(());
+        }
+        loop {
+            self.draw()?;
+            match self.driver.receiver.recv_timeout(self.wait()) {
+                Ok(input) => {
+                    if self.input(input)? == Flow::Quit {
+                        return Ok(());
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            // All that has come meanwhile is drawn once.
+            while let Ok(input) = self.driver.receiver.try_recv() {
+                if self.input(input)? == Flow::Quit {
+                    return Ok(());
+                }
+            }
+            if interrupt::asked() || self.tick()? == Flow::Quit {
+                return Ok(());
+            }
+        }
+    }
+
+    /// How long nothing is to be done.
+    fn wait(&self) -> Duration {
+        let auto = match self.app.can_auto_move() {
+            true => (self.auto_at + self.app.delay()).saturating_duration_since(Instant::now()),
+            false => POLL,
+        };
+        auto.min(POLL)
+    }
+
+    fn input(&mut self, input: Input) -> anyhow::Result<Flow> {
+        self.is_drawn = false;
+        match input {
+            Input::Event(event) => {
+                let effects = self.app.update(event);
+                self.effects(effects)
+            }
+            Input::Resize => Ok(Flow::On),
+            Input::Closed(error) => Err(error).context("cannot read the terminal"),
+        }
+    }
+
+    /// What is done by time.
+    fn tick(&mut self) -> anyhow::Result<Flow> {
+        if self.driver.worker.as_ref().is_some_and(Worker::has_ended) {
+            bail!("the analysis has failed");
+        }
+        // A terminal that is gone cannot be told from a silent one otherwise.
+        if !io::stdin().is_terminal() {
+            return Ok(Flow::Quit);
+        }
+        if self.unsaved && self.saved_at.elapsed() >= SAVE {
+            self.save_and_tell();
+        }
+        if self.app.can_auto_move() && self.auto_at.elapsed() >= self.app.delay() {
+            self.auto_at = Instant::now();
+            self.is_drawn = false;
+            let effects = self.app.update(Event::AutoMove);
+            return self.effects(effects);
+        }
+        Ok(Flow::On)
+    }
+
+    fn effects(&mut self, effects: Vec<Effect>) -> anyhow::Result<Flow> {
+        for effect in effects {
+            match effect {
+                Effect::Analyze(job) => {
+                    if let Some(worker) = &self.driver.worker {
+                        worker.ask(job);
+                    }
+                }
+                Effect::Changed => self.unsaved = true,
+                Effect::Save => self.save_as_asked(),
+                Effect::Close(session) => self.close(&session),
+                Effect::Suspend => self.suspend()?,
+                Effect::Quit => return Ok(Flow::Quit),
+                Effect::Interrupt => {
+                    interrupt::pressed();
+                    return Ok(Flow::Quit);
+                }
+            }
+        }
+        Ok(Flow::On)
+    }
+
+    fn tell(&mut self, text: String) {
+        self.app.update(Event::Message(text));
+        self.is_drawn = false;
+    }
+
+    /// Saves the game, if there is a file and the game has changed.
+    fn save(&mut self) -> anyhow::Result<()> {
+        self.saved_at = Instant::now();
+        if let Some(file) = self.driver.saving.file.as_ref().filter(|_| self.unsaved) {
+            file.save(&self.app.session)?;
+            self.unsaved = false;
+        }
+        Ok(())
+    }
+
+    fn save_and_tell(&mut self) {
+        if let Err(error) = self.save() {
+            self.tell(error.to_string());
+        }
+    }
+
+    /// Saves now, and from now on.
+    fn save_as_asked(&mut self) {
+        if self.driver.saving.file.is_none() {
+            match (self.driver.saving.default)() {
+                Ok(file) => {
+                    self.app.file = Some(shown(file.path()));
+                    self.driver.saving.file = Some(file);
+                }
+                Err(error) => return self.tell(error.to_string()),
+            }
+        }
+        self.unsaved = true;
+        match self.save() {
+            Ok(()) => {
+                let file = self.app.file.clone().unwrap_or_default();
+                self.tell(format!("saved to {file}, and further moves will be"));
+            }
+            Err(error) => self.tell(error.to_string()),
+        }
+    }
+
+    fn close(&mut self, session: &Session) {
+        self.unsaved = false;
+        if let Some(file) = &mut self.driver.saving.file
+            && let Err(error) = file.close(session)
+        {
+            self.tell(error.to_string());
+        }
+    }
+
+    fn draw(&mut self) -> anyhow::Result<()> {
+        let rushing = self.app.auto && self.app.delay() < FRAME;
+        if self.is_drawn || rushing && self.drawn_at.elapsed() < FRAME {
+            return Ok(());
+        }
+        let (app, look) = (&self.app, self.driver.look);
+        let drawn = self.terminal.draw(|frame| draw(frame, app, look));
+        drawn.context("cannot write to the terminal")?;
+        self.is_drawn = true;
+        self.drawn_at = Instant::now();
+        Ok(())
+    }
+
+    /// Gives the terminal back to the shell until the program is continued.
+    #[cfg(unix)]
+    fn suspend(&mut self) -> anyhow::Result<()> {
+        restore();
+        io::stdout().flush()?;
+        signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
+        enable_raw_mode()?;
+        execute!(io::stdout(), EnterAlternateScreen)?;
+        // Not `clear`, which asks the terminal where the cursor is, and waits for the answer.
+        let size = self.terminal.size()?;
+        self.terminal
+            .resize(Rect::new(0, 0, size.width, size.height))?;
+        self.is_drawn = false;
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    fn suspend(&mut self) -> anyhow::Result<()> {
+        Ok(())
+    }
+}

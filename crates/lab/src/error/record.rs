@@ -1,0 +1,43 @@
+//! Errors of opening a recorded game, and of adding one to a file.
+
+use afterstate::format::episode::EpisodeError;
+use afterstate::judge::Fault;
+use thiserror::Error;
+
+use super::LabError;
+use crate::numbers::bytes;
+
+/// Why a recorded game cannot be opened, or games not be added to a file.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// A line that is not a record.
+    #[error("column {column}: {0}", column = .0.column)]
+    Text(#[from] EpisodeError),
+    /// A record that violates the rules.
+    #[error(transparent)]
+    Rules(#[from] Fault),
+    /// An unknown game.
+    #[error(transparent)]
+    Game(Box<LabError>),
+    /// A record that follows the rules of no game on any board.
+    #[error("it follows the rules of no game on any board")]
+    NoRules,
+    /// A number that no game of the file has.
+    #[error("game {wanted} was asked for, and it has {found}")]
+    NoGame {
+        /// The number, from 1.
+        wanted: u64,
+        /// The number of games.
+        found: u64,
+    },
+    /// A file that is too large to add games to it.
+    #[error("games are not added to a file of more than {}", bytes(*most))]
+    TooLarge {
+        /// The most bytes.
+        most: u64,
+    },
+    /// Records with a seal, which would no longer fit.
+    #[error("it has a seal, which would not fit another game")]
+    Sealed,
+}

@@ -1,0 +1,408 @@
+//! A game in progress, of any game on any board, for interfaces in which somebody plays.
+//!
+//! A [`Session`] is a list of actions, slides and spawns in turn, and a place in it: undo and redo
+//! move the place, another action cuts off what was undone. Spawns come from the stream of random
+//! numbers of a seed, the same as in game `number` of an evaluation with that seed, or are chosen by
+//! the caller, to follow a game that is played elsewhere. Every action is checked against the rules.
+//!
+//! It plays by [`Grid`], the slow path that is easy to read, because people are slower still; so no
+//! type depends on the game, and the state goes to an [`Agent`](crate::agent::Agent) as a
+//! [`BoardState`].
+
+mod file;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use afterstate::format::episode::{Action, Meta, RecordedMove};
+use afterstate::game::{
+    After, ChanceState, Direction, Game, Grid, GridBoard, Rules, Shape, Slides, Spawn, State,
+    each_cell,
+};
+use afterstate::judge::{Placed, Reason};
+use afterstate::random::Rng;
+
+pub use file::{RecordFile, StoredRecord};
+
+use crate::LabError;
+use crate::agent::BoardState;
+use crate::error::game_on;
+use crate::games;
+use crate::recorder::{evaluation_rng, now};
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Chance: a tile spawns.
+    Spawn,
+    /// The player's: a slide.
+    Slide,
+    /// Nobody's: no slide is legal.
+    Over,
+}
+
+/// A spawn that may come next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PossibleSpawn {
+    /// The tile, its cell, and the hint after it.
+    pub placed: Placed,
+    /// Its probability.
+    pub probability: f64,
+}
+
+/// A board, and whose turn it is on it.
+#[derive(Clone, Copy, Debug)]
+enum Board {
+    Spawn(After<GridBoard>),
+    Slide(State<GridBoard>, Slides<GridBoard>),
+}
+
+/// What an action leads to.
+#[derive(Clone, Debug)]
+struct Position {
+    board: Board,
+    score: u64,
+    moves: u64,
+    /// The stream, as it is here: after an undo, the same spawn comes again.
+    rng: Rng,
+}
+
+/// A game in progress.
+#[derive(Clone, Debug)]
+pub struct Session {
+    name: String,
+    grid: Grid,
+    /// The name of the player and the start time, as recorded.
+    opened: Meta,
+    /// All actions, also those that were undone.
+    actions: Vec<RecordedMove>,
+    /// The position before the first action, and after each.
+    positions: Vec<Position>,
+    /// The number of actions that are made and not undone.
+    made: usize,
+    /// When the last action was made here.
+    last: Instant,
+}
+
+impl Session {
+    /// A game on an empty board, on which the initial tiles are to spawn. Its random spawns are those
+    /// of game `number` of an evaluation with this seed.
+    ///
+    /// # Errors
+    /// When there is no such game.
+    pub fn new(game: &str, shape: Shape, seed: u64, number: u64) -> Result<Self, LabError> {
+        let grid = Grid::new(shape, games::rules(game)?);
+        let start = Position {
+            board: Board::Spawn(grid.empty()),
+            score: 0,
+            moves: 0,
+            rng: evaluation_rng(seed, number),
+        };
+        Ok(Self {
+            name: game.to_owned(),
+            grid,
+            opened: Meta {
+                tag: record::TAG.to_owned(),
+                at: now(),
+            },
+            actions: Vec::new(),
+            positions: vec![start],
+            made: 0,
+            last: Instant::now(),
+        })
+    }
+
+    /// The name of the game.
+    pub fn game(&self) -> &str {
+        &self.name
+    }
+
+    /// The game and the board, as in `2048 on 4x4`.
+    pub fn game_on(&self) -> String {
+        game_on(&self.name, self.shape())
+    }
+
+    /// The board.
+    pub fn shape(&self) -> Shape {
+        self.grid.shape()
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> &dyn Rules {
+        self.grid.rules()
+    }
+
+    /// Whether the game shows a hint about the next tile.
+    pub fn shows_hint(&self) -> bool {
+        self.rules().shows_hint(self.shape())
+    }
+
+    fn position(&self) -> &Position {
+        &self.positions[self.made]
+    }
+
+    fn grid_board(&self) -> GridBoard {
+        match self.position().board {
+            Board::Spawn(After(board)) | Board::Slide(State(board), _) => board,
+        }
+    }
+
+    /// Whose turn it is.
+    pub fn turn(&self) -> Turn {
+        match self.position().board {
+            Board::Spawn(_) => Turn::Spawn,
+            Board::Slide(_, slides) if slides.any() => Turn::Slide,
+            Board::Slide(..) => Turn::Over,
+        }
+    }
+
+    /// The tile indices in row-major order, 0 for an empty cell.
+    pub fn tiles(&self) -> Vec<u8> {
+        self.grid_board().tiles().to_vec()
+    }
+
+    /// The number on a tile, by its index.
+    pub fn tile_value(&self, tile: u8) -> u64 {
+        self.grid.tile_value(tile)
+    }
+
+    /// The numbers on the tiles in row-major order, 0 for an empty cell.
+    pub fn values(&self) -> Vec<u64> {
+        let tiles = self.grid_board();
+        let tiles = tiles.tiles().iter();
+        tiles.map(|&tile| self.tile_value(tile)).collect()
+    }
+
+    /// The largest number on the board.
+    pub fn largest(&self) -> u64 {
+        self.values().into_iter().max().unwrap_or(0)
+    }
+
+    /// What chance remembers: in Threes!, the bag and the hint.
+    pub fn chance_state(&self) -> ChanceState {
+        self.grid_board().chance_state()
+    }
+
+    /// The state, if it is the player's turn or the game is over.
+    pub fn state(&self) -> Option<BoardState> {
+        match self.position().board {
+            Board::Spawn(_) => None,
+            Board::Slide(State(board), _) => Some(BoardState {
+                tiles: board.tiles().to_vec(),
+                chance_state: board.chance_state(),
+            }),
+        }
+    }
+
+    /// The score.
+    pub fn score(&self) -> u64 {
+        self.position().score
+    }
+
+    /// The number of slides.
+    pub fn moves(&self) -> u64 {
+        self.position().moves
+    }
+
+    /// The reward of each slide by direction; `None` if it is illegal, or not the player's turn.
+    pub fn slides(&self) -> [Option<u32>; 4] {
+        match self.position().board {
+            Board::Spawn(_) => [None; 4],
+            Board::Slide(_, slides) => {
+                Direction::ALL.map(|direction| slides.get(direction).map(|slide| slide.reward()))
+            }
+        }
+    }
+
+    /// The last action that is not undone.
+    pub fn last_action(&self) -> Option<Action> {
+        let last = self.made.checked_sub(1)?;
+        Some(self.actions[last].action)
+    }
+
+    /// The action that redo would make.
+    pub fn next_action(&self) -> Option<Action> {
+        Some(self.actions.get(self.made)?.action)
+    }
+
+    /// The number of initial tiles that are still to spawn.
+    pub fn initial_tiles_left(&self) -> usize {
+        let all = self.rules().initial_tiles(self.shape());
+        all.saturating_sub(self.made)
+    }
+
+    /// Makes a slide, and returns its reward.
+    ///
+    /// # Errors
+    /// When a tile is to spawn, or the slide changes nothing; then nothing is changed.
+    pub fn slide(&mut self, direction: Direction) -> Result<u32, Reason> {
+        let Board::Slide(_, slides) = self.position().board else {
+            return Err(Reason::TileDue);
+        };
+        let slide = slides.get(direction).ok_or(Reason::Illegal(direction))?;
+        let next = Position {
+            board: Board::Spawn(slide.after()),
+            score: self.score() + u64::from(slide.reward()),
+            moves: self.moves() + 1,
+            rng: self.position().rng.clone(),
+        };
+        self.push(Action::Slide(direction), slide.reward(), next);
+        Ok(slide.reward())
+    }
+
+    /// What may spawn now, with its probabilities, which sum to 1; nothing if it is not the turn of
+    /// chance.
+    pub fn spawns(&self) -> Vec<PossibleSpawn> {
+        let Board::Spawn(after) = self.position().board else {
+            return Vec::new();
+        };
+        let cells = self.grid.spawn_cells(after);
+        let chance = 1.0 / f64::from(cells.count_ones().max(1));
+        let mut possible = Vec::new();
+        for cell in each_cell(cells) {
+            self.grid.for_each_new_tile(after, |spawn, p| {
+                possible.push(PossibleSpawn {
+                    placed: placed(cell, spawn),
+                    probability: chance * p,
+                });
+            });
+        }
+        possible
+    }
+
+    /// Spawns a tile by chance; `None` if it is not the turn of chance.
+    pub fn spawn_random(&mut self) -> Option<Placed> {
+        let Position { board, rng, .. } = self.position();
+        let (&Board::Spawn(after), mut rng) = (board, rng.clone()) else {
+            return None;
+        };
+        let (cell, spawn) = self.grid.draw_spawn(after, &mut rng);
+        self.place(after, cell, spawn, rng);
+        Some(placed(cell, spawn))
+    }
+
+    /// Spawns all initial tiles that are missing by chance.
+    pub fn start(&mut self) {
+        while self.initial_tiles_left() > 0 && self.spawn_random().is_some() {}
+    }
+
+    /// Spawns a tile that was chosen.
+    ///
+    /// # Errors
+    /// When it is the player's turn, or the rules do not allow this spawn; then nothing is changed.
+    pub fn spawn(&mut self, chosen: Placed) -> Result<(), Reason> {
+        let Board::Spawn(after) = self.position().board else {
+            return Err(Reason::SlideDue);
+        };
+        let Placed { cell, tile, hint } = chosen;
+        let cells = self.grid.spawn_cells(after);
+        let short = u8::try_from(cell).unwrap_or(u8::MAX);
+        if cell >= self.shape().cells() {
+            return Err(Reason::NoCell(short));
+        }
+        if after.cell(cell) != 0 {
+            return Err(Reason::Taken(short));
+        }
+        if cells >> cell & 1 == 0 {
+            return Err(Reason::Edge {
+                found: short,
+                expected: each_cell(cells).collect(),
+            });
+        }
+        let (mut tiles, mut hints, mut found) = (Vec::new(), Vec::new(), None);
+        self.grid.for_each_new_tile(after, |spawn, _| {
+            tiles.push(usize::from(spawn.tile));
+            if spawn.tile == tile {
+                hints.push(usize::from(spawn.chance_state.hint));
+                found = found.or((spawn.chance_state.hint == hint).then_some(spawn));
+            }
+        });
+        let listed = |mut expected: Vec<usize>| {
+            expected.sort_unstable();
+            expected.dedup();
+            expected
+        };
+        let spawn = match found {
+            Some(spawn) => spawn,
+            None if hints.is_empty() => {
+                return Err(Reason::Tile {
+                    found: tile,
+                    expected: listed(tiles),
+                });
+            }
+            None => {
+                return Err(Reason::Hint {
+                    found: hint,
+                    expected: listed(hints),
+                });
+            }
+        };
+        let rng = self.position().rng.clone();
+        self.place(after, cell, spawn, rng);
+        Ok(())
+    }
+
+    fn place(&mut self, after: After<GridBoard>, cell: usize, spawn: Spawn, rng: Rng) {
+        let state = self.grid.place(after, cell, spawn);
+        let board = match self.initial_tiles_left() > 1 {
+            true => Board::Spawn(self.grid.as_afterstate(state)),
+            false => Board::Slide(state, self.grid.slides(state)),
+        };
+        let reward = self.grid.spawn_reward(spawn.tile);
+        let next = Position {
+            board,
+            score: self.score() + u64::from(reward),
+            moves: self.moves(),
+            rng,
+        };
+        let action = Action::Place {
+            cell: cell as u8,
+            tile: spawn.tile,
+            hint: spawn.chance_state.hint,
+        };
+        self.push(action, reward, next);
+    }
+
+    /// Makes an action in place of those that were undone.
+    fn push(&mut self, action: Action, reward: u32, next: Position) {
+        let taken = self.last.elapsed().as_millis() as u64;
+        let is_slide = matches!(action, Action::Slide(_));
+        self.actions.truncate(self.made);
+        self.positions.truncate(self.made + 1);
+        self.actions.push(RecordedMove {
+            action,
+            reward: reward.into(),
+            millis: if is_slide { taken } else { 0 },
+            column: 0,
+        });
+        self.positions.push(next);
+        self.made += 1;
+        self.last = Instant::now();
+    }
+
+    /// Takes back the last action; false if there is none.
+    pub fn undo(&mut self) -> bool {
+        let any = self.made > 0;
+        self.made -= usize::from(any);
+        self.last = Instant::now();
+        any
+    }
+
+    /// Makes the action again that was undone last; false if there is none.
+    pub fn redo(&mut self) -> bool {
+        let any = self.made < self.actions.len();
+        self.made += usize::from(any);
+        self.last = Instant::now();
+        any
+    }
+}
+
+fn placed(cell: usize, spawn: Spawn) -> Placed {
+    Placed {
+        cell,
+        tile: spawn.tile,
+        hint: spawn.chance_state.hint,
+    }
+}
