@@ -1,7 +1,9 @@
 //! The arguments of every command.
 
+mod analyze;
 mod numbers;
 mod referee;
+mod review;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -17,8 +19,10 @@ use clap_complete::Shell;
 
 use crate::exit;
 use crate::output::Verbosity;
+pub use analyze::AnalyzeArgs;
 use numbers::{count, games, moves_a_second, range, seconds, threads};
 pub use referee::RefereeArgs;
+pub use review::ReviewArgs;
 pub use search::SearchArgs;
 pub use tournament::TournamentArgs;
 
@@ -73,8 +77,10 @@ pub enum Command {
     Eval(EvalArgs),
     /// Compare two models over games paired by seed
     Compare(CompareArgs),
-    /// Show the value of every move on a board
+    /// Show the value of every move on a board, its chances, and the best line
     Analyze(AnalyzeArgs),
+    /// Grade the moves of recorded games, and measure the luck of their new tiles
+    Review(ReviewArgs),
     /// Convert a weight file of one program to the format of another
     Convert(ConvertArgs),
     /// Solve a small board exactly: the optimal score, and the probability of a tile
@@ -323,42 +329,6 @@ pub struct CompareArgs {
     pub search_b: Option<SearchLimit>,
     #[command(flatten)]
     pub play: GamesArgs,
-}
-
-/// `afterstate analyze`
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2
-  afterstate analyze 1024,512,8,2/256,64,4,0/2,0,0,0/0,0,0,0 --model runs/td-4x6 --json
-  afterstate analyze \". . . 2 / . 4 . . / . . . . / 2 . . 8\"
-  afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2 --search 3ply
-  afterstate analyze 2,0,0/0,4,0 --solution 2x3.solution      exact values, see `afterstate solve`
-  afterstate analyze --batch --solution 2x3.solution < boards.txt
-
-With --batch, a line that is not a board, or not in the solution, is answered with an object that has the key `error`. The other lines are answered as usual, and the exit status is 2.")]
-pub struct AnalyzeArgs {
-    /// Tile values by rows: commas or spaces between cells, slashes or line breaks between rows, 0 or
-    /// a dot for an empty cell
-    #[arg(required_unless_present = "batch", conflicts_with = "batch")]
-    pub board: Option<String>,
-    /// A model file, a run folder, or a weight file of another program [default: the newest run of
-    /// the game and board under runs/]
-    #[arg(long)]
-    pub model: Option<PathBuf>,
-    /// The game of the board [default: 2048, or the game of --model]
-    #[arg(long, conflicts_with = "solution")]
-    pub game: Option<String>,
-    /// Use the exact values of a file written by `afterstate solve --out`
-    #[arg(long, value_name = "FILE", conflicts_with = "model")]
-    pub solution: Option<PathBuf>,
-    #[command(flatten)]
-    pub search: SearchArgs,
-    /// Read one board per line from standard input, and answer each with one line of JSON
-    #[arg(long, conflicts_with = "json")]
-    pub batch: bool,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `afterstate convert`

@@ -13,6 +13,7 @@ pub mod models;
 pub mod plot;
 pub mod recipes;
 pub mod referee;
+pub mod review;
 pub mod runs;
 pub mod solve;
 pub mod sweep;

@@ -41,6 +41,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Eval(args) => commands::eval::run(args),
         Command::Compare(args) => commands::compare::run(args),
         Command::Analyze(args) => commands::analyze::run(args),
+        Command::Review(args) => commands::review::run(args),
         Command::Convert(args) => commands::convert::run(args),
         Command::Solve(args) => commands::solve::run(args),
         Command::Judge(args) => commands::judge::run(args),
