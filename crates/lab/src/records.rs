@@ -36,7 +36,7 @@ use crate::error::game_on;
 use crate::games::{self, with_game};
 use crate::recorder::{Sink, now};
 use crate::seal::Seal;
-pub(crate) use batch::Batch;
+pub(crate) use batch::{Batch, Numbered};
 pub(crate) use cancellable::Cancellable;
 use faults::Faults;
 pub use faults::{FaultKind, FaultReport};

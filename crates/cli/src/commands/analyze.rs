@@ -5,7 +5,7 @@ mod table;
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use afterstate::game::Shape;
@@ -37,7 +37,7 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
     }
 }
 
-fn by_solution(args: &AnalyzeArgs, path: &PathBuf) -> anyhow::Result<()> {
+fn by_solution(args: &AnalyzeArgs, path: &Path) -> anyhow::Result<()> {
     if args.search.any() {
         bail!("the values of a solution are exact: --search has no effect on them");
     }

@@ -6,6 +6,7 @@ mod bad_places;
 mod bad_recipes;
 mod bad_weights;
 mod bench;
+mod boards;
 mod broken;
 mod common;
 mod convert;
@@ -23,6 +24,7 @@ mod numpy;
 #[cfg(unix)]
 mod referee;
 mod replay;
+mod review;
 mod runs;
 mod scores;
 mod search;

@@ -175,7 +175,8 @@ fn the_hint_and_the_bag_follow_the_tiles() {
 
 #[test]
 fn a_drawing_names_its_rows_and_columns() {
-    let board = Board::parse("2 0 1024/. 16 4", "2048", Shape::new(2, 3).unwrap()).unwrap();
+    let (shape, tiles) = (Shape::new(2, 3).unwrap(), vec![1, 0, 10, 0, 4, 2]);
+    let board = Board::new("2048", shape, tiles, ChanceState::NONE).unwrap();
     let expected = "\
      a      b      c  
   ┌──────┬──────┬──────┐

@@ -13,6 +13,7 @@ pub(crate) struct Batch {
 }
 
 /// A line with its number.
+#[derive(Clone)]
 pub(crate) struct Numbered {
     pub(crate) number: u64,
     /// `None` if it is too long.

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use afterstate::game::{Game, Slide, State};
-use afterstate::judge::{End, Judge, Martingale, Observed};
+use afterstate::judge::{End, Fault, Judge, Martingale, Observed};
 
 use super::figures::{Figures, Top};
 use super::input::{Item, Records, item};
@@ -18,6 +18,7 @@ use crate::control::{Event, Progress, Task, Unit};
 use crate::evaluate::Contender;
 use crate::games::GameVisitor;
 use crate::grade::{Grade, share_kept};
+use crate::records::Numbered;
 use crate::share::{share, threads};
 
 /// Turns that are graded at once. A search makes its table once for each piece.
@@ -50,6 +51,13 @@ struct Turn<G: Game> {
     spawn: Option<(usize, State<G::Board>)>,
 }
 
+/// A state that a spawn may lead to.
+struct Successor<G: Game> {
+    state: State<G::Board>,
+    reward: f64,
+    chance: f64,
+}
+
 /// A turn with its values.
 struct Graded {
     reviewed: ReviewedMove,
@@ -63,7 +71,7 @@ impl GameVisitor for Reviewing<'_> {
         let judge = Judge::new(game);
         let grader = &self.grader;
         let mut read = 0;
-        while let Some((line, text)) = self.records.next()? {
+        while let Some(Numbered { number: line, text }) = self.records.next()? {
             let bytes = text.as_ref().map_or(0, Vec::len) as u64 + 1;
             match grader.review(&judge, &game, (line, read, bytes), text.as_deref())? {
                 Ok(Some(reviewed)) => self.review.add(reviewed, grader.options.top),
@@ -116,14 +124,7 @@ impl Grader<'_> {
         });
         let replayed = match replayed {
             Ok(replayed) => replayed,
-            Err(fault) => {
-                let place = match (is_replay, fault.action) {
-                    (true, Some(_)) => format!("step {}: ", fault.column),
-                    (false, Some(action)) => format!("action {action}, column {}: ", fault.column),
-                    _ => String::new(),
-                };
-                return Ok(Err(format!("{place}{}", fault.reason)));
-            }
+            Err(fault) => return Ok(Err(reason(&fault, is_replay))),
         };
         let graded = self.grade(game, &turns, |share| {
             self.tell_progress(read as f64 + share * bytes as f64);
@@ -222,57 +223,93 @@ impl Grader<'_> {
             luckiest.see(luck, || place);
             unluckiest.see(-luck, || place);
         }
-        let text = |state| {
-            let BoardState {
-                tiles,
-                chance_state,
-            } = board_state(game, state);
-            let board = Board::new(&self.contender.game, game.shape(), tiles, chance_state)?;
-            Ok::<_, LabError>(board.text())
-        };
         let mut highlights = Highlights::default();
         for place in worst.into_vec() {
-            let ReviewedMove {
-                direction,
-                best,
-                loss,
-                share,
-                grade,
-                ..
-            } = graded[place].reviewed;
-            if let (Some(loss), Some(share), Some(grade)) = (loss, share, grade) {
-                highlights.worst.push(WorstMove {
-                    line,
-                    number: place as u64 + 1,
-                    position: text(turns[place].state)?,
-                    direction,
-                    best,
-                    loss,
-                    share,
-                    grade,
-                });
-            }
+            let found = self.worst_move(game, (line, place), &turns[place], &graded[place])?;
+            highlights.worst.extend(found);
         }
         for (places, list) in [
             (luckiest, &mut highlights.luckiest),
             (unluckiest, &mut highlights.unluckiest),
         ] {
             for place in places.into_vec() {
-                let Some((cell, state)) = turns[place].spawn else {
-                    continue;
-                };
-                list.push(SpawnLuck {
-                    line,
-                    number: place as u64 + 1,
-                    tile: game.tile_value(state.cell(cell)),
-                    cell: cell_name(game.shape(), cell),
-                    luck: graded[place].reviewed.luck.unwrap_or(0.0),
-                    position: text(state)?,
-                });
+                let found = self.spawn_luck(game, (line, place), &turns[place], &graded[place])?;
+                list.extend(found);
             }
         }
         Ok((figures, highlights))
     }
+
+    /// A move as one of the worst; `None` if it has no value.
+    fn worst_move<G: Game>(
+        &self,
+        game: &G,
+        (line, place): (u64, usize),
+        turn: &Turn<G>,
+        graded: &Graded,
+    ) -> Result<Option<WorstMove>, LabError> {
+        let ReviewedMove {
+            direction, best, ..
+        } = graded.reviewed;
+        let (Some(loss), Some(share), Some(grade)) = (
+            graded.reviewed.loss,
+            graded.reviewed.share,
+            graded.reviewed.grade,
+        ) else {
+            return Ok(None);
+        };
+        Ok(Some(WorstMove {
+            line,
+            number: place as u64 + 1,
+            position: self.text(game, turn.state)?,
+            direction,
+            best,
+            loss,
+            share,
+            grade,
+        }))
+    }
+
+    /// The spawn after a move; `None` if the record ends with the move.
+    fn spawn_luck<G: Game>(
+        &self,
+        game: &G,
+        (line, place): (u64, usize),
+        turn: &Turn<G>,
+        graded: &Graded,
+    ) -> Result<Option<SpawnLuck>, LabError> {
+        let Some(((cell, state), luck)) = turn.spawn.zip(graded.reviewed.luck) else {
+            return Ok(None);
+        };
+        Ok(Some(SpawnLuck {
+            line,
+            number: place as u64 + 1,
+            tile: game.tile_value(state.cell(cell)),
+            cell: cell_name(game.shape(), cell),
+            luck,
+            position: self.text(game, state)?,
+        }))
+    }
+
+    /// A state in one line of text.
+    fn text<G: Game>(&self, game: &G, state: State<G::Board>) -> Result<String, LabError> {
+        let BoardState {
+            tiles,
+            chance_state,
+        } = board_state(game, state);
+        let board = Board::new(&self.contender.game, game.shape(), tiles, chance_state)?;
+        Ok(board.text())
+    }
+}
+
+/// What is wrong with a game, and where.
+fn reason(fault: &Fault, is_replay: bool) -> String {
+    let place = match (is_replay, fault.action) {
+        (true, Some(_)) => format!("step {}: ", fault.column),
+        (false, Some(action)) => format!("action {action}, column {}: ", fault.column),
+        _ => String::new(),
+    };
+    format!("{place}{}", fault.reason)
 }
 
 /// The review of a move.
@@ -301,15 +338,18 @@ fn reviewed<G: Game>(
 
 /// The luck of the spawn of each turn, as a sum with one draw.
 fn luck<G: Game>(game: &G, turns: &[Turn<G>], values: &dyn Agent) -> Vec<Martingale> {
-    // Of each turn: every successor with its reward and its probability.
     let mut boards = Vec::new();
-    let mut successors: Vec<Vec<(State<G::Board>, f64, f64)>> = Vec::new();
+    let mut successors: Vec<Vec<Successor<G>>> = Vec::new();
     for turn in turns {
         let mut of_turn = Vec::new();
         if turn.spawn.is_some() {
             game.for_each_spawn(turn.slide.after(), |state, reward, chance| {
                 boards.push(board_state(game, state));
-                of_turn.push((state, f64::from(reward), chance));
+                of_turn.push(Successor {
+                    state,
+                    reward: reward.into(),
+                    chance,
+                });
             });
         }
         successors.push(of_turn);
@@ -324,16 +364,16 @@ fn luck<G: Game>(game: &G, turns: &[Turn<G>], values: &dyn Agent) -> Vec<Marting
             let best = totals.filter(|it| it.is_finite()).reduce(f64::max);
             Some(reward + best.unwrap_or(0.0))
         };
-        let numbers = of_turn.iter().map(|&(_, reward, p)| {
-            let value = value(reward, found.next().flatten());
-            value.map(|value| (value, p))
+        let numbers = of_turn.iter().map(|it| {
+            let value = value(it.reward, found.next().flatten());
+            value.map(|value| (value, it.chance))
         });
         // Every analysis is taken, also behind a missing one.
         let numbers: Vec<Option<(f64, f64)>> = numbers.collect();
         let numbers: Option<Vec<(f64, f64)>> = numbers.into_iter().collect();
         let mut sum = Martingale::default();
         let drawn = turn.spawn.and_then(|(_, state)| {
-            let place = of_turn.iter().position(|(it, ..)| *it == state)?;
+            let place = of_turn.iter().position(|it| it.state == state)?;
             Some(numbers.as_ref()?.get(place)?.0)
         });
         if let (Some(drawn), Some(numbers)) = (drawn, &numbers) {

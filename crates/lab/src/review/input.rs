@@ -12,7 +12,7 @@ use crate::LabError;
 use crate::control::Control;
 use crate::error::game_on;
 use crate::evaluate::Contender;
-use crate::records::{Batch, Cancellable, JudgeOptions, Lines, choose, opener};
+use crate::records::{Batch, Cancellable, JudgeOptions, Lines, Numbered, choose, opener};
 
 /// The game of all replays of 2048verse.com that we read.
 const VERSE_GAME: &str = "2048";
@@ -25,7 +25,7 @@ pub struct Records {
     control: Control,
     /// The first lines, which tell the game.
     first: Batch,
-    waiting: VecDeque<(u64, Option<Vec<u8>>)>,
+    waiting: VecDeque<Numbered>,
 }
 
 impl Records {
@@ -62,11 +62,9 @@ impl Records {
         if first.lines.is_empty() && !control.is_cancelled() {
             return Err(LabError::NoRecords(path.to_owned()));
         }
-        let waiting = first.lines.iter();
-        let waiting = waiting.map(|line| (line.number, line.text.clone()));
         Ok(Self {
             path: path.to_owned(),
-            waiting: waiting.collect(),
+            waiting: first.lines.clone().into(),
             lines,
             length,
             control: control.clone(),
@@ -128,14 +126,12 @@ impl Records {
         })
     }
 
-    /// The next line with its number; its text is `None` if it is too long.
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Option<Vec<u8>>)>, LabError> {
+    /// The next line.
+    pub(super) fn next(&mut self) -> Result<Option<Numbered>, LabError> {
         if self.waiting.is_empty() {
             let control = &self.control;
             let batch = Batch::read(&mut self.lines, &|| control.is_cancelled())?;
-            let lines = batch.lines.into_iter();
-            self.waiting
-                .extend(lines.map(|line| (line.number, line.text)));
+            self.waiting.extend(batch.lines);
         }
         Ok(self.waiting.pop_front())
     }
