@@ -26,7 +26,9 @@ impl<'t> Layout<'t> {
         if text.len() > LONGEST {
             return Err(BoardFault::TooLong(text.len()));
         }
-        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}');
+        // Tabs at either end may stand for empty cells.
+        let lines = text.trim_matches(['\n', '\r', '\u{FEFF}']);
+        let text = lines.trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}');
         if text.is_empty() {
             return Err(BoardFault::Missing);
         }
@@ -37,7 +39,7 @@ impl<'t> Layout<'t> {
                 if let Some(hex) = hex(text) {
                     return Ok(hex);
                 }
-                separated(text)
+                tabbed(lines).unwrap_or_else(|| separated(text))
             }
         };
         let single = |(_, cells): &(&str, Vec<&str>)| cells.len() == 1;
@@ -195,20 +197,27 @@ fn separated(text: &str) -> Vec<Row<'_>> {
     let rows = text.split(between).map(str::trim);
     let is_row = |row: &&str| between != '\n' || !row.is_empty();
     let rows: Vec<&str> = rows.filter(is_row).collect();
-    let split: Vec<Row<'_>> = rows.iter().map(|row| (*row, row_cells(row))).collect();
-    // A spreadsheet leaves empty cells out between its tabs.
-    let uneven = split.windows(2).any(|two| two[0].1.len() != two[1].1.len());
-    if uneven && between == '\n' && text.contains('\t') {
-        return text.lines().map(tabbed).collect();
-    }
-    split
+    rows.iter().map(|row| (*row, row_cells(row))).collect()
 }
 
-/// The cells of a row between tabs.
-fn tabbed(row: &str) -> Row<'_> {
-    let cells = row.trim_end_matches('\r').split('\t').map(str::trim);
-    let cells = cells.map(|cell| if cell.is_empty() { "0" } else { cell });
-    (row, cells.collect())
+/// Rows of a spreadsheet, which leaves empty cells out between its tabs; `None` for other texts.
+fn tabbed<'t>(text: &'t str) -> Option<Vec<Row<'t>>> {
+    let rows = text.lines().filter(|row| !row.is_empty());
+    let rows: Vec<Row<'_>> = rows.map(|row| (row, row.split('\t').collect())).collect();
+    let width = rows.first()?.1.len();
+    let is_even = rows.iter().all(|(_, cells)| cells.len() == width);
+    let mut cells = rows.iter().flat_map(|(_, cells)| cells);
+    let is_sheet = is_even && width > 1 && !cells.any(|cell| cell.contains([' ', ',', '/', ';']));
+    let spaced = text.lines().map(|row| row.split_whitespace().count());
+    let spaced: Vec<usize> = spaced.filter(|&count| count > 0).collect();
+    // Without an empty cell, tabs are as good as spaces.
+    let has_gaps = text.contains("\t\t") || spaced.windows(2).any(|two| two[0] != two[1]);
+    let filled = |(row, cells): Row<'t>| {
+        let cells = cells.into_iter();
+        let cells = cells.map(|cell| if cell.is_empty() { "0" } else { cell });
+        (row, cells.collect())
+    };
+    (is_sheet && has_gaps).then(|| rows.into_iter().map(filled).collect())
 }
 
 /// The cells of a row: between commas, or between spaces where there is no comma.
