@@ -3,7 +3,7 @@
 #![no_main]
 
 use afterstate::format::episode::EpisodeRecord;
-use afterstate::game::{Classic, FourThrees, Threes};
+use afterstate::game::{Fast2048, FastThrees, Threes};
 use afterstate::judge::Judge;
 use libfuzzer_sys::fuzz_target;
 
@@ -22,10 +22,10 @@ fuzz_target!(|line: &[u8]| {
         }
     }
     if episode.read(line, false).is_ok() {
-        let _ = Judge::new(Classic::new()).watch(&episode);
-        let _ = Judge::new(FourThrees::new(Threes::Course)).watch(&episode);
+        let _ = Judge::new(Fast2048::new()).watch(&episode);
+        let _ = Judge::new(FastThrees::new(Threes::Course)).watch(&episode);
     }
     if episode.read(line, true).is_ok() {
-        let _ = Judge::new(FourThrees::new(Threes::Original)).watch(&episode);
+        let _ = Judge::new(FastThrees::new(Threes::Original)).watch(&episode);
     }
 });

@@ -1,9 +1,11 @@
 //! The arguments of every command.
 
+mod analyze;
 mod evaluate;
 mod numbers;
 mod play;
 mod referee;
+mod review;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -19,10 +21,12 @@ use clap_complete::Shell;
 
 use crate::exit;
 use crate::output::Verbosity;
+pub use analyze::AnalyzeArgs;
 pub use evaluate::{CompareArgs, EvalArgs, FormatArg, GamesArgs, MergeArgs, SweepArgs};
 use numbers::{count, games, moves_a_second, range, seconds, table_mebibytes, threads};
 pub use play::{PlayArgs, SpawnsArg};
 pub use referee::RefereeArgs;
+pub use review::ReviewArgs;
 pub use search::SearchArgs;
 pub use tournament::TournamentArgs;
 
@@ -80,8 +84,10 @@ pub enum Command {
     Compare(CompareArgs),
     /// Merge the parts of an evaluation, a comparison or a sweep that several machines made
     Merge(MergeArgs),
-    /// Show the value of every move on a board
+    /// Show the value of every move on a board, its chances, and the best line
     Analyze(AnalyzeArgs),
+    /// Grade the moves of recorded games, and measure the luck of their new tiles
+    Review(ReviewArgs),
     /// Play in the terminal, with hints of a model, or watch it
     Play(PlayArgs),
     /// Convert a weight file of one program to the format of another
@@ -218,42 +224,6 @@ pub struct JudgeArgs {
     /// The minimum speed in moves per second, by the times in the records
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = moves_a_second)]
     pub min_speed: Option<f64>,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `afterstate analyze`
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2
-  afterstate analyze 1024,512,8,2/256,64,4,0/2,0,0,0/0,0,0,0 --model runs/td-4x6 --json
-  afterstate analyze \". . . 2 / . 4 . . / . . . . / 2 . . 8\"
-  afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2 --search 3ply
-  afterstate analyze 2,0,0/0,4,0 --solution 2x3.solution      exact values, see `afterstate solve`
-  afterstate analyze --batch --solution 2x3.solution < boards.txt
-
-With --batch, a line that is not a board, or not in the solution, is answered with an object that has the key `error`. The other lines are answered as usual, and the exit status is 2.")]
-pub struct AnalyzeArgs {
-    /// Tile values by rows: commas or spaces between cells, slashes or line breaks between rows, 0 or
-    /// a dot for an empty cell
-    #[arg(required_unless_present = "batch", conflicts_with = "batch")]
-    pub board: Option<String>,
-    /// A model file, a run folder, or a weight file of another program [default: the newest run of
-    /// the game and board under runs/]
-    #[arg(long)]
-    pub model: Option<PathBuf>,
-    /// The game of the board [default: 2048, or the game of --model]
-    #[arg(long, conflicts_with = "solution")]
-    pub game: Option<String>,
-    /// Use the exact values of a file written by `afterstate solve --out`
-    #[arg(long, value_name = "FILE", conflicts_with = "model")]
-    pub solution: Option<PathBuf>,
-    #[command(flatten)]
-    pub search: SearchArgs,
-    /// Read one board per line from standard input, and answer each with one line of JSON
-    #[arg(long, conflicts_with = "json")]
-    pub batch: bool,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,

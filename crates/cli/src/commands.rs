@@ -15,6 +15,7 @@ pub mod play;
 pub mod plot;
 pub mod recipes;
 pub mod referee;
+pub mod review;
 pub mod runs;
 pub mod solve;
 pub mod sweep;

@@ -44,6 +44,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Merge(args) => commands::merge::run(args),
         Command::Analyze(args) => commands::analyze::run(args),
         Command::Play(args) => commands::play::run(args),
+        Command::Review(args) => commands::review::run(args),
         Command::Convert(args) => commands::convert::run(args),
         Command::Solve(args) => commands::solve::run(args),
         Command::Judge(args) => commands::judge::run(args),

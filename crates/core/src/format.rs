@@ -1,5 +1,5 @@
 //! File formats over `Read`, `Write` and `Seek`: our models and exact solutions, weights of other
-//! programs, and episode records.
+//! programs, episode records, and replays of 2048verse.com.
 
 pub mod demo;
 pub mod episode;
@@ -10,3 +10,4 @@ pub mod native;
 pub mod scan;
 pub mod solution;
 pub mod tdl;
+pub mod verse;

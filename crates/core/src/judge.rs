@@ -27,7 +27,7 @@ pub use replay::{End, Replayed};
 pub use spawns::{SpawnTest, Statistic, Subject};
 
 use crate::format::episode::{Action, EpisodeRecord};
-use crate::game::{After, Game, Spawn, State};
+use crate::game::{After, Game, Slide, Spawn, State};
 use crate::tally::{Outcome, Tally};
 use identity::Images;
 use neighbours::Neighbours;
@@ -36,6 +36,30 @@ use spawns::Spawns;
 
 /// Returns the spawn after an afterstate: the cell, and the tile.
 pub type Draw<'d, G> = dyn FnMut(After<<G as Game>::Board>) -> (usize, Spawn) + 'd;
+
+/// A half of a turn in an episode that is replayed.
+#[derive(Clone, Copy, Debug)]
+pub enum Observed<G: Game> {
+    /// A slide of the player.
+    Slide {
+        /// The state before it.
+        state: State<G::Board>,
+        /// The slide.
+        slide: Slide<G::Board>,
+    },
+    /// A spawn after a slide. Initial tiles are not observed.
+    Spawn {
+        /// The afterstate before it.
+        after: After<G::Board>,
+        /// Its cell, in row-major order.
+        cell: usize,
+        /// The state that it leads to.
+        state: State<G::Board>,
+    },
+}
+
+/// Sees each half of a turn.
+pub type Observe<'o, G> = dyn FnMut(Observed<G>) + 'o;
 
 /// Values of states, by which the luck of a spawn is measured.
 pub trait StateValues<G: Game>: Send + Sync {
@@ -190,6 +214,27 @@ impl<G: Game> Judge<G> {
         episode: &EpisodeRecord,
         draw: Option<&mut Draw<'_, G>>,
     ) -> Result<Replayed, Fault> {
+        self.replay_with(episode, draw, None)
+    }
+
+    /// Replays an episode without counting it, and passes each half of a turn to `observe`.
+    ///
+    /// # Errors
+    /// When it violates the rules; what was observed until then did not.
+    pub fn observe(
+        &self,
+        episode: &EpisodeRecord,
+        observe: &mut Observe<'_, G>,
+    ) -> Result<Replayed, Fault> {
+        self.replay_with(episode, None, Some(observe))
+    }
+
+    fn replay_with(
+        &self,
+        episode: &EpisodeRecord,
+        draw: Option<&mut Draw<'_, G>>,
+        observe: Option<&mut Observe<'_, G>>,
+    ) -> Result<Replayed, Fault> {
         let (opened, closed) = (episode.opened.at, episode.closed.at);
         let of_times = |reason| Fault {
             action: None,
@@ -207,7 +252,8 @@ impl<G: Game> Judge<G> {
         if actions.saturating_sub(1) > whole {
             return Err(of_times(Reason::TooLong { actions, whole }));
         }
-        let replayed = Replay::new(&self.context, draw).run(&episode.moves);
+        let replay = Replay::new(&self.context, draw, observe);
+        let replayed = replay.run(&episode.moves);
         let mut replayed = replayed.map_err(|(number, reason)| {
             let one = episode.moves.get(number);
             Fault {

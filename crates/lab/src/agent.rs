@@ -15,13 +15,13 @@ mod search;
 use std::ops::Range;
 use std::sync::Arc;
 
-use afterstate::episode::{Player, play, play_as, play_interleaved};
+use afterstate::episode::{Episode, Player, play_as, play_interleaved_from, play_on};
 use afterstate::format::native::{Keep, Metadata, NativeError};
-use afterstate::game::{ChanceState, Direction, Game};
+use afterstate::game::{ChanceState, Direction, Game, State};
 use afterstate::policy::Policy;
-use afterstate::random::game_rng;
+use afterstate::random::{Rng, game_rng};
 use afterstate::replay::TrainingStats;
-use afterstate::tally::Outcome;
+use afterstate::tally::{Outcome, Start};
 use afterstate::value::{ActionValues, Decision};
 
 pub use baseline::Baseline;
@@ -92,6 +92,23 @@ pub struct BoardState {
     pub chance_state: ChanceState,
 }
 
+/// A state of a game as numbers.
+pub(crate) fn board_state<G: Game>(game: &G, state: State<G::Board>) -> BoardState {
+    BoardState {
+        tiles: (0..game.shape().cells()).map(|i| state.cell(i)).collect(),
+        chance_state: game.chance_state(state),
+    }
+}
+
+/// A move with which games start.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstMove<'a> {
+    /// The state before it.
+    pub state: &'a BoardState,
+    /// Its direction.
+    pub direction: Direction,
+}
+
 /// An agent's analysis of a state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StateAnalysis {
@@ -145,6 +162,12 @@ pub trait Agent: Send + Sync {
 
     /// Plays without learning, and passes a record of each game to the sink, if there is one.
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome>;
+
+    /// Plays on from a state without learning. Every game starts with the same move, and the random
+    /// stream of game n starts with the spawn after it, so games with other first moves are paired
+    /// by number. The score of an outcome counts from the first move on. `None` if the move is
+    /// illegal, or the board is not a state of the game.
+    fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>>;
 
     /// Analyses many states; `None` for a board that is not a state of the game.
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>>;
@@ -221,20 +244,52 @@ pub trait StoredAgent: Agent {
     fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError>;
 }
 
+/// Starts a game with its random stream.
+pub(crate) type StartFn<'a, G> = dyn Fn(&mut Rng) -> Episode<G> + Sync + 'a;
+
+/// Starts games with the initial tiles.
+pub(crate) fn initial<G: Game>(game: &G) -> impl Fn(&mut Rng) -> Episode<G> + Sync {
+    move |rng| Episode::start(game, rng)
+}
+
+/// Starts games with a given move; `None` if it is illegal.
+pub(crate) fn with_first_move<'g, G: Game>(
+    game: &'g G,
+    first: FirstMove<'_>,
+) -> Option<impl Fn(&mut Rng) -> Episode<G> + Sync + use<'g, G>> {
+    let BoardState {
+        tiles,
+        chance_state,
+    } = first.state;
+    let state = game.state(tiles, *chance_state)?;
+    let slide = game.slides(state).get(first.direction)?;
+    let outcome = Outcome {
+        start: Start::Given,
+        ..Outcome::default()
+    };
+    Some(move |rng: &mut Rng| {
+        let mut episode = Episode::in_progress(game, state, 0, outcome);
+        episode.advance(game, slide, rng);
+        episode
+    })
+}
+
 /// Plays the games of an evaluation; each thread has its own policies.
 pub(crate) fn play_games<G: Game, P: Policy<G>>(
     game: &G,
     round: &RoundSpec<'_>,
     policy: impl Fn() -> P + Sync,
+    start: &StartFn<'_, G>,
     sink: Option<Sink<'_>>,
 ) -> Vec<Outcome> {
     let rng = |number| evaluation_rng(round.seed, number);
     let Some(sink) = sink else {
         return share_out(round.threads, round.numbers.clone(), round.stop, |next| {
             let mut played = Vec::new();
-            play_interleaved(
+            play_interleaved_from(
                 game,
                 &mut [policy(), policy()],
+                |_, rng| start(rng),
                 || next().map(|number| (number, rng(number))),
                 |number, outcome| {
                     (round.on_game)(&outcome);
@@ -250,7 +305,9 @@ pub(crate) fn play_games<G: Game, P: Policy<G>>(
         let mut policy: Box<dyn Policy<G> + '_> = Box::new(policy());
         move |number| {
             let mut recorder = recorder(game, sink, round.seed, number);
-            let outcome = play(game, &mut policy, &mut recorder, &mut rng(number));
+            let mut rng = rng(number);
+            let episode = start(&mut rng);
+            let outcome = play_on(game, episode, &mut policy, &mut recorder, &mut rng);
             (round.on_game)(&outcome);
             outcome
         }

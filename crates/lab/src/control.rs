@@ -68,8 +68,12 @@ pub enum Task {
     Solve,
     /// Measuring an agent against a solution.
     Measure,
+    /// Playing on from a board.
+    Analyze,
     /// Judging records.
     Judge,
+    /// Grading the moves of records.
+    Review,
     /// Playing the environment's side against another program.
     Referee,
     /// Playing the environment's side against all players of a folder.

@@ -1,6 +1,7 @@
 //! The errors of this crate: each says what was found and what was expected. What to do about it is
 //! its [`Remedy`], which every user interface words in its own terms.
 
+mod board;
 mod convert;
 mod foreign;
 mod part;
@@ -24,6 +25,7 @@ use crate::numbers::bytes;
 use crate::plot::PlotError;
 use crate::recipe::RecipeError;
 
+pub use board::{BoardError, BoardFault};
 pub use convert::{ConvertError, Kind};
 pub use foreign::Unplayable;
 pub use part::{PartError, PartMismatch};
@@ -103,6 +105,16 @@ pub enum LabError {
     /// A file without a single record.
     #[error("{} has no records: it is empty", .0.display())]
     NoRecords(PathBuf),
+    /// Records of which none can be reviewed.
+    #[error("no game of {} can be reviewed; line {line}: {reason}", path.display())]
+    NothingToReview {
+        /// The records.
+        path: PathBuf,
+        /// The first line that cannot be.
+        line: u64,
+        /// Why not.
+        reason: String,
+    },
     /// A model of another game than the records.
     #[error("{model} plays {game}, but {} has records of {judged}", records.display())]
     OtherGame {
@@ -384,6 +396,9 @@ pub enum LabError {
     /// An impossible board.
     #[error("{0}")]
     Board(String),
+    /// A text that is not a board.
+    #[error(transparent)]
+    BoardText(#[from] Box<BoardError>),
     /// Models that cannot be compared.
     #[error(
         "{a} plays {game_a} and {b} plays {game_b}; only models of the same game and board can be compared"

@@ -36,12 +36,13 @@ use crate::error::game_on;
 use crate::games::{self, with_game};
 use crate::recorder::{Sink, now};
 use crate::seal::Seal;
-use batch::Batch;
-use cancellable::Cancellable;
+pub(crate) use batch::{Batch, Numbered};
+pub(crate) use cancellable::Cancellable;
 use faults::Faults;
 pub use faults::{FaultKind, FaultReport};
+pub(crate) use guess::choose;
 use judging::Judging;
-use lines::Lines;
+pub(crate) use lines::Lines;
 pub use luck::LuckModel;
 use sealed::SealCheck;
 pub use sealed::SealReport;
@@ -247,9 +248,22 @@ pub const LEAST_P: f64 = 1e-6;
 /// not errors.
 pub fn judge(options: &JudgeOptions<'_>) -> Result<JudgeReport, LabError> {
     let (path, control) = (options.path, options.control);
+    let (length, open) = opener(path, control);
+    judge_opened(options, length, open)
+}
+
+/// The length of a file, if it is known, and a function that opens it. A pipe can be cancelled while
+/// it waits.
+pub(crate) fn opener(
+    path: &Path,
+    control: &Control,
+) -> (
+    Option<u64>,
+    impl FnOnce() -> Result<Box<dyn Read>, LabError>,
+) {
     let length = fs::metadata(path).ok().filter(|about| about.is_file());
     let length = length.map(|about| about.len());
-    let open = || -> Result<Box<dyn Read>, LabError> {
+    let open = move || -> Result<Box<dyn Read>, LabError> {
         if length.is_some() {
             let file = File::open(path).map_err(LabError::file("read", path))?;
             return Ok(Box::new(file));
@@ -260,7 +274,7 @@ pub fn judge(options: &JudgeOptions<'_>) -> Result<JudgeReport, LabError> {
             control,
         )))
     };
-    judge_opened(options, length, open)
+    (length, open)
 }
 
 /// Judges the records of a stream, which may wait for more: another thread reads it, so that the
@@ -296,7 +310,7 @@ fn judge_opened(
         || {
             let mut lines = Lines::new(options.path, open()?);
             let first = Batch::read(&mut lines, &|| options.control.is_cancelled())?;
-            let choice = guess::choose(options, &first)?;
+            let choice = choose(options, &first)?;
             if let Some(mismatch) = &choice.mismatch {
                 read.set(lines.bytes);
                 let mut faults = Faults::default();

@@ -69,6 +69,11 @@ pub fn threads(text: &str) -> Result<usize, String> {
     whole(text, 0..=1024).map(|number| number as usize)
 }
 
+/// A number of items to list.
+pub fn top(text: &str) -> Result<usize, String> {
+    whole(text, 0..=1000).map(|number| number as usize)
+}
+
 /// A speed.
 pub fn moves_a_second(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();

@@ -27,7 +27,8 @@ pub struct SearchArgs {
     pub downgrade: Option<u64>,
 }
 
-fn limit(text: &str) -> Result<SearchLimit, LabError> {
+/// A limit of a search.
+pub(super) fn limit(text: &str) -> Result<SearchLimit, LabError> {
     text.parse()
 }
 

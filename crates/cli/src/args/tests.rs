@@ -34,7 +34,11 @@ fn every_option_of_the_design_is_there() {
         ),
         (
             "analyze",
-            "model solution search hash cutoff downgrade batch json game",
+            "model solution search hash cutoff downgrade batch json game rollouts rollout-search seed threads",
+        ),
+        (
+            "review",
+            "search hash cutoff downgrade top thresholds threads json",
         ),
         (
             "play",

@@ -1,12 +1,20 @@
-//! `afterstate analyze`: the value of every move on a board.
+//! `afterstate analyze`: the value of every move on a board, its chances, and the best line.
 
-use std::fmt::{Display, Write as _};
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
+mod batch;
+mod table;
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use afterstate::game::Shape;
 use afterstate_lab::LabError;
-use afterstate_lab::analyze::{Analysis, analyze, shape_of};
+use afterstate_lab::agent::Agent;
+use afterstate_lab::analyze::{
+    Analysis, RolloutOptions, Rollouts, analyze, analyze_board, lines, rollouts,
+};
+use afterstate_lab::board::{self, Board, shape_of};
 use afterstate_lab::error::game_on;
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games::DEFAULT_GAME;
@@ -14,52 +22,81 @@ use afterstate_lab::report::ModelInfo;
 use anyhow::{Context, bail};
 use serde::Serialize;
 
+use super::eval::cut_short;
 use super::models::{default_model, described, open_model, open_solution};
 use super::shown;
 use crate::args::AnalyzeArgs;
-use crate::output::{OutputError, print, print_json};
+use crate::interrupt;
+use crate::output::{print, print_json};
+use crate::progress::Display;
 
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
-    if let Some(path) = &args.solution {
-        if args.search.any() {
-            bail!("the values of a solution are exact: --search has no effect on them");
-        }
-        let solution = open_solution(path)?;
-        let about = solution.about();
-        let mut title = format!(
-            "{}: {}, exact values",
-            shown(path),
-            game_on(&about.game, about.shape)
-        );
-        // Writing to a string cannot fail.
-        if let Some(target) = about.target.filter(|target| target.ends) {
-            let _ = write!(title, ", game ends at {}", target.value);
-        }
-        if about.discount < 1.0 {
-            let _ = write!(title, ", discount {}", about.discount);
-        }
-        let source = Source {
-            title,
-            target: about.target.map(|target| target.value),
-            over: if about.ends_at_target() {
-                "the game is over: no move is legal, or the board has the target tile, which ends the solved game"
-            } else {
-                STUCK
-            },
-            digits: 4,
-        };
-        let info = described_in_json(args, solution.info(path))?;
-        return answer(args, &source, |board| {
-            let model = Some(info.clone());
-            solution.analyze(board).map(|it| Analysis { model, ..it })
-        });
+    match &args.solution {
+        Some(path) => by_solution(args, path),
+        None => by_model(args),
     }
-    let model = open_model(&model_path(args)?)?;
-    if let Some(game) = args
-        .game
-        .as_deref()
-        .filter(|game| *game != model.spec.game())
-    {
+}
+
+fn by_solution(args: &AnalyzeArgs, path: &Path) -> anyhow::Result<()> {
+    if args.search.any() {
+        bail!("the values of a solution are exact: --search has no effect on them");
+    }
+    let solution = Arc::new(open_solution(path)?);
+    let about = solution.about();
+    let mut title = format!(
+        "{}: {}, exact values",
+        shown(path),
+        game_on(&about.game, about.shape)
+    );
+    // Writing to a string cannot fail.
+    if let Some(target) = about.target.filter(|target| target.ends) {
+        let _ = write!(title, ", game ends at {}", target.value);
+    }
+    if about.discount < 1.0 {
+        let _ = write!(title, ", discount {}", about.discount);
+    }
+    let source = Source {
+        title,
+        target: about.target.map(|target| target.value),
+        over: if about.ends_at_target() {
+            "the game is over: no move is legal, or the board has the target tile, which ends the solved game"
+        } else {
+            STUCK
+        },
+        digits: 4,
+    };
+    let info = described_in_json(args, solution.info(path))?;
+    let ask = |text: &str| {
+        let model = Some(info.clone());
+        solution.analyze(text).map(|it| Analysis { model, ..it })
+    };
+    if args.batch {
+        return batch::answer(ask);
+    }
+    let text = board_text(args)?;
+    let analysis = ask(&text)?;
+    let board = Board::parse(&text, &about.game, about.shape)?;
+    // The game that ends at a target is another one than that which is played.
+    let player = match Contender::exact(Arc::clone(&solution), path) {
+        Ok(contender) => Some(Player {
+            values: Arc::clone(&contender.agent),
+            rollouts: contender.clone(),
+            contender,
+        }),
+        Err(error) if args.rollouts.is_some() => return Err(error.into()),
+        Err(_) => None,
+    };
+    answer(args, &source, &board, analysis, player)
+}
+
+fn by_model(args: &AnalyzeArgs) -> anyhow::Result<()> {
+    let text = match args.batch {
+        true => None,
+        false => Some(board_text(args)?),
+    };
+    let model = open_model(&model_path(args, text.as_deref())?)?;
+    let game = args.game.as_deref();
+    if let Some(game) = game.filter(|game| *game != model.spec.game()) {
         bail!(
             "{} plays {}, not {game}",
             shown(&model.path),
@@ -76,12 +113,23 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
         over: STUCK,
         digits: 1,
     };
-    let contender = Contender {
+    let plain = Contender {
         model: Some(described_in_json(args, model.info())?),
         ..Contender::from(&model)
     };
-    let contender = args.search.of(contender)?;
-    answer(args, &source, |board| analyze(&contender, board))
+    let contender = args.search.of(plain.clone())?;
+    let Some(text) = text else {
+        return batch::answer(|text| analyze(&contender, text));
+    };
+    let board = Board::parse(&text, &contender.game, contender.shape)?;
+    let analysis = analyze_board(&contender, &board)?;
+    let values = Arc::clone(&plain.agent);
+    let player = Player {
+        contender,
+        values,
+        rollouts: args.search.with(&args.rollout_search, plain)?,
+    };
+    answer(args, &source, &board, analysis, Some(player))
 }
 
 /// The description of the model or solution, with its digest if it is printed.
@@ -103,135 +151,95 @@ struct Source {
     digits: usize,
 }
 
-/// Analyzes the board of the command line, or all boards of standard input.
-fn answer<V: Serialize + Display + Copy>(
+/// What plays on from a board.
+struct Player {
+    /// As it was asked for.
+    contender: Contender,
+    /// Without its search.
+    values: Arc<dyn Agent>,
+    /// The one that plays rollouts.
+    rollouts: Contender,
+}
+
+/// Adds lines and rollouts to an analysis, and prints it.
+fn answer<V: Serialize + std::fmt::Display + Copy>(
     args: &AnalyzeArgs,
     source: &Source,
-    ask: impl Fn(&str) -> Result<Analysis<V>, LabError>,
+    board: &Board,
+    mut analysis: Analysis<V>,
+    player: Option<Player>,
 ) -> anyhow::Result<()> {
-    if args.batch {
-        return batch(ask);
+    if let Some(player) = &player {
+        analysis.add_lines(lines(&player.contender, &*player.values, board)?);
+        if let Some(games) = args.rollouts {
+            analysis.add_rollouts(play_on(args, games, board, &player.rollouts)?);
+        }
     }
-    let analysis = ask(args.board.as_deref().unwrap_or_default())?;
     if args.json {
         return print_json(&analysis);
     }
-    print(format!("{}\n\n{}", source.title, table(&analysis, source)))
+    let table = table::text(&analysis, source);
+    print(format!("{}\n\n{board}\n{table}", source.title))
+}
+
+/// Plays the rollouts.
+fn play_on(
+    args: &AnalyzeArgs,
+    games: u64,
+    board: &Board,
+    contender: &Contender,
+) -> anyhow::Result<Rollouts> {
+    interrupt::listen()?;
+    let display = Display::new();
+    let control = display.control();
+    let options = RolloutOptions {
+        games,
+        seed: args.seed,
+        threads: args.threads,
+        control: &control,
+    };
+    let found = rollouts(contender, board, &options);
+    display.finish();
+    let found = found?;
+    match found.info.interrupted {
+        true => cut_short(found.info.games, games),
+        false => interrupt::completed(),
+    }
+    Ok(found)
+}
+
+/// The text of the board: the argument, or standard input.
+fn board_text(args: &AnalyzeArgs) -> anyhow::Result<String> {
+    match args.board.as_deref() {
+        Some("-") => {}
+        Some(board) => return Ok(board.to_owned()),
+        None if io::stdin().is_terminal() => bail!(
+            "the board is missing; give it as an argument or on standard input, see \
+             `afterstate analyze --help`"
+        ),
+        None => {}
+    }
+    let mut text = Vec::new();
+    let input = io::stdin().lock().take(board::LONGEST as u64 + 1);
+    { input }
+        .read_to_end(&mut text)
+        .context("cannot read standard input")?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    if text.trim().is_empty() {
+        bail!(
+            "the board is missing: standard input is empty; give it as an argument or on standard \
+             input, see `afterstate analyze --help`"
+        );
+    }
+    Ok(text)
 }
 
 /// The named model, or the newest one of the game and board.
-fn model_path(args: &AnalyzeArgs) -> anyhow::Result<PathBuf> {
+fn model_path(args: &AnalyzeArgs, board: Option<&str>) -> anyhow::Result<PathBuf> {
     if let Some(model) = &args.model {
         return Ok(model.clone());
     }
     let game = args.game.as_deref().unwrap_or(DEFAULT_GAME);
-    let shape = match &args.board {
-        Some(board) => shape_of(board)?,
-        None => Shape::FOUR,
-    };
+    let shape = board.map_or(Ok::<_, LabError>(Shape::FOUR), shape_of)?;
     default_model(game, shape)
-}
-
-/// The longest line that is read as a board, in bytes; real ones are much shorter.
-const LONGEST: u64 = 4096;
-
-/// The answer to a line that is not a valid board.
-#[derive(Serialize)]
-struct Fault {
-    error: String,
-}
-
-/// Answers each line of standard input with one line.
-fn batch<V: Serialize>(ask: impl Fn(&str) -> Result<Analysis<V>, LabError>) -> anyhow::Result<()> {
-    let mut input = BufReader::new(io::stdin().lock());
-    let mut output = io::BufWriter::new(io::stdout().lock());
-    let (mut questions, mut faults) = (0_u64, 0_u64);
-    let mut line = Vec::new();
-    while read_line(&mut input, &mut line).context("cannot read standard input")? {
-        questions += 1;
-        let answer = match ask(String::from_utf8_lossy(&line).trim()) {
-            Ok(analysis) => serde_json::to_string(&analysis)?,
-            Err(error) => {
-                faults += 1;
-                let error = error.to_string();
-                serde_json::to_string(&Fault { error })?
-            }
-        };
-        writeln!(output, "{answer}").map_err(OutputError)?;
-        // Flush, because the writer may wait for this answer before it sends the next board.
-        if input.buffer().is_empty() {
-            output.flush().map_err(OutputError)?;
-        }
-    }
-    output.flush().map_err(OutputError)?;
-    if faults > 0 {
-        bail!("{faults} of {questions} lines could not be answered; see `error` in their answers");
-    }
-    Ok(())
-}
-
-/// Reads a line, and skips the rest of one that is too long; false at the end.
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    let read = io::Read::take(&mut *input, LONGEST).read_until(b'\n', line)?;
-    if read as u64 == LONGEST && line.last() != Some(&b'\n') {
-        input.skip_until(b'\n')?;
-    }
-    Ok(read > 0)
-}
-
-fn table<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
-    let target = source
-        .target
-        .map(|target| format!("probability of {target}"));
-    let mut text = format!(
-        "{:<9} {:>8} {:>12} {:>12} {:>12}  {}\n",
-        "move",
-        "reward",
-        "value",
-        "total",
-        "loss",
-        target.unwrap_or_default()
-    );
-    text.truncate(text.trim_end().len());
-    text.push('\n');
-    for m in &analysis.moves {
-        let mut remark = String::new();
-        if analysis.best == Some(m.direction) {
-            remark.push_str("  <- best");
-        }
-        if analysis.best_for_target() == Some(m.direction) {
-            remark.push_str("  <- best for the target");
-        }
-        // Writing to a string cannot fail.
-        let _ = match (m.reward, m.value, m.total) {
-            (Some(reward), Some(value), Some(total)) => {
-                let win = m
-                    .win_probability
-                    .flatten()
-                    .map(|win| format!("{:>14.8}", win));
-                let loss = m.loss.map(|loss| format!("{loss:.*}", source.digits));
-                writeln!(
-                    text,
-                    "{:<9} {reward:>8} {value:>12.digits$} {total:>12.digits$} {:>12}{}{remark}",
-                    m.direction.name(),
-                    loss.unwrap_or_default(),
-                    win.unwrap_or_default(),
-                    digits = source.digits
-                )
-            }
-            (Some(reward), ..) => writeln!(
-                text,
-                "{:<9} {reward:>8} {:>12} {:>12}{remark}",
-                m.direction.name(),
-                "-",
-                "-"
-            ),
-            _ => writeln!(text, "{:<9} {:>8}", m.direction.name(), "illegal"),
-        };
-    }
-    if analysis.best.is_none() {
-        let _ = writeln!(text, "{}", source.over);
-    }
-    text
 }

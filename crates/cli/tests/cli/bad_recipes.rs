@@ -293,7 +293,7 @@ fn options_that_cannot_be() {
         ("eval run --threads 100000", ["'--threads <T>'", "to 1024"]),
         ("train --threads 100000", ["'--threads <T>'", "to 1024"]),
         ("compare run", ["required arguments", "<B>"]),
-        ("analyze", ["required arguments", "<BOARD"]),
+        ("analyze", ["the board is missing", "standard input"]),
         ("plot", ["required arguments", "<RUN|SCORES>"]),
     ] {
         let words = [&words[..], &["--help"]].concat();
@@ -316,9 +316,12 @@ fn boards_that_cannot_be() {
         (format!("1,0,0,0/{empty}"), vec!["1 in row 1", "not a tile"]),
         (format!("262144,0,0,0/{empty}"), vec!["262144", "131072"]),
         (format!("2,x,0,0/{empty}"), vec!["`x` in row 1"]),
-        (format!("2,,0,0/{empty}"), vec!["`` in row 1"]),
+        (
+            format!("2,,0,0/{empty}"),
+            vec!["nothing between the commas in row 1, cell 2"],
+        ),
         (format!("0,-2,0,0/{empty}"), vec!["`-2` in row 1"]),
-        (format!("2.0,0,0,0/{empty}"), vec!["`2.0`"]),
+        (format!("2.5,0,0,0/{empty}"), vec!["`2.5`"]),
         (
             format!("99999999999999999999,0,0,0/{empty}"),
             vec!["not a tile"],
@@ -341,6 +344,7 @@ fn boards_that_cannot_be() {
     }
     lab.refuses_with("analyze --model run", "", &["4 rows of 4"]);
     lab.refuses_with("analyze --model run", &"2,".repeat(200), &["4 rows of 4"]);
+    lab.refuses_with("analyze --model run", &"2,".repeat(9000), &["too long"]);
 }
 
 #[test]

@@ -41,6 +41,7 @@ fn every_command_is_listed_works_and_has_examples() {
         "compare",
         "analyze",
         "play",
+        "review",
         "convert",
         "solve",
         "judge",
@@ -128,6 +129,7 @@ fn examples_run() {
     lab.write("my-recipe.toml", recipe);
     lab.run("solve --board 2x3 --out 2x3.solution").succeeds();
     lab.write("boards.txt", "2,0,0/0,4,0\n");
+    lab.write("board.txt", "2 0 0 0\n0 0 0 0\n0 0 0 0\n0 0 0 4\n");
     fs::create_dir(lab.path("sweeps")).expect("a folder of ours");
     let sweep = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sweeps/rates-3x3.toml");
     let sweep = fs::read_to_string(sweep).expect("the sweep that we ship");

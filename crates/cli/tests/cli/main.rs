@@ -6,6 +6,7 @@ mod bad_places;
 mod bad_recipes;
 mod bad_weights;
 mod bench;
+mod boards;
 mod broken;
 mod common;
 mod convert;
@@ -26,6 +27,7 @@ mod play;
 #[cfg(unix)]
 mod referee;
 mod replay;
+mod review;
 mod runs;
 mod scores;
 mod search;

@@ -58,6 +58,11 @@ impl Martingale {
         }
     }
 
+    /// The sum of all draws, each minus its mean.
+    pub fn sum(&self) -> f64 {
+        self.sum
+    }
+
     /// Adds the draws of another sum.
     pub fn merge(&mut self, other: &Self) {
         self.draws += other.draws;

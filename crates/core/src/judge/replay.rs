@@ -3,7 +3,7 @@
 use super::identity::Identity;
 use super::neighbours::{SURROUNDINGS, TILES};
 use super::spawns::{HINTS, Recent, Spawns};
-use super::{Context, Draw, Placed, Reason, Share};
+use super::{Context, Draw, Observe, Observed, Placed, Reason, Share};
 use crate::format::episode::{Action, RecordedMove};
 use crate::game::{After, Direction, Game, Shape, Spawn, State, each_cell};
 use crate::tally::Outcome;
@@ -61,7 +61,7 @@ impl Replayed {
 }
 
 /// The replay of one episode.
-pub(super) struct Replay<'a, 'd, G: Game> {
+pub(super) struct Replay<'a, 'd, 'o, G: Game> {
     context: &'a Context<G>,
     spawns: Spawns,
     recent_cells: Recent,
@@ -70,6 +70,7 @@ pub(super) struct Replay<'a, 'd, G: Game> {
     ln_probability: f64,
     /// The spawns, if they are known.
     draw: Option<&'a mut Draw<'d, G>>,
+    observe: Option<&'a mut Observe<'o, G>>,
     /// The number of the action.
     number: usize,
     successors: Successors<G>,
@@ -93,8 +94,12 @@ impl<G: Game> Default for Successors<G> {
     }
 }
 
-impl<'a, 'd, G: Game> Replay<'a, 'd, G> {
-    pub(super) fn new(context: &'a Context<G>, draw: Option<&'a mut Draw<'d, G>>) -> Self {
+impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
+    pub(super) fn new(
+        context: &'a Context<G>,
+        draw: Option<&'a mut Draw<'d, G>>,
+        observe: Option<&'a mut Observe<'o, G>>,
+    ) -> Self {
         let spawns = context.spawns();
         Self {
             recent_cells: Recent::new(context.game.shape().cells()),
@@ -104,6 +109,7 @@ impl<'a, 'd, G: Game> Replay<'a, 'd, G> {
             outcome: Outcome::default(),
             ln_probability: 0.0,
             draw,
+            observe,
             number: 0,
             successors: Successors::default(),
         }
@@ -179,6 +185,9 @@ impl<'a, 'd, G: Game> Replay<'a, 'd, G> {
         }
         self.outcome.score += expected;
         self.outcome.moves += 1;
+        if let Some(observe) = &mut self.observe {
+            observe(Observed::Slide { state, slide });
+        }
         Ok(slide.after())
     }
 
@@ -186,7 +195,7 @@ impl<'a, 'd, G: Game> Replay<'a, 'd, G> {
         &mut self,
         after: After<G::Board>,
         one: &RecordedMove,
-        tests_luck: bool,
+        follows_slide: bool,
     ) -> Result<State<G::Board>, Reason> {
         let Action::Place { cell, tile, hint } = one.action else {
             return Err(Reason::TileDue);
@@ -229,8 +238,12 @@ impl<'a, 'd, G: Game> Replay<'a, 'd, G> {
         self.outcome.score += expected;
         let state = game.place(after, at, spawn);
         self.see_cell(after, at, tile);
-        if tests_luck {
+        if follows_slide {
             self.see_luck(after, state);
+            if let Some(observe) = &mut self.observe {
+                let cell = at;
+                observe(Observed::Spawn { after, cell, state });
+            }
         }
         Ok(state)
     }

@@ -9,7 +9,10 @@ use afterstate::random::game_rng;
 use afterstate::tally::Outcome;
 use afterstate::value::{ActionValue, ActionValues, Decision};
 
-use super::{Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, play_games};
+use super::{
+    Agent, BoardState, FirstMove, PolicyFn, RoundSpec, StartFn, StateAnalysis, initial, play_games,
+    with_first_move,
+};
 use crate::LabError;
 use crate::games::{GameVisitor, with_game};
 use crate::recorder::Sink;
@@ -77,6 +80,18 @@ impl<G: Game> BaselineAgent<G> {
         legal.map(|slide| slide.direction()).collect()
     }
 
+    fn play_games(
+        &self,
+        round: &RoundSpec<'_>,
+        start: &StartFn<'_, G>,
+        sink: Option<Sink<'_>>,
+    ) -> Vec<Outcome> {
+        match self.baseline {
+            Baseline::Random => play_games(&self.game, round, || Random, start, sink),
+            Baseline::Greedy => play_games(&self.game, round, || GreedyReward, start, sink),
+        }
+    }
+
     fn analysis(&self, decision: &Decision<G>) -> StateAnalysis {
         let mut values = ActionValues::default();
         for slide in decision.slides().legal() {
@@ -103,10 +118,12 @@ impl<G: Game> Agent for BaselineAgent<G> {
     }
 
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
-        match self.baseline {
-            Baseline::Random => play_games(&self.game, round, || Random, sink),
-            Baseline::Greedy => play_games(&self.game, round, || GreedyReward, sink),
-        }
+        self.play_games(round, &initial(&self.game), sink)
+    }
+
+    fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>> {
+        let start = with_first_move(&self.game, first)?;
+        Some(self.play_games(round, &start, None))
     }
 
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {

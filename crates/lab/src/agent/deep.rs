@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use afterstate::episode::{Learner, NoLearner, play_batched};
+use afterstate::episode::{Learner, NoLearner, play_batched_from};
 use afterstate::format::native::{self, Array, Keep, Metadata, NativeError, RawTensor};
 use afterstate::game::{ChanceState, Direction, Game};
 use afterstate::replay::{ReplayAgent, ReplayConfig};
@@ -24,8 +24,8 @@ use sha2::{Digest, Sha256};
 use super::ntuple::analyze_states;
 use super::replay::{BatchAgent, reserve_buffer, with_replay};
 use super::{
-    Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, StoredAgent, TrainableAgent, ValueAgent,
-    recorder, search_agent,
+    Agent, BoardState, FirstMove, PolicyFn, RoundSpec, StartFn, StateAnalysis, StoredAgent,
+    TrainableAgent, ValueAgent, initial, recorder, search_agent, with_first_move,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
@@ -272,14 +272,16 @@ impl<G: Game> DeepAgent<G> {
     fn play_with<L: Learner<G>>(
         &self,
         round: &RoundSpec<'_>,
+        start: &StartFn<'_, G>,
         observe: impl Fn(u64) -> L + Sync,
     ) -> Vec<Outcome> {
         let values = self.values();
         share_out(round.threads, round.numbers.clone(), round.stop, |next| {
             let mut played = Vec::new();
-            play_batched(
+            play_batched_from(
                 &self.game,
                 TOGETHER,
+                |_, rng| start(rng),
                 |decisions| values.choose(&self.game, decisions),
                 || {
                     let number = next()?;
@@ -351,12 +353,18 @@ impl<G: Game> BatchAgent<G> for DeepAgent<G> {
 
 impl<G: Game> Agent for DeepAgent<G> {
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
+        let start = initial(&self.game);
         match sink {
-            None => self.play_with(round, |_| NoLearner),
-            Some(sink) => self.play_with(round, |number| {
+            None => self.play_with(round, &start, |_| NoLearner),
+            Some(sink) => self.play_with(round, &start, |number| {
                 recorder(&self.game, sink, round.seed, number)
             }),
         }
+    }
+
+    fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>> {
+        let start = with_first_move(&self.game, first)?;
+        Some(self.play_with(round, &start, |_| NoLearner))
     }
 
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {

@@ -21,8 +21,9 @@ use afterstate::value::{Decision, ValueFunction};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Agent, BoardState, PolicyFn, RoundResult, RoundSpec, StateAnalysis, StoredAgent,
-    TrainableAgent, ValueAgent, learn_games, play_games, search_agent,
+    Agent, BoardState, FirstMove, PolicyFn, RoundResult, RoundSpec, StartFn, StateAnalysis,
+    StoredAgent, TrainableAgent, ValueAgent, initial, learn_games, play_games, search_agent,
+    with_first_move,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
@@ -277,6 +278,15 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
         Greedy::new(&self.game, &self.network, self.ties)
     }
 
+    fn play_games(
+        &self,
+        round: &RoundSpec<'_>,
+        start: &StartFn<'_, G>,
+        sink: Option<Sink<'_>>,
+    ) -> Vec<Outcome> {
+        play_games(&self.game, round, || self.policy(), start, sink)
+    }
+
     fn learn_by<R: UpdateRule>(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult {
         let rate = |number| learner.learning_rate.at(number);
         if !learner.spawn_rewards {
@@ -337,7 +347,12 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
     }
 
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
-        play_games(&self.game, round, || self.policy(), sink)
+        self.play_games(round, &initial(&self.game), sink)
+    }
+
+    fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>> {
+        let start = with_first_move(&self.game, first)?;
+        Some(self.play_games(round, &start, None))
     }
 
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {

@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ntuple::{Dispatch, NTupleAgent, Virtual, no_states, state_agent};
 use super::{
-    Agent, BoardState, PolicyFn, RoundResult, RoundSpec, StateAnalysis, StoredAgent, TrainableAgent,
+    Agent, BoardState, FirstMove, PolicyFn, RoundResult, RoundSpec, StateAnalysis, StoredAgent,
+    TrainableAgent,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
@@ -215,6 +216,10 @@ impl<G: Game, A: BatchAgent<G>> Agent for ReplayedAgent<G, A> {
 
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
         self.agent.play(round, sink)
+    }
+
+    fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>> {
+        self.agent.play_from(first, round)
     }
 
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {

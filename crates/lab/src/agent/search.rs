@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use afterstate::episode::{Learner, NoLearner, Step, play};
+use afterstate::episode::{Learner, NoLearner, Step, play_on};
 use afterstate::game::{ChanceState, Game, Slide, State};
 use afterstate::policy::Policy;
 use afterstate::random::Rng;
@@ -14,7 +14,10 @@ use afterstate::tally::Outcome;
 use afterstate::value::{Decision, ValueFunction};
 use sha2::{Digest, Sha256};
 
-use super::{Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, recorder};
+use super::{
+    Agent, BoardState, FirstMove, PolicyFn, RoundSpec, StartFn, StateAnalysis, initial, recorder,
+    with_first_move,
+};
 use crate::LabError;
 use crate::memory::{MemoryBudget, Reservation};
 use crate::recorder::{Sink, evaluation_rng};
@@ -114,6 +117,46 @@ impl<A: ValueAgent> SearchAgent<A> {
         });
         Some(StateAnalysis::of(&decision, found.values, found.best))
     }
+
+    /// A search may take seconds for each move, so a game that is stopped is left out.
+    fn play_games(
+        &self,
+        round: &RoundSpec<'_>,
+        start: &StartFn<'_, A::Game>,
+        sink: Option<Sink<'_>>,
+    ) -> Vec<Outcome> {
+        let (game, table) = (self.agent.game(), self.table());
+        self.agent.with_values(|values| {
+            let played = share(round.threads, round.numbers.clone(), round.stop, || {
+                let stopped = Rc::new(Cell::new(false));
+                let mut policy = Stoppable {
+                    policy: self.policy(values, &table),
+                    stop: round.stop,
+                    stopped: Rc::clone(&stopped),
+                };
+                move |number| {
+                    let mut rng = evaluation_rng(round.seed, number);
+                    let episode = start(&mut rng);
+                    let outcome = match sink {
+                        None => play_on(game, episode, &mut policy, &mut NoLearner, &mut rng),
+                        Some(sink) => {
+                            let recorder = recorder(game, sink, round.seed, number);
+                            let mut observer = UnlessStopped {
+                                learner: recorder,
+                                stopped: Rc::clone(&stopped),
+                            };
+                            play_on(game, episode, &mut policy, &mut observer, &mut rng)
+                        }
+                    };
+                    (!stopped.get()).then(|| {
+                        (round.on_game)(&outcome);
+                        outcome
+                    })
+                }
+            });
+            played.into_iter().map_while(|outcome| outcome).collect()
+        })
+    }
 }
 
 /// The search of one board.
@@ -156,38 +199,13 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
         Some(0)
     }
 
-    /// A search may take seconds for each move, so a game that is stopped is left out.
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
-        let (game, table) = (self.agent.game(), self.table());
-        self.agent.with_values(|values| {
-            let played = share(round.threads, round.numbers.clone(), round.stop, || {
-                let stopped = Rc::new(Cell::new(false));
-                let mut policy = Stoppable {
-                    policy: self.policy(values, &table),
-                    stop: round.stop,
-                    stopped: Rc::clone(&stopped),
-                };
-                move |number| {
-                    let mut rng = evaluation_rng(round.seed, number);
-                    let outcome = match sink {
-                        None => play(game, &mut policy, &mut NoLearner, &mut rng),
-                        Some(sink) => {
-                            let recorder = recorder(game, sink, round.seed, number);
-                            let mut observer = UnlessStopped {
-                                learner: recorder,
-                                stopped: Rc::clone(&stopped),
-                            };
-                            play(game, &mut policy, &mut observer, &mut rng)
-                        }
-                    };
-                    (!stopped.get()).then(|| {
-                        (round.on_game)(&outcome);
-                        outcome
-                    })
-                }
-            });
-            played.into_iter().map_while(|outcome| outcome).collect()
-        })
+        self.play_games(round, &initial(self.agent.game()), sink)
+    }
+
+    fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>> {
+        let start = with_first_move(self.agent.game(), first)?;
+        Some(self.play_games(round, &start, None))
     }
 
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {

@@ -8,20 +8,21 @@ const BYTES: usize = 1 << 20;
 
 /// Some lines of a file.
 #[derive(Default)]
-pub(super) struct Batch {
-    pub(super) lines: Vec<Numbered>,
+pub(crate) struct Batch {
+    pub(crate) lines: Vec<Numbered>,
 }
 
 /// A line with its number.
-pub(super) struct Numbered {
-    pub(super) number: u64,
+#[derive(Clone)]
+pub(crate) struct Numbered {
+    pub(crate) number: u64,
     /// `None` if it is too long.
-    pub(super) text: Option<Vec<u8>>,
+    pub(crate) text: Option<Vec<u8>>,
 }
 
 impl Batch {
     /// Reads the next lines; none at the end of the file.
-    pub(super) fn read(lines: &mut Lines, stop: &dyn Fn() -> bool) -> Result<Self, LabError> {
+    pub(crate) fn read(lines: &mut Lines, stop: &dyn Fn() -> bool) -> Result<Self, LabError> {
         let mut batch = Self::default();
         let mut bytes = 0;
         while bytes < BYTES && !stop() {
@@ -39,7 +40,7 @@ impl Batch {
     }
 
     /// The first lines that are not too long.
-    pub(super) fn first(&self, count: usize) -> Vec<&[u8]> {
+    pub(crate) fn first(&self, count: usize) -> Vec<&[u8]> {
         let texts = self.lines.iter().filter_map(|line| line.text.as_deref());
         texts.take(count).collect()
     }

@@ -17,7 +17,7 @@ const AHEAD: usize = 4;
 /// How often cancellation is looked for.
 const PAUSE: Duration = Duration::from_millis(50);
 
-pub(super) struct Cancellable {
+pub(crate) struct Cancellable {
     pieces: Receiver<io::Result<Vec<u8>>>,
     piece: Vec<u8>,
     /// How much of the piece has been handed out.
@@ -27,7 +27,7 @@ pub(super) struct Cancellable {
 
 impl Cancellable {
     /// Opens something in another thread, and reads it there.
-    pub(super) fn new<R: Read>(
+    pub(crate) fn new<R: Read>(
         open: impl FnOnce() -> io::Result<R> + Send + 'static,
         control: &Control,
     ) -> Self {

@@ -17,13 +17,13 @@ use crate::games::{DEFAULT_GAME, GameVisitor, games, with_game};
 const TRIED: usize = 8;
 
 /// The game that records are judged by.
-pub(super) struct Choice {
-    pub(super) game: String,
-    pub(super) shape: Shape,
+pub(crate) struct Choice {
+    pub(crate) game: String,
+    pub(crate) shape: Shape,
     /// Whether it was not named.
-    pub(super) is_guess: bool,
+    pub(crate) is_guess: bool,
     /// What is wrong with the game that was named: no record follows its rules, and another fits.
-    pub(super) mismatch: Option<String>,
+    pub(crate) mismatch: Option<String>,
 }
 
 /// How well records fit a game.
@@ -36,7 +36,7 @@ struct Fit {
 }
 
 /// Chooses the game: the one that was named, or the one that fits.
-pub(super) fn choose(options: &JudgeOptions<'_>, batch: &Batch) -> Result<Choice, LabError> {
+pub(crate) fn choose(options: &JudgeOptions<'_>, batch: &Batch) -> Result<Choice, LabError> {
     let records = batch.first(TRIED);
     let shape = options.shape.unwrap_or(Shape::FOUR);
     let choice = |game: &str, shape, is_guess| Choice {
@@ -128,7 +128,7 @@ impl GameVisitor for Fitting<'_> {
         let judge = Judge::new(game);
         let (mut fit, mut episode) = (Fit::default(), EpisodeRecord::default());
         for line in self.0 {
-            if episode.read(line, hints).is_err() {
+            if episode.read(line.trim_ascii_end(), hints).is_err() {
                 continue;
             }
             match judge.replay(&episode, None) {

@@ -7,42 +7,53 @@ use crate::LabError;
 use crate::disk::Digesting;
 
 /// The longest line that is read: a million moves.
-pub(super) const LONGEST: u64 = 8 << 20;
+pub(crate) const LONGEST: u64 = 8 << 20;
 
 /// The lines of a file, one at a time.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     file: BufReader<Digesting<Box<dyn Read>>>,
     path: PathBuf,
     line: Vec<u8>,
     number: u64,
+    /// Whether spaces at the end of a line belong to it.
+    keeps_spaces: bool,
     /// The bytes read so far.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
-pub(super) enum Line<'a> {
+pub(crate) enum Line<'a> {
     Whole(&'a [u8]),
     TooLong,
 }
 
 impl Lines {
-    pub(super) fn new(path: &Path, file: Box<dyn Read>) -> Self {
+    pub(crate) fn new(path: &Path, file: Box<dyn Read>) -> Self {
         Self {
             file: BufReader::with_capacity(1 << 20, Digesting::new(file)),
             path: path.to_owned(),
             line: Vec::new(),
             number: 0,
+            keeps_spaces: false,
             bytes: 0,
         }
     }
 
+    /// Keeps the spaces at the end of each line.
+    pub(crate) fn keeping_spaces(self) -> Self {
+        Self {
+            keeps_spaces: true,
+            ..self
+        }
+    }
+
     /// The SHA-256 digest of the file, once all of it is read.
-    pub(super) fn digest(&self) -> String {
+    pub(crate) fn digest(&self) -> String {
         self.file.get_ref().digest()
     }
 
     /// The next line that is not empty, with its number. None at the end, and where `stop` leaves
     /// half a line.
-    pub(super) fn next(
+    pub(crate) fn next(
         &mut self,
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<(u64, Line<'_>)>, LabError> {
@@ -67,8 +78,17 @@ impl Lines {
             if !self.line.ends_with(b"\n") && stop() {
                 return Ok(None);
             }
-            let length = self.line.trim_ascii_end().len();
-            if length > 0 {
+            let trimmed = self.line.trim_ascii_end().len();
+            let breaks = self
+                .line
+                .iter()
+                .rev()
+                .take_while(|byte| b"\r\n".contains(byte));
+            let length = match self.keeps_spaces {
+                true => self.line.len() - breaks.count(),
+                false => trimmed,
+            };
+            if trimmed > 0 {
                 return Ok(Some((self.number, Line::Whole(&self.line[..length]))));
             }
         }

@@ -6,7 +6,7 @@ use afterstate::game::{Game, Shape, State};
 use afterstate::judge::StateValues;
 
 use crate::LabError;
-use crate::agent::{Agent, BoardState};
+use crate::agent::{Agent, BoardState, board_state};
 use crate::error::game_on;
 
 /// A model by which the luck of the player is measured.
@@ -43,10 +43,7 @@ pub(super) struct ByAgent(pub(super) Arc<dyn Agent>);
 
 impl<G: Game> StateValues<G> for ByAgent {
     fn values(&self, game: &G, states: &[(State<G::Board>, u32)], values: &mut Vec<f64>) {
-        let boards = states.iter().map(|&(state, _)| BoardState {
-            tiles: (0..game.shape().cells()).map(|i| state.cell(i)).collect(),
-            chance_state: game.chance_state(state),
-        });
+        let boards = states.iter().map(|&(state, _)| board_state(game, state));
         let boards: Vec<BoardState> = boards.collect();
         let analyses = self.0.analyze(&boards);
         for (analysis, (_, reward)) in analyses.into_iter().zip(states) {

@@ -13,8 +13,8 @@ use afterstate::value::{ActionValue, Decision, Pending, ValueFunction};
 use super::{Solution, SolveError};
 use crate::LabError;
 use crate::agent::{
-    Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis, ValueAgent, analyze_states, play_games,
-    search_agent,
+    Agent, BoardState, FirstMove, PolicyFn, RoundSpec, StartFn, StateAnalysis, ValueAgent,
+    analyze_states, initial, play_games, search_agent, with_first_move,
 };
 use crate::evaluate::Contender;
 use crate::games::{PackedVisitor, with_packed_game};
@@ -68,6 +68,15 @@ impl<G: Game<Board: Packed>> ExactAgent<G> {
     fn policy(&self) -> Greedy<'_, G, ExactValues<G>> {
         Greedy::new(&self.game, &self.values, Ties::Order)
     }
+
+    fn play_games(
+        &self,
+        round: &RoundSpec<'_>,
+        start: &StartFn<'_, G>,
+        sink: Option<Sink<'_>>,
+    ) -> Vec<Outcome> {
+        play_games(&self.game, round, || self.policy(), start, sink)
+    }
 }
 
 impl<G: Game<Board: Packed>> Agent for ExactAgent<G> {
@@ -76,7 +85,12 @@ impl<G: Game<Board: Packed>> Agent for ExactAgent<G> {
     }
 
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
-        play_games(&self.game, round, || self.policy(), sink)
+        self.play_games(round, &initial(&self.game), sink)
+    }
+
+    fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>> {
+        let start = with_first_move(&self.game, first)?;
+        Some(self.play_games(round, &start, None))
     }
 
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {

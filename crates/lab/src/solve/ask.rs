@@ -5,7 +5,8 @@ use afterstate::solve::{AfterCode, Aim, Chance, Code, Goal, Packed, Solver};
 
 use super::{Solution, SolveError};
 use crate::LabError;
-use crate::analyze::{Analysis, Exact, Move, best, parse, set_losses};
+use crate::analyze::{Analysis, Exact, Move, best, set_losses};
+use crate::board::{Board, parse};
 use crate::games::{PackedVisitor, with_packed_game};
 
 impl Solution {
@@ -69,7 +70,7 @@ impl PackedVisitor for Question<'_> {
 
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let solution = self.solution;
-        let state = self.state(&game)?;
+        let (state, position) = self.state(&game)?;
         let ending = solution.about().ending();
         // Reuses the code of the solution instead of building new tables for every query.
         let solver = Solver::with_code(game, solution.code().clone(), ending);
@@ -83,6 +84,8 @@ impl PackedVisitor for Question<'_> {
             model: None,
             game: about.game.clone(),
             board: about.shape.to_string(),
+            position,
+            rollouts: None,
             search: "exact".to_owned(),
             exact: Some(Exact {
                 discount: about.discount,
@@ -96,8 +99,11 @@ impl PackedVisitor for Question<'_> {
 }
 
 impl Question<'_> {
-    /// The state of the board, if the solution has it.
-    fn state<G: Game<Board: Packed>>(&self, game: &G) -> Result<State<G::Board>, LabError> {
+    /// The state of the board and its text, if the solution has it.
+    fn state<G: Game<Board: Packed>>(
+        &self,
+        game: &G,
+    ) -> Result<(State<G::Board>, String), LabError> {
         let shape = game.shape();
         let largest = game.largest_tile().min(Code::LARGEST);
         let tile_values: Vec<u64> = (1..=largest).map(|tile| game.tile_value(tile)).collect();
@@ -109,7 +115,9 @@ impl Question<'_> {
             board: self.board.trim().to_owned(),
             has_chance_state: game.rules().has_chance_state(),
         };
-        Ok(known.ok_or_else(unknown)?)
+        let state = known.ok_or_else(unknown)?;
+        let board = Board::new(&self.solution.about().game, shape, tiles, chance_state)?;
+        Ok((state, board.text()))
     }
 
     fn weigh<G: Game<Board: Packed>>(
@@ -131,13 +139,12 @@ impl Question<'_> {
         let value = solution.after_value(solver, after);
         let value = value.ok_or(SolveError::Incomplete)?;
         Ok(Move {
-            direction,
             legal: true,
             reward: Some(slide.reward()),
             value: Some(value),
             total: Some(solution.about().goal().total(slide.reward(), value)),
-            loss: None,
             win_probability: has_target.then(|| solution.after_win(solver, after)),
+            ..Move::illegal(direction)
         })
     }
 }

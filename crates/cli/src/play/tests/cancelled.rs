@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use afterstate_lab::LabError;
-use afterstate_lab::agent::{Agent, BoardState, PolicyFn, RoundSpec, StateAnalysis};
+use afterstate_lab::agent::{Agent, BoardState, FirstMove, PolicyFn, RoundSpec, StateAnalysis};
 use afterstate_lab::search::SearchSpec;
 
 use super::super::events::{Event, Job};
@@ -21,6 +21,14 @@ impl Agent for Fixed {
         _: Option<&(dyn Fn(&afterstate::format::episode::EpisodeRecord) + Sync)>,
     ) -> Vec<afterstate::tally::Outcome> {
         Vec::new()
+    }
+
+    fn play_from(
+        &self,
+        _: FirstMove<'_>,
+        _: &RoundSpec<'_>,
+    ) -> Option<Vec<afterstate::tally::Outcome>> {
+        None
     }
 
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {

@@ -1,0 +1,260 @@
+//! `afterstate review`: grades the moves of recorded games, and measures the luck of their spawns.
+
+use std::fmt::Write;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use afterstate_lab::board::Board;
+use afterstate_lab::error::game_on;
+use afterstate_lab::evaluate::Contender;
+use afterstate_lab::games;
+use afterstate_lab::numbers::{decimals, signed};
+use afterstate_lab::recipe::parse_board;
+use afterstate_lab::review::{
+    Figures, GameReview, Records, Review, ReviewOptions, SpawnLuck, WorstMove, review,
+};
+
+use super::eval::hash;
+use super::models::{default_model, open};
+use super::shown;
+use crate::args::ReviewArgs;
+use crate::interrupt;
+use crate::output::{grouped, harmless, percent, print, print_json, tell};
+use crate::progress::Display;
+
+/// The most games in the table, and the most faults that are listed.
+const LISTED_GAMES: usize = 20;
+const LISTED_FAULTS: usize = 10;
+
+pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
+    interrupt::listen()?;
+    let display = Display::new();
+    let control = display.control();
+    let records = match args.records == Path::new("-") {
+        true => Records::stream(&args.records, io::stdin(), &control)?,
+        false => Records::open(&args.records, &control)?,
+    };
+    let (mut plain, who) = match &args.model {
+        Some(model) => open(model)?,
+        None => {
+            let (game, shape) = records.game()?;
+            open(&default_model(&game, shape)?)?
+        }
+    };
+    if args.json {
+        hash(&mut plain)?;
+    }
+    let values = Arc::clone(&plain.agent);
+    let contender = args.search.of(plain)?;
+    let found = review(
+        records,
+        &contender,
+        &values,
+        &ReviewOptions {
+            thresholds: args.thresholds,
+            top: args.top,
+            keep_moves: args.json,
+            threads: args.threads,
+            control: &control,
+        },
+    );
+    display.finish();
+    let found = found?;
+    if found.interrupted {
+        let games = counted(found.total.games, "game");
+        tell(&format!("stopped by Ctrl-C: this review has {games}"));
+    } else {
+        interrupt::completed();
+    }
+    for fault in found.faults.iter().take(LISTED_FAULTS) {
+        tell(&format!(
+            "line {} is left out: {}",
+            fault.line, fault.reason
+        ));
+    }
+    let more = found.fault_count.saturating_sub(LISTED_FAULTS as u64);
+    if more > 0 {
+        tell(&format!("{} left out as well", counted(more, "more line")));
+    }
+    match args.json {
+        true => print_json(&found),
+        false => print(report(args, &contender, &who, &found)?),
+    }
+}
+
+fn counted(count: u64, one: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {one}{plural}", grouped(count as f64))
+}
+
+fn report(
+    args: &ReviewArgs,
+    contender: &Contender,
+    who: &str,
+    found: &Review,
+) -> anyhow::Result<String> {
+    let searching = match args.search.any() {
+        true => format!(", {}", found.search),
+        false => String::new(),
+    };
+    let mut text = format!(
+        "{}: {} of {}\nreviewed by {who}{searching}\n\n",
+        shown(&args.records),
+        counted(found.total.games, "game"),
+        game_on(&contender.game, contender.shape)
+    );
+    text += &table(found);
+    text += &grades(&found.total.figures);
+    text += &luck(&found.total.figures);
+    // Writing to a string cannot fail.
+    let highlights = &found.total.highlights;
+    let several = found.total.games > 1;
+    if !highlights.worst.is_empty() {
+        text += "\nworst moves\n";
+    }
+    for one in &highlights.worst {
+        text += &worst(found, one, several)?;
+    }
+    for (name, spawns) in [
+        ("luckiest", &highlights.luckiest),
+        ("unluckiest", &highlights.unluckiest),
+    ] {
+        if !spawns.is_empty() {
+            let _ = writeln!(text, "\n{name} new tiles");
+        }
+        for one in spawns {
+            text += &spawn(one, several);
+        }
+    }
+    Ok(text)
+}
+
+/// A line for each game, and one for all of them.
+fn table(found: &Review) -> String {
+    let mut text = format!(
+        "{:<8} {:>10} {:>8} {:>8} {:>9} {:>11} {:>9} {:>12} {:>6}  {}\n",
+        "line",
+        "score",
+        "largest",
+        "moves",
+        "accuracy",
+        "mean loss",
+        "mistakes",
+        "luck",
+        "z",
+        "player"
+    );
+    for game in found.games.iter().take(LISTED_GAMES) {
+        text += &row(
+            &game.line.to_string(),
+            (&grouped(game.score as f64), &game.largest.to_string()),
+            &game.figures,
+            &remark(game),
+        );
+    }
+    let more = found.games.len().saturating_sub(LISTED_GAMES);
+    if more > 0 {
+        text = text + "and " + &counted(more as u64, "more game") + "\n";
+    }
+    if found.games.len() > 1 {
+        text += &row("all", ("", ""), &found.total.figures, "");
+    }
+    text
+}
+
+fn remark(game: &GameReview) -> String {
+    let player: String = harmless(&game.player).chars().take(24).collect();
+    match game.finished {
+        true => player,
+        false => format!("{player} (unfinished)"),
+    }
+}
+
+fn row(name: &str, (score, largest): (&str, &str), figures: &Figures, remark: &str) -> String {
+    use afterstate_lab::grade::Grade;
+    let count = |grade| figures.grades.get(&grade).copied().unwrap_or(0);
+    let mistakes = count(Grade::Mistake) + count(Grade::Blunder);
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let row = format!(
+        "{name:<8} {score:>10} {largest:>8} {:>8} {:>9} {:>11} {:>9} {:>12} {:>6}  {remark}",
+        grouped(figures.move_count as f64),
+        or_dash(figures.accuracy.map(accuracy)),
+        or_dash(figures.mean_loss.map(|loss| decimals(loss, 2))),
+        grouped(mistakes as f64),
+        signed(figures.luck, 0),
+        or_dash(figures.luck_z.map(|z| signed(z, 2))),
+    );
+    row.trim_end().to_owned() + "\n"
+}
+
+/// Accuracies differ in their second decimal.
+fn accuracy(share: f64) -> String {
+    format!("{:.2}%", 100.0 * share)
+}
+
+/// How many moves have each grade.
+fn grades(figures: &Figures) -> String {
+    let graded: u64 = figures.grades.values().sum();
+    let mut text = String::from("\ngrade         moves   share\n");
+    for (grade, &count) in &figures.grades {
+        let share = percent(count as f64 / graded.max(1) as f64);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{:<10} {:>8} {share:>7}",
+            grade.name(),
+            grouped(count as f64)
+        );
+    }
+    text
+}
+
+/// The sum of luck in words.
+fn luck(figures: &Figures) -> String {
+    let Some(z) = figures.luck_z else {
+        return String::new();
+    };
+    let how = match z {
+        z if z > 2.0 => "unusually good luck",
+        z if z < -2.0 => "unusually bad luck",
+        _ => "as usual: |z| is below 2 in 95% of fair samples",
+    };
+    format!(
+        "\nluck of the new tiles: {} points, z = {} ({how})\n",
+        signed(figures.luck, 1),
+        signed(z, 2)
+    )
+}
+
+/// The place of a move.
+fn place(line: u64, number: u64, several: bool) -> String {
+    match several {
+        true => format!("line {line}, move {}", grouped(number as f64)),
+        false => format!("move {}", grouped(number as f64)),
+    }
+}
+
+fn worst(found: &Review, one: &WorstMove, several: bool) -> anyhow::Result<String> {
+    let (rows, cols) = parse_board(&found.board)?;
+    let board = Board::parse(&one.position, &found.game, games::shape(rows, cols)?)?;
+    let best = one.best.map_or("-", |best| best.name());
+    Ok(format!(
+        "\n{}: {} loses {} points and keeps {} ({}); best: {best}\n{board}",
+        place(one.line, one.number, several),
+        one.direction.name(),
+        decimals(one.loss, 1),
+        percent(one.share).trim(),
+        one.grade.name(),
+    ))
+}
+
+fn spawn(one: &SpawnLuck, several: bool) -> String {
+    format!(
+        "after {}: {} at {}, {} points\n",
+        place(one.line, one.number, several),
+        one.tile,
+        one.cell,
+        signed(one.luck, 1)
+    )
+}

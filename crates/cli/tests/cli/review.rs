@@ -1,0 +1,107 @@
+//! `review`: recorded games are graded.
+
+use crate::common::Lab;
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.train("runs/small", 200, "--board 3x3 --set tuples=0123");
+    lab.run("eval greedy --board 3x3 --games 8 --records games.txt")
+        .succeeds();
+    lab
+}
+
+#[test]
+fn games_are_reviewed_as_text_and_json() {
+    let lab = lab();
+    let found = lab.run("review games.txt runs/small --json").json();
+    let games = found["games"].as_array().expect("games");
+    assert_eq!((games.len(), &found["total"]["games"]), (8, &8.into()));
+    let mut moves = 0;
+    for game in games {
+        let accuracy = game["accuracy"].as_f64().expect("a number");
+        assert!((0.0..=1.0).contains(&accuracy), "{game}");
+        assert!(game["luck"].is_number() && game["luck_z"].is_number());
+        let own = game["moves"].as_array().expect("moves");
+        assert_eq!(game["move_count"], own.len());
+        moves += own.len();
+        for one in own {
+            assert!(
+                one["loss"].as_f64().is_some_and(|loss| loss >= 0.0),
+                "{one}"
+            );
+            assert!(one["grade"].is_string(), "{one}");
+        }
+    }
+    assert_eq!(found["total"]["move_count"], moves);
+    let counts = found["total"]["grades"].as_object().expect("grades");
+    let graded: u64 = counts.values().filter_map(|count| count.as_u64()).sum();
+    assert_eq!(graded, moves as u64);
+    assert_eq!(found["total"]["worst"].as_array().map(Vec::len), Some(3));
+
+    // The newest model of the game is taken, and threads do not matter.
+    let other = lab.run("review games.txt --threads 1 --json").json();
+    assert_eq!(other["games"], found["games"]);
+    let searched = lab.run("review games.txt --search 2ply --json").json();
+    assert_eq!(
+        (&searched["search"], &searched["luck_search"]),
+        (&"2ply".into(), &"1ply".into())
+    );
+    assert_eq!(searched["total"]["luck"], found["total"]["luck"]);
+
+    let text = lab.run("review games.txt --top 1").succeeds().stdout;
+    for words in [
+        "8 games of 2048 on 3x3",
+        "accuracy",
+        "blunder",
+        "worst moves",
+        "luckiest new tiles",
+        "z = ",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let strict = lab
+        .run("review games.txt --thresholds 1,1,1,1 --json")
+        .json();
+    let grades = &strict["total"]["grades"];
+    assert_eq!(
+        grades["mistake"].as_u64().zip(grades["good"].as_u64()),
+        Some((0, 0))
+    );
+}
+
+#[test]
+fn what_cannot_be_reviewed_is_told() {
+    let lab = lab();
+    let good = lab.text("games.txt");
+    lab.write("mixed.txt", format!("nonsense\n{good}"));
+    let done = lab.run("review mixed.txt").succeeds();
+    assert!(
+        done.stderr.contains("line 1 is left out"),
+        "{}",
+        done.stderr
+    );
+    lab.write("empty.txt", "");
+    lab.refuses("review empty.txt", &["no records"]);
+    lab.write("bad.txt", "nonsense\n");
+    lab.refuses(
+        "review bad.txt runs/small",
+        &["bad.txt", "line 1", "column"],
+    );
+    lab.refuses("review missing.txt", &["missing.txt"]);
+    lab.refuses("review games.txt missing", &["missing"]);
+    lab.refuses("review games.txt --thresholds 0.9", &["four shares"]);
+    lab.write("replay.txt", "4x4-_¾ú0¾úg2ÅS\n");
+    lab.refuses(
+        "review replay.txt runs/small",
+        &["2048 on 3x3", "2048 on 4x4"],
+    );
+    lab.train("big", 20, "");
+    let replay = lab.run("review replay.txt big --json").json();
+    assert_eq!(
+        (
+            &replay["games"][0]["score"],
+            &replay["games"][0]["finished"]
+        ),
+        (&4.into(), &false.into())
+    );
+}

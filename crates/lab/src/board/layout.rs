@@ -1,0 +1,230 @@
+//! The cells of a text, before they are tiles.
+
+use afterstate::game::Shape;
+
+use super::LONGEST;
+use crate::error::BoardFault;
+
+/// Bars between the cells of a drawing.
+const BARS: [char; 4] = ['│', '┃', '║', '|'];
+const OPEN: [char; 3] = ['[', '(', '{'];
+const CLOSE: [char; 3] = [']', ')', '}'];
+
+/// How a text arranges its cells.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Layout<'t> {
+    /// Rows, each with its text and its cells.
+    Rows(Vec<(&'t str, Vec<&'t str>)>),
+    /// All cells in one row.
+    Flat(Vec<&'t str>),
+    /// A tile index for each of 4x4 cells.
+    Hex { digits: [u8; 16], text: String },
+}
+
+impl<'t> Layout<'t> {
+    pub(super) fn of(text: &'t str) -> Result<Self, BoardFault> {
+        if text.len() > LONGEST {
+            return Err(BoardFault::TooLong(text.len()));
+        }
+        // Tabs at either end may stand for empty cells.
+        let lines = text.trim_matches(['\n', '\r', '\u{FEFF}']);
+        let text = lines.trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}');
+        if text.is_empty() {
+            return Err(BoardFault::Missing);
+        }
+        let rows = match () {
+            () if is_drawing(text) => drawing(text),
+            () if text.contains(OPEN) => bracketed(text)?,
+            () => {
+                if let Some(hex) = hex(text) {
+                    return Ok(hex);
+                }
+                tabbed(lines).unwrap_or_else(|| separated(text))
+            }
+        };
+        let single = |(_, cells): &(&str, Vec<&str>)| cells.len() == 1;
+        let is_column = rows.len() > *Shape::SIDES.end() && rows.iter().all(single);
+        Ok(match rows.len() {
+            1 => Self::Flat(rows.into_iter().flat_map(|(_, cells)| cells).collect()),
+            _ if is_column => Self::Flat(rows.into_iter().flat_map(|(_, cells)| cells).collect()),
+            _ => Self::Rows(rows),
+        })
+    }
+
+    /// The board that the text has.
+    pub(super) fn shape(&self) -> Result<Shape, BoardFault> {
+        match self {
+            Self::Hex { .. } => Ok(Shape::FOUR),
+            Self::Flat(cells) => {
+                let count = cells.len();
+                let sides =
+                    Shape::SIDES.flat_map(|rows| Shape::SIDES.map(move |cols| (rows, cols)));
+                let of = sides.filter(|(rows, cols)| rows * cols == count);
+                let of: Vec<Shape> = of.filter_map(|(r, c)| Shape::new(r, c)).collect();
+                let square = of.iter().find(|shape| shape.rows() == shape.cols());
+                match (square, of.is_empty()) {
+                    (Some(square), _) => Ok(*square),
+                    (None, true) => Err(BoardFault::Flat(count)),
+                    (None, false) => Err(BoardFault::Ambiguous { cells: count, of }),
+                }
+            }
+            Self::Rows(rows) => {
+                let cols = rows.first().map_or(0, |(_, cells)| cells.len());
+                if !Shape::SIDES.contains(&rows.len()) {
+                    return Err(BoardFault::Rows(rows.len()));
+                }
+                let is_wrong = |count: usize| count != cols || !Shape::SIDES.contains(&count);
+                let mut numbered = (1..).zip(rows);
+                match numbered.find(|(_, (_, cells))| is_wrong(cells.len())) {
+                    Some((row, (text, cells))) => Err(wrong_row(row, text, cells.len())),
+                    None => Shape::new(rows.len(), cols).ok_or(BoardFault::Rows(rows.len())),
+                }
+            }
+        }
+    }
+
+    /// The texts of the cells of a board.
+    pub(super) fn cells(&self, shape: Shape) -> Result<Vec<&'t str>, BoardFault> {
+        match self {
+            Self::Hex { text, .. } => Err(BoardFault::Hex(text.clone())),
+            Self::Flat(cells) if cells.len() == shape.cells() => Ok(cells.clone()),
+            Self::Flat(cells) => Err(BoardFault::Flat(cells.len())),
+            Self::Rows(rows) => {
+                if rows.len() != shape.rows() {
+                    return Err(BoardFault::Rows(rows.len()));
+                }
+                let mut numbered = (1..).zip(rows);
+                match numbered.find(|(_, (_, cells))| cells.len() != shape.cols()) {
+                    Some((row, (text, cells))) => Err(wrong_row(row, text, cells.len())),
+                    None => Ok(rows.iter().flat_map(|(_, cells)| cells.clone()).collect()),
+                }
+            }
+        }
+    }
+}
+
+fn wrong_row(row: usize, text: &str, found: usize) -> BoardFault {
+    let text = text.chars().take(60).collect();
+    BoardFault::Cells { row, text, found }
+}
+
+type Row<'t> = (&'t str, Vec<&'t str>);
+
+/// Whether bars are between cells, and not between rows: several lines have them, or they are those
+/// of a drawing.
+fn is_drawing(text: &str) -> bool {
+    let bars = |line: &&str| line.matches(BARS).count() > 1;
+    text.contains(&BARS[..3]) || text.lines().count() > 1 && text.lines().any(|line| bars(&line))
+}
+
+/// The rows of a drawing: lines with bars. What is outside the first and the last bar is a label.
+fn drawing(text: &str) -> Vec<Row<'_>> {
+    let row = |line| {
+        let line: &str = line;
+        let (first, last) = (line.find(BARS)?, line.rfind(BARS)?);
+        let bar = line[first..].chars().next()?;
+        let inside = line.get(first + bar.len_utf8()..last)?;
+        // A border between rows, such as `|----+----|`; a single dash is an empty cell.
+        let is_edge = |part: &str| part.len() > 2 && part.chars().all(|c| "-+=:─┼━".contains(c));
+        let is_border = inside.split(BARS).all(|part| is_edge(part.trim()));
+        let has_bar = inside.contains(BARS) || !inside.trim().is_empty();
+        (has_bar && !is_border).then(|| {
+            let cells = inside.split(BARS).map(str::trim);
+            let cells = cells.map(|cell| if cell.is_empty() { "0" } else { cell });
+            (line.trim(), cells.collect())
+        })
+    };
+    text.lines().filter_map(row).collect()
+}
+
+/// The rows of nested brackets: the contents of the innermost ones.
+fn bracketed(text: &str) -> Result<Vec<Row<'_>>, BoardFault> {
+    // numpy names the type of its numbers behind the rows.
+    let text = text.split("dtype").next().unwrap_or(text);
+    let (mut rows, mut open) = (Vec::new(), None);
+    let (mut depth, mut row_depth) = (0_usize, None);
+    let mut outside = String::new();
+    for (at, c) in text.char_indices() {
+        if OPEN.contains(&c) {
+            depth += 1;
+            outside.extend(open.replace(at + 1).map(|from| &text[from..at]));
+        } else if CLOSE.contains(&c) {
+            if let Some(from) = open.take() {
+                if *row_depth.get_or_insert(depth) != depth {
+                    return Err(BoardFault::Brackets);
+                }
+                let row = text[from..at].trim();
+                rows.push((row, row_cells(row)));
+            }
+            depth = depth.checked_sub(1).ok_or(BoardFault::Brackets)?;
+        } else if open.is_none() {
+            outside.push(c);
+        }
+    }
+    if open.is_some() {
+        return Err(BoardFault::Brackets);
+    }
+    let words = outside.split(|c: char| c.is_whitespace() || c == ',');
+    let mut numbers = words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    match numbers.next() {
+        Some(number) => Err(BoardFault::Outside(number.chars().take(20).collect())),
+        None => Ok(rows),
+    }
+}
+
+/// 16 hexadecimal digits, or fewer behind `0x`, where zeros at the front may be left out.
+fn hex<'t>(text: &str) -> Option<Layout<'t>> {
+    let plain = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let digits = plain.unwrap_or(text);
+    let fits = digits.len() == 16 || plain.is_some() && (1..16).contains(&digits.len());
+    if !fits || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let number = u64::from_str_radix(digits, 16).ok()?;
+    let digit = |place: usize| (number >> (60 - 4 * place) & 15) as u8;
+    Some(Layout::Hex {
+        digits: std::array::from_fn(digit),
+        text: text.to_owned(),
+    })
+}
+
+/// Rows between slashes, semicolons or bars, or on lines of their own where there are none.
+fn separated(text: &str) -> Vec<Row<'_>> {
+    let between = ['/', ';', '|'].into_iter().find(|&c| text.contains(c));
+    let between = between.unwrap_or('\n');
+    // A separator may also stand before the first row or behind the last.
+    let text = text.trim_matches(|c: char| c.is_whitespace() || c == between);
+    let rows = text.split(between).map(str::trim);
+    let is_row = |row: &&str| between != '\n' || !row.is_empty();
+    let rows: Vec<&str> = rows.filter(is_row).collect();
+    rows.iter().map(|row| (*row, row_cells(row))).collect()
+}
+
+/// Rows of a spreadsheet, which leaves empty cells out between its tabs; `None` for other texts.
+fn tabbed<'t>(text: &'t str) -> Option<Vec<Row<'t>>> {
+    let rows = text.lines().filter(|row| !row.is_empty());
+    let rows: Vec<Row<'_>> = rows.map(|row| (row, row.split('\t').collect())).collect();
+    let width = rows.first()?.1.len();
+    let is_even = rows.iter().all(|(_, cells)| cells.len() == width);
+    let mut cells = rows.iter().flat_map(|(_, cells)| cells);
+    let is_sheet = is_even && width > 1 && !cells.any(|cell| cell.contains([' ', ',', '/', ';']));
+    let spaced = text.lines().map(|row| row.split_whitespace().count());
+    let spaced: Vec<usize> = spaced.filter(|&count| count > 0).collect();
+    // Without an empty cell, tabs are as good as spaces.
+    let has_gaps = text.contains("\t\t") || spaced.windows(2).any(|two| two[0] != two[1]);
+    let filled = |(row, cells): Row<'t>| {
+        let cells = cells.into_iter();
+        let cells = cells.map(|cell| if cell.is_empty() { "0" } else { cell });
+        (row, cells.collect())
+    };
+    (is_sheet && has_gaps).then(|| rows.into_iter().map(filled).collect())
+}
+
+/// The cells of a row: between commas, or between spaces where there is no comma.
+fn row_cells(row: &str) -> Vec<&str> {
+    if !row.contains(',') {
+        return row.split_whitespace().collect();
+    }
+    let row = row.trim().strip_suffix(',').unwrap_or(row);
+    row.split(',').map(str::trim).collect()
+}

@@ -1,0 +1,385 @@
+//! The review of each game: its turns are replayed by the judge, then graded in pieces on several
+//! threads, and counted in their order.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use afterstate::game::{Game, Slide, State};
+use afterstate::judge::{End, Fault, Judge, Martingale, Observed};
+
+use super::figures::{Figures, Top};
+use super::input::{Item, Records, item};
+use super::{
+    GameReview, Highlights, Review, ReviewFault, ReviewOptions, ReviewedMove, SpawnLuck, WorstMove,
+};
+use crate::LabError;
+use crate::agent::{Agent, BoardState, StateAnalysis, board_state};
+use crate::board::{Board, cell_name};
+use crate::control::{Event, Progress, Task, Unit};
+use crate::evaluate::Contender;
+use crate::games::GameVisitor;
+use crate::grade::{Grade, share_kept};
+use crate::records::Numbered;
+use crate::share::{share, threads};
+
+/// Turns that are graded at once. A search makes its table once for each piece.
+const PIECE: usize = 256;
+/// The most faults that are listed.
+const LISTED: usize = 100;
+
+/// Reviews the games of a file.
+pub(super) struct Reviewing<'a> {
+    pub(super) grader: Grader<'a>,
+    pub(super) records: Records,
+    pub(super) review: &'a mut Review,
+}
+
+/// Reviews single games.
+pub(super) struct Grader<'a> {
+    pub(super) contender: &'a Contender,
+    /// The contender without its search.
+    pub(super) values: &'a dyn Agent,
+    pub(super) options: &'a ReviewOptions<'a>,
+    /// The bytes of the file, if they are known.
+    pub(super) length: Option<u64>,
+}
+
+/// A move, and the spawn after it.
+struct Turn<G: Game> {
+    state: State<G::Board>,
+    slide: Slide<G::Board>,
+    /// The cell and the state; `None` where the record ends with the move.
+    spawn: Option<(usize, State<G::Board>)>,
+}
+
+/// A state that a spawn may lead to.
+struct Successor<G: Game> {
+    state: State<G::Board>,
+    reward: f64,
+    chance: f64,
+}
+
+/// A turn with its values.
+struct Graded {
+    reviewed: ReviewedMove,
+    spawn: Martingale,
+}
+
+impl GameVisitor for Reviewing<'_> {
+    type Output = Result<(), LabError>;
+
+    fn visit<G: Game>(mut self, game: G) -> Self::Output {
+        let judge = Judge::new(game);
+        let grader = &self.grader;
+        let mut read = 0;
+        while let Some(Numbered { number: line, text }) = self.records.next()? {
+            let bytes = text.as_ref().map_or(0, Vec::len) as u64 + 1;
+            match grader.review(&judge, &game, (line, read, bytes), text.as_deref())? {
+                Ok(Some(reviewed)) => self.review.add(reviewed, grader.options.top),
+                Ok(None) => {}
+                Err(reason) => {
+                    self.review.fault_count += 1;
+                    if self.review.faults.len() < LISTED {
+                        self.review.faults.push(ReviewFault { line, reason });
+                    }
+                }
+            }
+            read += bytes;
+            if grader.options.control.is_cancelled() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Grader<'_> {
+    /// The review of a line, or why it has none; `Ok(None)` if the work is cancelled.
+    fn review<G: Game>(
+        &self,
+        judge: &Judge<G>,
+        game: &G,
+        (line, read, bytes): (u64, u64, u64),
+        text: Option<&[u8]>,
+    ) -> Result<Result<Option<GameReview>, String>, LabError> {
+        let Some(text) = text else {
+            return Ok(Err("the line is too long".to_owned()));
+        };
+        let (record, is_replay) = match item(text, game, &self.contender.game) {
+            Ok(Item::Episode(record)) => (record, false),
+            Ok(Item::Replay(record)) => (record, true),
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let mut turns: Vec<Turn<G>> = Vec::new();
+        let replayed = judge.observe(&record, &mut |half| match half {
+            Observed::Slide { state, slide } => turns.push(Turn {
+                state,
+                slide,
+                spawn: None,
+            }),
+            Observed::Spawn { cell, state, .. } => {
+                if let Some(turn) = turns.last_mut() {
+                    turn.spawn = Some((cell, state));
+                }
+            }
+        });
+        let replayed = match replayed {
+            Ok(replayed) => replayed,
+            Err(fault) => return Ok(Err(reason(&fault, is_replay))),
+        };
+        let graded = self.grade(game, &turns, |share| {
+            self.tell_progress(read as f64 + share * bytes as f64);
+        });
+        if graded.len() < turns.len() {
+            return Ok(Ok(None));
+        }
+        let outcome = replayed.outcome();
+        let (figures, highlights) = self.summary(game, line, &turns, &graded)?;
+        Ok(Ok(Some(GameReview {
+            line,
+            player: record.opened.tag,
+            score: outcome.score,
+            largest: outcome.largest,
+            finished: *replayed.end() == End::Over,
+            figures,
+            highlights,
+            moves: match self.options.keep_moves {
+                true => graded.iter().map(|it| it.reviewed).collect(),
+                false => Vec::new(),
+            },
+        })))
+    }
+
+    fn tell_progress(&self, bytes: f64) {
+        if let Some(length) = self.length.filter(|&length| length > 0) {
+            self.options.control.emit(Event::Progress(Progress {
+                share: (bytes / length as f64).min(1.0),
+                total: Some(length),
+                unit: Unit::Bytes,
+                ..Progress::stage(Task::Review, "reviewing", 0.0, bytes as u64)
+            }));
+        }
+    }
+
+    /// Grades all turns; fewer of them if the work is cancelled.
+    fn grade<G: Game>(
+        &self,
+        game: &G,
+        turns: &[Turn<G>],
+        progress: impl Fn(f64) + Sync,
+    ) -> Vec<Graded> {
+        let pieces: Vec<&[Turn<G>]> = turns.chunks(PIECE).collect();
+        let done = AtomicUsize::new(0);
+        let stop = || self.options.control.is_cancelled();
+        let (agent, values) = (&*self.contender.agent, self.values);
+        let (thresholds, pieces) = (self.options.thresholds, &pieces);
+        let (done, progress) = (&done, &progress);
+        let graded = share(
+            threads(self.options.threads).min(pieces.len().max(1)),
+            0..pieces.len() as u64,
+            stop,
+            || {
+                move |number| {
+                    let piece = pieces[number as usize];
+                    let boards: Vec<BoardState> = piece
+                        .iter()
+                        .map(|turn| board_state(game, turn.state))
+                        .collect();
+                    let moves = agent.analyze(&boards);
+                    let spawns = luck(game, piece, values);
+                    let turns = piece.iter().zip(moves).zip(spawns);
+                    let graded: Vec<Graded> = turns
+                        .map(|((turn, analysis), spawn)| Graded {
+                            reviewed: reviewed(turn, analysis, &spawn, |total, best| {
+                                thresholds.grade(total, best)
+                            }),
+                            spawn,
+                        })
+                        .collect();
+                    let finished = done.fetch_add(1, Ordering::Relaxed) + 1;
+                    progress(finished as f64 / pieces.len() as f64);
+                    graded
+                }
+            },
+        );
+        graded.into_iter().flatten().collect()
+    }
+
+    /// The figures of a game, and what stands out in it.
+    fn summary<G: Game>(
+        &self,
+        game: &G,
+        line: u64,
+        turns: &[Turn<G>],
+        graded: &[Graded],
+    ) -> Result<(Figures, Highlights), LabError> {
+        let top = self.options.top;
+        let mut figures = Figures::default();
+        let (mut worst, mut luckiest, mut unluckiest) =
+            (Top::new(top), Top::new(top), Top::new(top));
+        for (place, graded) in graded.iter().enumerate() {
+            figures.add(&graded.reviewed, &graded.spawn);
+            worst.see(graded.reviewed.loss.unwrap_or(0.0), || place);
+            let luck = graded.reviewed.luck.unwrap_or(0.0);
+            luckiest.see(luck, || place);
+            unluckiest.see(-luck, || place);
+        }
+        let mut highlights = Highlights::default();
+        for place in worst.into_vec() {
+            let found = self.worst_move(game, (line, place), &turns[place], &graded[place])?;
+            highlights.worst.extend(found);
+        }
+        for (places, list) in [
+            (luckiest, &mut highlights.luckiest),
+            (unluckiest, &mut highlights.unluckiest),
+        ] {
+            for place in places.into_vec() {
+                let found = self.spawn_luck(game, (line, place), &turns[place], &graded[place])?;
+                list.extend(found);
+            }
+        }
+        Ok((figures, highlights))
+    }
+
+    /// A move as one of the worst; `None` if it has no value.
+    fn worst_move<G: Game>(
+        &self,
+        game: &G,
+        (line, place): (u64, usize),
+        turn: &Turn<G>,
+        graded: &Graded,
+    ) -> Result<Option<WorstMove>, LabError> {
+        let ReviewedMove {
+            direction, best, ..
+        } = graded.reviewed;
+        let (Some(loss), Some(share), Some(grade)) = (
+            graded.reviewed.loss,
+            graded.reviewed.share,
+            graded.reviewed.grade,
+        ) else {
+            return Ok(None);
+        };
+        Ok(Some(WorstMove {
+            line,
+            number: place as u64 + 1,
+            position: self.text(game, turn.state)?,
+            direction,
+            best,
+            loss,
+            share,
+            grade,
+        }))
+    }
+
+    /// The spawn after a move; `None` if the record ends with the move.
+    fn spawn_luck<G: Game>(
+        &self,
+        game: &G,
+        (line, place): (u64, usize),
+        turn: &Turn<G>,
+        graded: &Graded,
+    ) -> Result<Option<SpawnLuck>, LabError> {
+        let Some(((cell, state), luck)) = turn.spawn.zip(graded.reviewed.luck) else {
+            return Ok(None);
+        };
+        Ok(Some(SpawnLuck {
+            line,
+            number: place as u64 + 1,
+            tile: game.tile_value(state.cell(cell)),
+            cell: cell_name(game.shape(), cell),
+            luck,
+            position: self.text(game, state)?,
+        }))
+    }
+
+    /// A state in one line of text.
+    fn text<G: Game>(&self, game: &G, state: State<G::Board>) -> Result<String, LabError> {
+        let BoardState {
+            tiles,
+            chance_state,
+        } = board_state(game, state);
+        let board = Board::new(&self.contender.game, game.shape(), tiles, chance_state)?;
+        Ok(board.text())
+    }
+}
+
+/// What is wrong with a game, and where.
+fn reason(fault: &Fault, is_replay: bool) -> String {
+    let place = match (is_replay, fault.action) {
+        (true, Some(_)) => format!("step {}: ", fault.column),
+        (false, Some(action)) => format!("action {action}, column {}: ", fault.column),
+        _ => String::new(),
+    };
+    format!("{place}{}", fault.reason)
+}
+
+/// The review of a move.
+fn reviewed<G: Game>(
+    turn: &Turn<G>,
+    analysis: Option<StateAnalysis>,
+    spawn: &Martingale,
+    grade: impl Fn(f64, f64) -> Grade,
+) -> ReviewedMove {
+    let direction = turn.slide.direction();
+    let values = analysis.map(|analysis| analysis.values).unwrap_or_default();
+    let total = |value: f32| Some(f64::from(value)).filter(|value| value.is_finite());
+    let totals = values.legal().filter_map(|(_, value)| total(value.total));
+    let most = totals.reduce(f64::max);
+    let own = values.get(direction).and_then(|value| total(value.total));
+    let both = own.zip(most);
+    ReviewedMove {
+        direction,
+        best: analysis.and_then(|analysis| analysis.chosen),
+        loss: both.map(|(own, most)| most - own),
+        share: both.map(|(own, most)| share_kept(own, most)),
+        grade: both.map(|(own, most)| grade(own, most)),
+        luck: turn.spawn.map(|_| spawn.sum()),
+    }
+}
+
+/// The luck of the spawn of each turn, as a sum with one draw.
+fn luck<G: Game>(game: &G, turns: &[Turn<G>], values: &dyn Agent) -> Vec<Martingale> {
+    let mut boards = Vec::new();
+    let mut successors: Vec<Vec<Successor<G>>> = Vec::new();
+    for turn in turns {
+        let mut of_turn = Vec::new();
+        if turn.spawn.is_some() {
+            game.for_each_spawn(turn.slide.after(), |state, reward, chance| {
+                boards.push(board_state(game, state));
+                of_turn.push(Successor {
+                    state,
+                    reward: reward.into(),
+                    chance,
+                });
+            });
+        }
+        successors.push(of_turn);
+    }
+    let mut found = values.analyze(&boards).into_iter();
+    let mut sums = Vec::new();
+    for (turn, of_turn) in turns.iter().zip(successors) {
+        let value = |reward: f64, analysis: Option<StateAnalysis>| {
+            let totals = analysis?.values;
+            let totals = totals.legal().map(|(_, value)| f64::from(value.total));
+            // The game is over without a slide.
+            let best = totals.filter(|it| it.is_finite()).reduce(f64::max);
+            Some(reward + best.unwrap_or(0.0))
+        };
+        let numbers = of_turn.iter().map(|it| {
+            let value = value(it.reward, found.next().flatten());
+            value.map(|value| (value, it.chance))
+        });
+        // Every analysis is taken, also behind a missing one.
+        let numbers: Vec<Option<(f64, f64)>> = numbers.collect();
+        let numbers: Option<Vec<(f64, f64)>> = numbers.into_iter().collect();
+        let mut sum = Martingale::default();
+        let drawn = turn.spawn.and_then(|(_, state)| {
+            let place = of_turn.iter().position(|it| it.state == state)?;
+            Some(numbers.as_ref()?.get(place)?.0)
+        });
+        if let (Some(drawn), Some(numbers)) = (drawn, &numbers) {
+            sum.see(drawn, numbers.iter().copied());
+        }
+        sums.push(sum);
+    }
+    sums
+}
