@@ -25,13 +25,14 @@ fn every_option_of_the_design_is_there() {
         ),
         (
             "eval",
-            "against fast keep records search hash cutoff downgrade games threads seed format json game \
-             board",
+            "against fast keep records search hash cutoff downgrade games part threads seed format json \
+             game board",
         ),
         (
             "compare",
-            "search search-b hash cutoff downgrade games threads seed format json",
+            "search search-b hash cutoff downgrade sequential margin games part threads seed format json",
         ),
+        ("merge", "sweep out format json"),
         (
             "analyze",
             "model solution search hash cutoff downgrade batch json game rollouts rollout-search seed threads",
@@ -58,10 +59,13 @@ fn every_option_of_the_design_is_there() {
             "games game board time jobs memory records tcp json",
         ),
         ("plot", "out every mean x y json"),
-        ("sweep", "out jobs json"),
+        ("sweep", "out jobs part json"),
         ("runs", "json"),
         ("recipes", "json"),
-        ("bench", "seconds warmup-games network threads json"),
+        (
+            "bench",
+            "seconds warmup-games network search hash threads json",
+        ),
         ("tuples", "board no-symmetry out theme json"),
         ("completions", ""),
     ] {

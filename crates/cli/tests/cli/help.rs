@@ -141,9 +141,16 @@ fn examples_run() {
     for game in ["2048", "threes"] {
         let file = if game == "2048" { "games" } else { game };
         lab.run(&format!(
-            "eval greedy --game {game} --games 50 --records {file}.txt"
+            "eval greedy --game {game} --games 8 --records {file}.txt"
         ))
         .succeeds();
+    }
+    for (number, half) in [(1, "half"), (2, "other-half")] {
+        let sweep = "sweep sweeps/rates-3x3.toml";
+        lab.run(&format!("{sweep} --part {number}/2 --out runs/{half}"))
+            .succeeds();
+        let part = format!("eval runs/quick --games 20 --part {number}/2 --json");
+        lab.write(&format!("{number}.json"), lab.run(&part).succeeds().stdout);
     }
     for name in ["4x6.w", "2048.bin", "weights.bin"] {
         lab.run(&format!("convert runs/quick {name}")).succeeds();
@@ -172,6 +179,8 @@ fn examples_run() {
                 .replace("--games 100 ", "--games 5 ")
                 .replace("--warmup-games 20000", "--warmup-games 20")
                 .replace("--games 100000", "--games 20")
+                .replace("--part 1/2 --json", "--part 1/2 --json --games 20")
+                .replace("--rollouts 1000", "--rollouts 5")
                 .replace("--seconds 120", "--seconds 1")
                 .replace("--episodes 60000", "--episodes 120")
                 .replace("--episodes 120000", "--episodes 120")
