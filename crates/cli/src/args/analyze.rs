@@ -56,13 +56,12 @@ pub struct AnalyzeArgs {
         value_parser = count
     )]
     pub seed: u64,
-    /// The number of threads of the rollouts; 0 means one for each core. Results do not depend on it
+    /// The number of threads of a search or of rollouts; 0 means one for each core. Results do not depend on it
     #[arg(
         long,
         value_name = "T",
         allow_negative_numbers = true,
         default_value = "0",
-        requires = "rollouts",
         value_parser = threads
     )]
     pub threads: usize,

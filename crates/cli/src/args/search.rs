@@ -55,8 +55,22 @@ impl SearchArgs {
         self.with(&self.search, contender)
     }
 
+    /// The same, with this number of threads for one board; 0 means one for each core.
+    pub fn on_threads(&self, threads: usize, contender: Contender) -> anyhow::Result<Contender> {
+        self.searching(&self.search, threads, contender)
+    }
+
     /// The contender with another limit and the same options.
     pub fn with(&self, limit: &SearchLimit, contender: Contender) -> anyhow::Result<Contender> {
+        self.searching(limit, 0, contender)
+    }
+
+    fn searching(
+        &self,
+        limit: &SearchLimit,
+        threads: usize,
+        contender: Contender,
+    ) -> anyhow::Result<Contender> {
         if limit.is_greedy() {
             return match self.option() {
                 // With two limits, the options are those of the other one.
@@ -66,7 +80,11 @@ impl SearchArgs {
                 _ => Ok(contender),
             };
         }
-        Ok(contender.with_search(&self.spec(limit))?)
+        let spec = SearchSpec {
+            threads,
+            ..self.spec(limit)
+        };
+        Ok(contender.with_search(&spec)?)
     }
 
     /// The search with this limit and the given options.

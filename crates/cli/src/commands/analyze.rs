@@ -117,7 +117,12 @@ fn by_model(args: &AnalyzeArgs) -> anyhow::Result<()> {
         model: Some(described_in_json(args, model.info())?),
         ..Contender::from(&model)
     };
-    let contender = args.search.of(plain.clone())?;
+    if args.threads > 0 && args.rollouts.is_none() && !args.search.any() {
+        bail!(
+            "--threads has no effect without a search or rollouts; add --search 5ply or --rollouts 1000"
+        );
+    }
+    let contender = args.search.on_threads(args.threads, plain.clone())?;
     let Some(text) = text else {
         return batch::answer(|text| analyze(&contender, text));
     };

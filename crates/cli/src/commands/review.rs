@@ -46,7 +46,8 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
         hash(&mut plain)?;
     }
     let values = Arc::clone(&plain.agent);
-    let contender = args.search.of(plain)?;
+    // Moves are shared among the threads, each with its own search.
+    let contender = args.search.on_threads(1, plain)?;
     let found = review(
         records,
         &contender,

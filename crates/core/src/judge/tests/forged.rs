@@ -116,9 +116,14 @@ fn a_few_kind_spawns_are_caught() {
     );
     let threes = |seed, games, percent| fails(FastThrees::new(Threes::Hint), seed, games, percent);
     caught("threes-hint", threes, 1000);
-    let fibonacci = FastFibonacci::new;
-    let fibonacci =
-        move |seed, games, percent| fails(fibonacci(Fibonacci::OneThree), seed, games, percent);
+    let fibonacci = |seed, games, percent| {
+        fails(
+            FastFibonacci::new(Fibonacci::OneThree),
+            seed,
+            games,
+            percent,
+        )
+    };
     caught("2584-three", fibonacci, 300);
 }
 
