@@ -2,7 +2,7 @@
 
 use afterstate::format::native::{self, Header, Keep};
 use afterstate::game::Shape;
-use afterstate::ntuple::{Coherent, Tables, TupleSet};
+use afterstate::ntuple::{AfterstateNetwork, NetworkOptions, TupleSet};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -17,8 +17,8 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     for keep in [Keep::Weights, Keep::Everything] {
-        if let Ok(tables) = Tables::<Coherent>::new(&tuples, 0.0) {
-            let _ = native::read(bytes, &tables, keep);
+        if let Ok(network) = AfterstateNetwork::new(&tuples, &NetworkOptions::default()) {
+            let _ = native::read(bytes, network.tables(), keep);
         }
     }
 });

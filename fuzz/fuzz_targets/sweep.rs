@@ -10,7 +10,7 @@ fuzz_target!(|text: &str| {
     let path = std::env::temp_dir().join(format!("afterstate-fuzz-{}.toml", std::process::id()));
     fs::write(&path, text).expect("the folder for temporary files can be written");
     if let Ok(sweep) = Sweep::load(&path) {
-        let tasks = sweep.tasks(Path::new("out"));
+        let tasks = sweep.runs(Path::new("out"));
         assert_eq!(tasks.len(), sweep.variants.len() * sweep.seeds.len());
     }
 });

@@ -11,11 +11,12 @@
 //! first where a network is measured both ways. The recipes are the built-in ones, and the games
 //! are played by the same [`TrainableAgent`] as everywhere.
 
+mod rows;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -35,6 +36,7 @@ use crate::search::SearchSpec;
 use crate::share::threads;
 use crate::spec::{NTupleSpec, TdSpec};
 use crate::statistics::median;
+use rows::{Row, Rows, Subject, chosen};
 
 /// The smallest number of slices of each kind; fewer have no meaningful median.
 const MIN_SLICES: u32 = 3;
@@ -54,55 +56,6 @@ pub enum Mode {
     Play,
     /// Playing with fixed values and a search.
     Search,
-}
-
-/// A network that can be measured, and the rows it gives.
-struct Subject {
-    /// The built-in recipe that trains it.
-    recipe: &'static str,
-    /// Its tuples, where they are not the recipe's own.
-    tuples: Option<&'static str>,
-    /// Whether it is measured by default.
-    main: bool,
-    rows: &'static [(&'static str, Mode)],
-}
-
-/// The name of the network that searches are measured with: the first one.
-const SEARCHED_NETWORK: &str = "4x6";
-
-static SUBJECTS: [Subject; 7] = [
-    Subject {
-        recipe: "td-4x6",
-        tuples: None,
-        main: true,
-        rows: &[("4x6 play", Mode::Play), ("4x6 td", Mode::Train)],
-    },
-    Subject {
-        recipe: "quick",
-        tuples: None,
-        main: true,
-        rows: &[("4x6 tc", Mode::Train)],
-    },
-    td("8x6", &[("8x6 td", Mode::Train)], true),
-    Subject {
-        recipe: "state-6",
-        tuples: None,
-        main: true,
-        rows: &[("state-6", Mode::Train)],
-    },
-    td("5x6", &[("5x6 td", Mode::Train)], false),
-    td("6x6", &[("6x6 td", Mode::Train)], false),
-    td("8x4", &[("8x4 td", Mode::Train)], false),
-];
-
-/// Plain TD(0) with other tuples.
-const fn td(tuples: &'static str, rows: &'static [(&'static str, Mode)], main: bool) -> Subject {
-    Subject {
-        recipe: "td-4x6",
-        tuples: Some(tuples),
-        main,
-        rows,
-    }
 }
 
 /// The options of a benchmark.
@@ -237,67 +190,6 @@ fn cpu() -> String {
         (!brand.is_empty()).then(|| brand.to_owned())
     };
     named().unwrap_or_else(|| "unknown processor".to_owned())
-}
-
-type Rows = Vec<Row>;
-
-/// What is measured of a network.
-#[derive(Clone, Debug)]
-struct Row {
-    name: String,
-    mode: Mode,
-    search: Option<SearchSpec>,
-}
-
-impl Row {
-    fn of(&(name, mode): &(&str, Mode)) -> Self {
-        Self {
-            name: name.to_owned(),
-            mode,
-            search: None,
-        }
-    }
-
-    fn of_search(network: &str, search: &SearchSpec) -> Self {
-        Self {
-            name: format!("{network} {}", search.limit),
-            mode: Mode::Search,
-            search: Some(search.clone()),
-        }
-    }
-}
-
-/// The networks to measure, each with its selected rows.
-fn chosen(options: &BenchOptions<'_>) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
-    if options.searches.is_empty() {
-        return by_name(options.networks);
-    }
-    let rows = options.searches.iter();
-    let rows = rows.map(|search| Row::of_search(SEARCHED_NETWORK, search));
-    Ok(vec![(&SUBJECTS[0], rows.collect())])
-}
-
-/// The networks with rows of these names; without names, the main ones.
-fn by_name(names: &[String]) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
-    let all = || SUBJECTS.iter().flat_map(|subject| subject.rows);
-    let fits = |name: &str, asked: &str| name == asked || name.split(' ').next() == Some(asked);
-    for asked in names {
-        if !all().any(|(name, _)| fits(name, asked)) {
-            return Err(LabError::UnknownNetwork {
-                found: asked.clone(),
-                known: all().map(|&(name, _)| name).collect(),
-            });
-        }
-    }
-    let wanted = |subject: &'static Subject| {
-        let rows = subject.rows.iter().filter(|(name, _)| {
-            let asked = names.iter().any(|asked| fits(name, asked));
-            asked || (names.is_empty() && subject.main)
-        });
-        (subject, rows.map(Row::of).collect::<Rows>())
-    };
-    let chosen = SUBJECTS.iter().map(wanted);
-    Ok(chosen.filter(|(_, rows)| !rows.is_empty()).collect())
 }
 
 /// A network being measured.
@@ -472,18 +364,20 @@ impl Bench<'_> {
         time: Duration,
     ) -> Result<u64, LabError> {
         let shares = Mutex::new(HashMap::<ThreadId, Share>::new());
-        let played = AtomicBool::new(false);
+        let players = AtomicUsize::new(0);
         let begun = Instant::now();
         let note = |outcome: &Outcome| {
             let ended = begun.elapsed();
-            played.store(true, Ordering::Relaxed);
             let mut shares = shares.lock().unwrap_or_else(PoisonError::into_inner);
             let share = shares.entry(thread::current().id()).or_default();
             share.moves += outcome.moves;
             share.seconds = ended.as_secs_f64();
+            players.store(shares.len(), Ordering::Relaxed);
         };
-        // A slice has at least one game, however short it is.
-        let over = || played.load(Ordering::Relaxed) && begun.elapsed() >= time;
+        // A slice has at least one game; with a search, one of each thread, because a search leaves out
+        // the game in which it is stopped.
+        let least = if mode == Mode::Search { threads } else { 1 };
+        let over = || players.load(Ordering::Relaxed) >= least && begun.elapsed() >= time;
         let stop = || self.options.control.is_cancelled() || over();
         if mode == Mode::Train {
             network.learn(u64::MAX, threads, &stop, &note)?;

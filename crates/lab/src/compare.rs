@@ -29,7 +29,8 @@ pub struct Comparison {
     pub b: Evaluation,
     /// The mean of A's scores minus the mean of B's.
     pub difference: f64,
-    /// Its 95% interval; `None` for a single game.
+    /// Its 95% interval, in a sequential test one that is valid at every look; `None` for too few
+    /// games.
     pub difference_ci95: Option<Interval>,
     /// The better one, if the difference is significant.
     pub better: Option<Side>,
@@ -49,8 +50,8 @@ pub struct Comparison {
     /// or the same baseline.
     #[serde(default)]
     pub equal: bool,
-    /// The result of the sequential test, if there was one; [`Comparison::better`] is then its
-    /// verdict.
+    /// The result of the sequential test, if there was one: [`Comparison::better`] is then its
+    /// verdict, and there are no intervals of medians and win rates, which would not be valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential: Option<SequentialResult>,
 }
@@ -75,10 +76,8 @@ pub struct SequentialTest {
 /// The result of a sequential test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SequentialResult {
-    /// The probability that the verdict is wrong, however often it was looked at.
+    /// The probability that the verdict is wrong, however often it was looked at; asymptotically.
     pub error_rate: f64,
-    /// The interval of the difference of the means, valid at every look; `None` for too few games.
-    pub difference_interval: Option<Interval>,
     /// The margin, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
@@ -101,10 +100,9 @@ pub enum SequentialVerdict {
 }
 
 impl SequentialTest {
-    /// The result after pairs of games with these differences.
-    fn result(&self, differences: &[f64]) -> SequentialResult {
-        let difference_interval = anytime_interval(differences);
-        let verdict = match (difference_interval, self.margin) {
+    /// The result after pairs of games whose differences have this interval.
+    fn result(&self, interval: Option<Interval>) -> SequentialResult {
+        let verdict = match (interval, self.margin) {
             (Some([low, _]), _) if low > 0.0 => SequentialVerdict::A,
             (Some([_, high]), _) if high < 0.0 => SequentialVerdict::B,
             (Some([low, high]), Some(margin)) if -margin < low && high < margin => {
@@ -114,7 +112,6 @@ impl SequentialTest {
         };
         SequentialResult {
             error_rate: ERROR_RATE,
-            difference_interval,
             margin: self.margin,
             verdict,
         }
@@ -255,9 +252,8 @@ fn compared(
             played.outcomes.extend(found);
             played.seconds += begun.elapsed().as_secs_f64();
         }
-        let result = |test: SequentialTest| {
-            test.result(&differences([&played_a.outcomes, &played_b.outcomes]))
-        };
+        let games = [&*played_a.outcomes, &played_b.outcomes];
+        let result = |test: SequentialTest| test.result(anytime_interval(&differences(games)));
         if test.is_some_and(|test| result(test).is_decided()) {
             break;
         }
@@ -270,15 +266,23 @@ fn compared(
     let games = [&*played_a.outcomes, &played_b.outcomes];
     let mut comparison = Comparison::of([of_a, of_b], games, || are_equal(a, b))?;
     if let Some(test) = test {
-        let result = test.result(&differences(games));
-        comparison.better = result.better();
-        comparison.sequential = Some(result);
+        let interval = anytime_interval(&differences(games));
+        comparison.set_sequential(interval, test.result(interval));
     }
     let part = options.part_info(vec![played_a, played_b]);
     Ok(ComparisonPart { comparison, part })
 }
 
 impl Comparison {
+    /// Makes it that of a sequential test with this interval of the difference.
+    fn set_sequential(&mut self, interval: Option<Interval>, result: SequentialResult) {
+        self.difference_ci95 = interval;
+        self.better = result.better();
+        self.median_difference_ci95 = None;
+        self.tiles.clear();
+        self.sequential = Some(result);
+    }
+
     /// The comparison of players with these results and games; whether they are the same player is
     /// asked for only if they play alike.
     pub(crate) fn of<E>(
@@ -351,5 +355,32 @@ fn are_equal(a: &Contender, b: &Contender) -> Result<bool, LabError> {
             Ok(a.sha256 == b.sha256)
         }
         _ => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2,000 differences of 3 and -1, or turned: the mean is 1 or -1 and the deviation 2, so the interval
+    /// has a half width of 0.14.
+    #[test]
+    fn verdicts_follow_the_interval() {
+        let verdict = |turned: f64, offset: f64, margin: Option<f64>| {
+            let each = (0..2_000).map(|n| turned * (if n % 2 == 0 { 3.0 } else { -1.0 }) + offset);
+            let differences: Vec<f64> = each.collect();
+            let test = SequentialTest { margin };
+            test.result(anytime_interval(&differences)).verdict
+        };
+        assert_eq!(verdict(1.0, 0.0, None), SequentialVerdict::A);
+        assert_eq!(verdict(-1.0, 0.0, None), SequentialVerdict::B);
+        assert_eq!(verdict(1.0, -1.0, None), SequentialVerdict::Undecided);
+        assert_eq!(verdict(1.0, -1.0, Some(0.1)), SequentialVerdict::Undecided);
+        assert_eq!(
+            verdict(1.0, -1.0, Some(0.2)),
+            SequentialVerdict::WithinMargin
+        );
+        // A difference that is shown is one, within the margin or not.
+        assert_eq!(verdict(1.0, 0.0, Some(5.0)), SequentialVerdict::A);
     }
 }

@@ -3,6 +3,7 @@
 
 mod board;
 mod convert;
+mod file_kind;
 mod foreign;
 mod part;
 mod record;
@@ -12,8 +13,8 @@ mod seal;
 mod solve;
 mod sweep;
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
 use afterstate::format::native::NativeError;
 use afterstate::format::scan::ScanError;
@@ -27,6 +28,7 @@ use crate::recipe::RecipeError;
 
 pub use board::{BoardError, BoardFault};
 pub use convert::{ConvertError, Kind};
+pub use file_kind::FileKind;
 pub use foreign::Unplayable;
 pub use part::{PartError, PartMismatch};
 pub use record::RecordError;
@@ -35,31 +37,6 @@ pub use scores::ScoresError;
 pub use seal::SealError;
 pub use solve::{FileError, SolveError};
 pub use sweep::SweepError;
-
-/// A kind of our files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum FileKind {
-    /// A model.
-    Model,
-    /// An exact solution.
-    Solution,
-    /// Tables of weights.
-    Tables,
-    /// A deep network.
-    Deep,
-}
-
-impl fmt::Display for FileKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Model => "model",
-            Self::Solution => "solution",
-            Self::Tables => "table of weights",
-            Self::Deep => "deep network",
-        })
-    }
-}
 
 /// Any error of this crate.
 #[derive(Debug, Error)]

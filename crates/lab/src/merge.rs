@@ -68,6 +68,11 @@ impl AnyPart {
         }
     }
 
+    fn has_games(&self) -> bool {
+        let mut played = self.info().played.iter();
+        played.any(|played| !played.outcomes.is_empty())
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Self::Evaluation(_) => "evaluation",
@@ -188,9 +193,13 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, PartError> 
 fn merged(mut parts: Vec<(PathBuf, AnyPart)>) -> Result<Merged, PartError> {
     parts.sort_by_key(|(_, part)| part.info().part.number());
     check(&parts)?;
-    let equal = parts
+    // A part without games does not know.
+    let mut played = parts
         .iter()
-        .all(|(_, part)| matches!(part, AnyPart::Comparison(part) if part.comparison.equal));
+        .map(|(_, part)| part)
+        .filter(|part| part.has_games());
+    let equal =
+        played.all(|part| matches!(part, AnyPart::Comparison(part) if part.comparison.equal));
     let mut parts = parts.into_iter().map(|(_, part)| part);
     let first = parts.next().ok_or(PartError::Nothing)?;
     let others = parts.map(AnyPart::into_info);

@@ -1,6 +1,6 @@
 //! Parts of an evaluation, a comparison or a sweep, which several machines share.
 //!
-//! Game n of a seed has one random stream, whoever plays it. A part plays some of the numbers and
+//! Game n of a seed has one random stream on every machine. A part plays some of the numbers and
 //! reports every outcome beside its results; [`crate::merge`] computes the results of all outcomes
 //! as if one machine had played them.
 

@@ -112,9 +112,9 @@ pub struct EvalArgs {
   afterstate compare runs/quick greedy
   afterstate compare runs/quick greedy --format markdown    a table for a report
   afterstate compare runs/quick runs/quick --search 2ply --search-b 1ply --games 100
-  afterstate compare runs/quick greedy --sequential           stops when the verdict is sure
+  afterstate compare runs/quick greedy --sequential           stops when the difference is shown
 
-Game n of both players has the same random stream. All intervals are 95% intervals over these pairs: of the difference of means by Student's t, of medians by a bootstrap of 2,000 resamples with a fixed seed, of win rates by Newcombe's method 10 for paired proportions. The verdict is that of the means. With --sequential the interval of the means is wider, so that it may be looked at again and again: the games end as soon as it excludes 0 or lies within the margin, and the verdict is wrong in at most 5% of the comparisons. Two models with the same weights are called equal.")]
+Game n of both players has the same random stream. All intervals are 95% intervals over these pairs: of the difference of means by Student's t, of medians by a bootstrap of 2,000 resamples with a fixed seed, of win rates by Newcombe's method 10 for paired proportions. The verdict is that of the means. With --sequential the interval of the means is wider, so that it may be looked at again and again: it is looked at after 64, 128, 256, 512 and 1,024 games and then after every 1,000, and the games end when it excludes 0 or lies within the margin. About 5% of such verdicts are wrong (asymptotically). Medians and win rates have no intervals then. Two models with the same weights are called equal.")]
 pub struct CompareArgs {
     /// A model file, a run folder, a weight file of TDL2048+ or TDL2048-Demo, an exact solution, or
     /// one of the baselines `random` and `greedy`
@@ -126,11 +126,11 @@ pub struct CompareArgs {
     /// How far B looks ahead, if that differs from --search
     #[arg(long, value_name = "SEARCH")]
     pub search_b: Option<SearchLimit>,
-    /// Stop as soon as the verdict is sure, --games at the latest: a sequential test with an error rate
-    /// of 5%
+    /// Stop when the difference is shown, after --games at the latest: a sequential test with an error
+    /// rate of about 5%
     #[arg(long, conflicts_with = "part")]
     pub sequential: bool,
-    /// Also stop once the means surely differ by less than this
+    /// Also stop when the means are shown to differ by less than this
     #[arg(long, value_name = "POINTS", allow_negative_numbers = true, requires = "sequential", value_parser = points)]
     pub margin: Option<f64>,
     #[command(flatten)]

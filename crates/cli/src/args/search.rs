@@ -52,33 +52,35 @@ impl SearchArgs {
 
     /// The contender with this search.
     pub fn of(&self, contender: Contender) -> anyhow::Result<Contender> {
-        self.with(&self.search, contender)
+        self.on_threads(0, contender)
     }
 
     /// The same, with this number of threads for one board; 0 means one for each core.
     pub fn on_threads(&self, threads: usize, contender: Contender) -> anyhow::Result<Contender> {
+        self.check(&[])?;
         self.searching(&self.search, threads, contender)
     }
 
-    /// The contender with another limit and the same options.
-    pub fn with(&self, limit: &SearchLimit, contender: Contender) -> anyhow::Result<Contender> {
-        self.searching(limit, 0, contender)
+    /// Refuses options without effect, where a command also searches with other limits.
+    pub fn check(&self, others: &[&SearchLimit]) -> anyhow::Result<()> {
+        let searches = !self.search.is_greedy() || others.iter().any(|limit| !limit.is_greedy());
+        match self.option() {
+            Some(option) if !searches => {
+                bail!("{option} has no effect on a search of 1ply; use --search 2ply or more")
+            }
+            _ => Ok(()),
+        }
     }
 
-    fn searching(
+    /// The contender with a limit and these options, and a number of threads for one board.
+    pub fn searching(
         &self,
         limit: &SearchLimit,
         threads: usize,
         contender: Contender,
     ) -> anyhow::Result<Contender> {
         if limit.is_greedy() {
-            return match self.option() {
-                // With two limits, the options are those of the other one.
-                Some(option) if self.search.is_greedy() => {
-                    bail!("{option} has no effect on a search of 1ply; use --search 2ply or more")
-                }
-                _ => Ok(contender),
-            };
+            return Ok(contender);
         }
         let spec = SearchSpec {
             threads,

@@ -122,7 +122,10 @@ fn by_model(args: &AnalyzeArgs) -> anyhow::Result<()> {
             "--threads has no effect without a search or rollouts; add --search 5ply or --rollouts 1000"
         );
     }
-    let contender = args.search.on_threads(args.threads, plain.clone())?;
+    args.search.check(&[&args.rollout_search])?;
+    let contender = args
+        .search
+        .searching(&args.search.search, args.threads, plain.clone())?;
     let Some(text) = text else {
         return batch::answer(|text| analyze(&contender, text));
     };
@@ -132,7 +135,7 @@ fn by_model(args: &AnalyzeArgs) -> anyhow::Result<()> {
     let player = Player {
         contender,
         values,
-        rollouts: args.search.with(&args.rollout_search, plain)?,
+        rollouts: args.search.searching(&args.rollout_search, 0, plain)?,
     };
     answer(args, &source, &board, analysis, Some(player))
 }

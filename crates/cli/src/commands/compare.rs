@@ -19,7 +19,9 @@ use crate::progress::Display;
 pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let ((a, words_a), (b, words_b)) = pair(&args.a, &args.b)?;
     let limit_b = args.search_b.as_ref().unwrap_or(&args.search.search);
-    let (mut a, mut b) = (args.search.of(a)?, args.search.with(limit_b, b)?);
+    args.search.check(&[limit_b])?;
+    let mut a = args.search.searching(&args.search.search, 0, a)?;
+    let mut b = args.search.searching(limit_b, 0, b)?;
     if args.play.json {
         hash(&mut a)?;
         hash(&mut b)?;
@@ -92,16 +94,16 @@ fn differences(comparison: &Comparison) -> String {
     let mut text = format!(
         "A - B, games paired by seed\n\
          mean score    {}{}\n\
-         median        {}{}\n\n\
-         {:>8}  {:>7}  {:>10}\n",
+         median        {}{}\n",
         signed(c.difference, 0),
         ends(c.difference_ci95),
         signed(c.median_difference, 0),
         ends(c.median_difference_ci95),
-        "tile",
-        "reached",
-        "95%",
     );
+    if !c.tiles.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n{:>8}  {:>7}  {:>10}", "tile", "reached", "95%");
+    }
     for row in &c.tiles {
         let [low, high] = row.reach_difference_ci95.map(percent_points);
         let difference = percent_points(row.reach_difference);
@@ -132,16 +134,16 @@ fn verdict(comparison: &Comparison) -> String {
 }
 
 /// The verdict of a sequential test.
-fn sequential_verdict(comparison: &Comparison, test: &SequentialResult) -> String {
+pub fn sequential_verdict(comparison: &Comparison, test: &SequentialResult) -> String {
     let games = grouped(comparison.a.scores.games as f64);
-    let found = match test.difference_interval {
+    let found = match comparison.difference_ci95 {
         Some([low, high]) => format!(
             "A - B = {} points per game, {} to {} after {games} games paired by seed",
             grouped(comparison.difference),
             grouped(low),
             grouped(high),
         ),
-        None => format!("{games} games are too few for a sequential test"),
+        None => format!("{games} games are too few, or all have the same difference"),
     };
     let rate = percent(test.error_rate);
     let verdict = match test.verdict {
@@ -151,7 +153,7 @@ fn sequential_verdict(comparison: &Comparison, test: &SequentialResult) -> Strin
             let margin = grouped(test.margin.unwrap_or_default());
             format!("A and B differ by less than {margin} points")
         }
-        SequentialVerdict::Undecided => "nothing is sure yet".to_owned(),
+        SequentialVerdict::Undecided => "undecided".to_owned(),
     };
-    format!("{verdict}: {found} (sequential test, wrong in at most {rate})")
+    format!("{verdict}: {found} (sequential test with an error rate of about {rate})")
 }

@@ -11,6 +11,7 @@ use afterstate_lab::compare::Comparison;
 use afterstate_lab::numbers::signed;
 use afterstate_lab::report::{Evaluation, Scores};
 
+use super::compare::sequential_verdict;
 use super::shown;
 use crate::args::FormatArg;
 use crate::output::{grouped, percent};
@@ -67,11 +68,16 @@ pub fn of_comparison(comparison: &Comparison, words: [&str; 2]) -> Document {
         rows.push(vec![reached(tile.tile), a, b, difference]);
     }
     let [a, b] = words;
-    let method = "Differences are over games paired by seed, with 95% intervals: means by \
-                  Student's t, medians by a bootstrap, win rates by Newcombe's method for paired \
-                  proportions.";
+    let method = match &c.sequential {
+        None => {
+            "Differences are over games paired by seed, with 95% intervals: means by Student's t, \
+                 medians by a bootstrap, win rates by Newcombe's method for paired proportions."
+                .to_owned()
+        }
+        Some(test) => sequential_verdict(c, test),
+    };
     let mut notes = notes(&c.a, vec![note("A", a), note("B", b)]);
-    notes.insert(1, Note::words(method));
+    notes.insert(1, Note::words(&method));
     Document {
         columns: ["A", "B", "A - B"].map(str::to_owned).into(),
         rows,

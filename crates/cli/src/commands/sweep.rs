@@ -51,13 +51,14 @@ pub fn run(args: &SweepArgs) -> anyhow::Result<()> {
     };
     interrupt::completed();
     if !part.is_whole() {
-        return print(format!(
+        let printed = print(format!(
             "part {part}: {} of {} runs are finished in {}. With the folders of all parts:  afterstate merge --sweep {} --out DIR PART...\n",
             runs.len(),
             sweep.runs(&out).len(),
             shown(&out),
             shown(&args.file)
         ));
+        return with_divergence(printed, &results);
     }
     report(&sweep, &out, &results, args.json)
 }
@@ -70,8 +71,13 @@ pub fn report(sweep: &Sweep, out: &Path, results: &[RunResult], json: bool) -> a
         true => print_json(&summary),
         false => print(text(&summary, out, &plots)),
     };
-    // The exit status reports divergence even if standard output is closed.
-    match summary.diverged() {
+    with_divergence(printed, results)
+}
+
+/// The exit status reports divergence even if standard output is closed.
+fn with_divergence(printed: anyhow::Result<()>, results: &[RunResult]) -> anyhow::Result<()> {
+    let diverged = |result: &&RunResult| matches!(result, RunResult::Diverged(_));
+    match results.iter().filter(diverged).count() {
         0 => printed,
         diverged => Err(SomeDiverged {
             diverged,

@@ -166,17 +166,31 @@ fn a_sequential_comparison_stops_when_the_verdict_is_sure() {
         (&"a".into(), &"a".into())
     );
     assert!(found["a"]["games"].as_u64() < Some(20_000), "{found}");
-    let alike = compare("run run --margin 20");
+    // Two players that hardly differ: after the first look, 64 pairs of games.
+    lab.train("other", 100, "--board 3x3 --set tuples=012 --seed 2");
+    let alike = compare("run other --margin 100000");
     assert_eq!(alike["sequential"]["verdict"], "within_margin");
-    assert_eq!(alike["better"], Value::Null);
+    assert_eq!(
+        (&alike["better"], &alike["a"]["games"]),
+        (&Value::Null, &64.into())
+    );
+    assert_eq!(alike["median_difference_ci95"], Value::Null);
     let text = lab.run("compare run greedy --sequential").succeeds().stdout;
     assert!(
-        text.contains("A is better") && text.contains("at most 5.0%"),
+        text.contains("A is better") && text.contains("error rate of about 5.0%"),
         "{text}"
+    );
+    let table = lab
+        .run("compare run greedy --sequential --format latex")
+        .succeeds()
+        .stdout;
+    assert!(
+        table.contains("A is better") && !table.contains("Newcombe"),
+        "{table}"
     );
     let few = lab
         .run("compare run greedy --sequential --games 10")
         .succeeds()
         .stdout;
-    assert!(few.contains("too few for a sequential test"), "{few}");
+    assert!(few.contains("undecided: 10 games are too few"), "{few}");
 }

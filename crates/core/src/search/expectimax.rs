@@ -66,6 +66,11 @@ pub struct Helper {
     pub deepening: bool,
 }
 
+impl Helper {
+    /// What smaller searches need is not in the table, or found as fast as in it.
+    pub const LEAST_PLIES: u8 = TREE_PLIES + 2;
+}
+
 /// Chooses moves by expectimax search.
 pub struct Expectimax<'v, G: Game> {
     leaves: Box<dyn LeafValues<G> + 'v>,
@@ -198,8 +203,7 @@ impl<'v, G: Game> Expectimax<'v, G> {
         let most = self.most_plies(game, decision);
         let decision = lower.as_ref().unwrap_or(decision);
         let depth = self.spawn_depth();
-        // What a smaller search needs is not in the table, or found as fast as in it.
-        let least = TREE_PLIES + 2;
+        let least = Helper::LEAST_PLIES;
         let first = if helper.deepening { least } else { most };
         for plies in first.max(least)..=most {
             let mut states = Vec::new();

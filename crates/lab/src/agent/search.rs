@@ -73,6 +73,12 @@ impl<A: ValueAgent> SearchAgent<A> {
         TranspositionTable::new(self.spec.table_bytes)
     }
 
+    /// How many of these threads help the one that searches a board: a small search needs no help.
+    fn helpers(&self, threads: usize) -> usize {
+        let small = self.options.depth.most() < Helper::LEAST_PLIES;
+        if small { 0 } else { threads - 1 }
+    }
+
     fn policy<'v>(
         &self,
         values: &'v A::Values,
@@ -212,7 +218,7 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
         let (table, threads) = (self.table(), threads(self.spec.threads));
         // Many boards are shared among the threads; a few are searched by all of them.
         let sharing = if boards.len() >= threads { threads } else { 1 };
-        let helpers = threads / sharing - 1;
+        let helpers = self.helpers(threads / sharing);
         self.agent.with_values(|values| {
             let numbers = 0..boards.len() as u64;
             share(
@@ -252,7 +258,7 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
                 search: self.policy(values, &table).with_limit(limit),
                 values,
                 table: &table,
-                helpers: threads(self.spec.threads) - 1,
+                helpers: self.helpers(threads(self.spec.threads)),
                 deepening: true,
             };
             self.analysis(with, board)

@@ -1,5 +1,6 @@
 //! Rows, slices and stopping, on networks that are small or barely trained.
 
+use super::rows::{SUBJECTS, by_name};
 use super::*;
 use crate::control::{CancelToken, quiet};
 

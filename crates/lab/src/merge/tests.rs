@@ -66,19 +66,22 @@ fn merged_comparisons_equal_the_undivided_one() {
         (Baseline::Random, Baseline::Random, true),
     ] {
         let (a, b) = (contender(a), contender(b));
-        let whole = compare(&a, &b, &options("1/1", 90, &control)).unwrap();
-        let part = |part| compare_part(&a, &b, &options(part, 90, &control)).unwrap();
-        let parts = ["1/3", "2/3", "3/3"].map(|name| carried(&part(name)));
-        let Merged::Comparison(found) = merged(named(parts.to_vec())).unwrap() else {
-            panic!("not a comparison")
-        };
-        assert_eq!(found.equal, equal);
-        let timeless = |comparison: Comparison| Comparison {
-            a: without_times(comparison.a),
-            b: without_times(comparison.b),
-            ..comparison
-        };
-        assert_eq!(timeless(*found), timeless(whole));
+        // With two games, one of the parts is empty.
+        for games in [90, 2] {
+            let whole = compare(&a, &b, &options("1/1", games, &control)).unwrap();
+            let part = |part| compare_part(&a, &b, &options(part, games, &control)).unwrap();
+            let parts = ["1/3", "2/3", "3/3"].map(|name| carried(&part(name)));
+            let Merged::Comparison(found) = merged(named(parts.to_vec())).unwrap() else {
+                panic!("not a comparison")
+            };
+            assert_eq!(found.equal, equal);
+            let timeless = |comparison: Comparison| Comparison {
+                a: without_times(comparison.a),
+                b: without_times(comparison.b),
+                ..comparison
+            };
+            assert_eq!(timeless(*found), timeless(whole));
+        }
     }
 }
 

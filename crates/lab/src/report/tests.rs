@@ -108,7 +108,6 @@ fn evaluations_and_comparisons() {
             equal: better.is_none(),
             sequential: better.map(|_| SequentialResult {
                 error_rate: 0.05,
-                difference_interval: Some([-1.0, 2.0]),
                 margin: Some(3.0),
                 verdict: SequentialVerdict::WithinMargin,
             }),

@@ -1,9 +1,9 @@
 //! A sequential test: an interval for a mean that may be looked at after every pair of games.
 //!
-//! The usual 95% interval is right for a number of games that was fixed before. Whoever looks again
-//! and again, and stops when it excludes 0, is wrong far more often than in 5% of the cases. The
-//! intervals here hold for all numbers of games at once: with a probability of 95%, none of them
-//! misses the true mean. They are the asymptotic confidence sequence of Waudby-Smith, Arbour, Sinha,
+//! The usual 95% interval is right for a number of games that was fixed before. A comparison that is
+//! looked at again and again, and stopped when it excludes 0, is wrong far more often than in 5% of
+//! the cases. The intervals here hold for all numbers of games at once: with a probability of about
+//! 95%, asymptotically, none of them misses the true mean. They are the asymptotic confidence sequence of Waudby-Smith, Arbour, Sinha,
 //! Kennedy and Ramdas (Annals of Statistics 52, 2024), a mixture of normal distributions as Robbins
 //! used it, with the variance estimated from the numbers so far.
 
@@ -18,13 +18,14 @@ const TUNED_FOR: f64 = 1_000.0;
 /// Fewer numbers give no interval: the variance is not known well enough.
 pub(crate) const FEWEST: usize = 64;
 
-/// The interval of the mean after these numbers; `None` where they are too few.
+/// The interval of the mean after these numbers; `None` where they are too few, or all equal, so that
+/// nothing is known about their variance.
 pub(crate) fn anytime_interval(numbers: &[f64]) -> Option<Interval> {
     let (mean, error) = mean_and_error(numbers);
     let n = numbers.len() as f64;
     let deviation = (error.filter(|_| numbers.len() >= FEWEST)? * n).sqrt();
     let half = deviation * half_width(n);
-    Some([mean - half, mean + half])
+    (half > 0.0).then_some([mean - half, mean + half])
 }
 
 /// Half of the length of the interval after `n` numbers, in standard deviations of one number.
@@ -53,7 +54,9 @@ mod tests {
         assert!(half_width(1_000.0) > 0.06198);
         assert!(half_width(100.0) > half_width(1_000.0));
         assert_eq!(anytime_interval(&[1.0; FEWEST - 1]), None);
-        assert_eq!(anytime_interval(&[1.0; FEWEST]), Some([1.0, 1.0]));
+        assert_eq!(anytime_interval(&[1.0; FEWEST]), None);
+        let two = [[0.0; FEWEST], [1.0; FEWEST]].concat();
+        assert!(anytime_interval(&two).is_some_and(|[low, high]| low < 0.5 && high > 0.5));
     }
 
     /// A skewed number with mean 0: the third power of a uniform one, as scores are skewed.
