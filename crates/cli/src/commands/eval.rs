@@ -1,7 +1,7 @@
 //! `afterstate eval`: plays games and reports the scores, or compares with an exact solution.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use afterstate_lab::LabError;
 use afterstate_lab::control::Control;
@@ -13,7 +13,8 @@ use afterstate_lab::solve::{GapReport, Measure, SymmetryMode, measure};
 use anyhow::Context;
 
 use super::models::{
-    baseline, baselines, described, described_baseline, game_of, open, open_model, open_solution,
+    baseline, baselines, default_model, described, described_baseline, game_of, open, open_model,
+    open_solution,
 };
 use super::{document, shown};
 use crate::args::{EvalArgs, FormatArg, GamesArgs};
@@ -25,7 +26,8 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     if let Some(solution) = &args.against {
         return against(args, solution);
     }
-    let (mut contender, who) = contender(args)?;
+    let model = model(args)?;
+    let (mut contender, who) = contender(args, &model)?;
     if args.play.json {
         hash(&mut contender)?;
     }
@@ -54,39 +56,50 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<()> {
     }
     match args.play.format {
         FormatArg::Text => print(format!("{who}\n\n{}", table(&evaluation))),
-        format => print(document::of_evaluation(&evaluation, &args.model, &who).text(format)),
+        format => print(document::of_evaluation(&evaluation, &model, &who).text(format)),
     }
 }
 
+/// The model that was named, or the newest one of the game and board.
+fn model(args: &EvalArgs) -> anyhow::Result<PathBuf> {
+    if let Some(model) = &args.model {
+        return Ok(model.clone());
+    }
+    let (game, shape) = game_of(args.game.as_deref(), args.board.as_deref())?;
+    default_model(&game, shape)
+}
+
 /// The contender to evaluate, and its description.
-fn contender(args: &EvalArgs) -> anyhow::Result<(Contender, String)> {
-    if let Some(baseline) = baseline(&args.model) {
+fn contender(args: &EvalArgs, model: &Path) -> anyhow::Result<(Contender, String)> {
+    if let Some(baseline) = baseline(model) {
         let (game, shape) = game_of(args.game.as_deref(), args.board.as_deref())?;
         let contender = Contender::baseline(baseline, &game, shape)?;
         let who = described_baseline(&contender);
         return Ok((args.search.of(contender)?, who));
     }
-    if args.game.is_some() || args.board.is_some() {
+    if args.model.is_some() && (args.game.is_some() || args.board.is_some()) {
         anyhow::bail!(
-            "--game and --board are only for {}: a model has its own game and board",
+            "--game and --board are only for {} and for the newest model: a model has its own game \
+             and board",
             baselines()
         );
     }
-    let (contender, who) = open(&args.model)?;
+    let (contender, who) = open(model)?;
     Ok((args.search.of(contender)?, who))
 }
 
 /// Compares a model with the exact solution of its game.
 fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
-    if baseline(&args.model).is_some() {
+    let path = model(args)?;
+    if baseline(&path).is_some() {
         anyhow::bail!(
             "--against needs a model; {} are baselines, which are evaluated by playing games",
             baselines()
         );
     }
     // A folder that cannot be written to is an error before the work starts.
-    let gaps = args.keep.then(|| Gaps::open(&args.model)).transpose()?;
-    let (model, solution) = (open_model(&args.model)?, open_solution(solution)?);
+    let gaps = args.keep.then(|| Gaps::open(&path)).transpose()?;
+    let (model, solution) = (open_model(&path)?, open_solution(solution)?);
     let mut contender = args.search.of(Contender::from(&model))?;
     if args.play.json {
         hash(&mut contender)?;

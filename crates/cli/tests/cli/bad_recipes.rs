@@ -287,7 +287,6 @@ fn options_that_cannot_be() {
         ("train quick --resume run", [cannot, "--resume"]),
         ("train --resume run --seed 2", [cannot, "--seed"]),
         ("train --resume run --out other", [cannot, "--out"]),
-        ("eval", ["required arguments", "<MODEL>"]),
         ("eval run --games 0", ["'--games <N>'", "from 1 to"]),
         ("eval run --games -1", ["invalid value '-1'", "from 1 to"]),
         ("eval run --threads 100000", ["'--threads <T>'", "to 1024"]),
@@ -301,6 +300,7 @@ fn options_that_cannot_be() {
     }
     let nothing = lab.run("").ends_with(2).stderr;
     assert!(nothing.contains("Usage: afterstate"), "{nothing}");
+    lab.refuses("eval", &["2048 on 4x4", "afterstate train"]);
     lab.refuses("train --set threads=100000", &["`threads`", "1024"]);
     lab.refuses("train --episodes 0", &["episodes", "1"]);
     lab.refuses("train --seed 18446744073709551615", &["seed"]);

@@ -223,6 +223,26 @@ fn win_rates_differ_as_the_tables_say(json: &Value) {
 }
 
 #[test]
+fn without_a_model_the_newest_run_is_evaluated() {
+    let lab = Lab::new();
+    lab.train("runs/large", 20, "");
+    lab.train("runs/small", 20, "--board 2x3 --set tuples=012");
+    for (args, run) in [
+        ("eval --games 2", "runs/large"),
+        ("eval --games 2 --board 2x3", "runs/small"),
+    ] {
+        let found = lab.run(&format!("{args} --json")).json();
+        let path = found["model"]["path"].as_str().expect("a model");
+        assert!(path.starts_with(run), "{args}: {path}");
+    }
+    lab.refuses("eval --game threes", &["threes on 4x4"]);
+    lab.refuses(
+        "eval runs/small --board 2x3",
+        &["has its own game and board"],
+    );
+}
+
+#[test]
 fn results_are_printed_for_reports() {
     let lab = Lab::new();
     lab.train("run", 50, "");

@@ -179,7 +179,6 @@ fn examples_run() {
                 .replace("--games 100 ", "--games 5 ")
                 .replace("--warmup-games 20000", "--warmup-games 20")
                 .replace("--games 100000", "--games 20")
-                .replace("--part 1/2 --json", "--part 1/2 --json --games 20")
                 .replace("--rollouts 1000", "--rollouts 5")
                 .replace("--seconds 120", "--seconds 1")
                 .replace("--episodes 60000", "--episodes 120")
@@ -194,6 +193,14 @@ fn examples_run() {
             }
             if name == "referee" && !call.contains("--games") {
                 call = call.replace(" -- ", " --games 20 -- ");
+            }
+            if ["eval", "compare"].contains(&&*name) && !call.contains("--games") {
+                let games = if call.contains("--against") {
+                    ""
+                } else {
+                    " --games 20"
+                };
+                call.push_str(games);
             }
             if name == "bench" && !call.contains("--seconds") {
                 call.push_str(" --seconds 1");
