@@ -1,6 +1,6 @@
 //! Boards as text: read as people have them, and drawn.
 //!
-//! A text is first split into cells ([`layout`]), then each cell becomes a tile ([`cell`]):
+//! A text is first split into cells (`layout.rs`), then each cell becomes a tile (`cell.rs`):
 //!
 //! - rows by `/`, `;`, `|` or line breaks, cells by commas, spaces or tabs;
 //! - lists with brackets, as Python, numpy, JSON and C print them;
