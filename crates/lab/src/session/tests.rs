@@ -358,18 +358,18 @@ fn files_and_lines_that_are_too_long_are_refused() {
     let line = [b"a@1|", &vec![b'0'; 8 << 20][..]].concat();
     fs::write(&path, [&b"a@1|0111|b@2\n"[..], &line].concat()).unwrap();
     let error = StoredRecord::read(&path, None).unwrap_err().to_string();
-    assert!(error.contains("game 2 is longer than 8 MiB"), "{error}");
+    assert!(error.contains("game 2 is longer than 8.0 MiB"), "{error}");
     StoredRecord::read(&path, Some(1)).unwrap();
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len((256 << 20) + 1).unwrap();
     let error = StoredRecord::read(&path, None).unwrap_err().to_string();
     assert!(
-        error.contains("not opened from a file of more than 256 MiB"),
+        error.contains("not opened from a file of more than 256.0 MiB"),
         "{error}"
     );
     let error = RecordFile::open(&path, None).unwrap_err().to_string();
     assert!(
-        error.contains("not added to a file of more than 16 MiB"),
+        error.contains("not added to a file of more than 16.0 MiB"),
         "{error}"
     );
 }
