@@ -42,7 +42,7 @@ use faults::Faults;
 pub use faults::{FaultKind, FaultReport};
 pub(crate) use guess::choose;
 use judging::Judging;
-pub(crate) use lines::Lines;
+pub(crate) use lines::{LONGEST as LONGEST_LINE, Lines};
 pub use luck::LuckModel;
 use sealed::SealCheck;
 pub use sealed::SealReport;

@@ -23,6 +23,33 @@ impl SearchLimit {
     pub fn is_greedy(&self) -> bool {
         self.time.is_none() && self.depth.most() == 1
     }
+
+    /// The number of plies, if it is the same for all boards and the time is not limited.
+    pub fn plies(&self) -> Option<u8> {
+        let most = self.depth.most();
+        let is_fixed = Depth::fixed(most).is_some_and(|fixed| fixed == self.depth);
+        (is_fixed && self.time.is_none()).then_some(most)
+    }
+
+    /// The next limit: one ply more or less, or twice or half the time, up to a minute. Plies by the
+    /// number of empty cells become a fixed number.
+    pub fn step(&self, deeper: bool) -> Self {
+        if let Some(time) = self.time {
+            let next = if deeper { time * 2 } else { time / 2 };
+            let (least, most) = (Duration::from_millis(1), Duration::from_secs(60));
+            let next = Duration::from_millis(next.as_millis() as u64);
+            return Self {
+                depth: self.depth.clone(),
+                time: Some(next.clamp(least, most)),
+            };
+        }
+        let plies = self.plies().unwrap_or(3);
+        let next = if deeper { plies + 1 } else { plies - 1 };
+        Self {
+            depth: Depth::fixed(next).unwrap_or_else(|| self.depth.clone()),
+            time: None,
+        }
+    }
 }
 
 impl FromStr for SearchLimit {
@@ -152,6 +179,24 @@ impl StopCondition for Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_are_stepped() {
+        for (text, less, more) in [
+            ("1ply", "1ply", "2ply"),
+            ("16ply", "15ply", "16ply"),
+            ("empty:4=5ply,8=4ply,3ply", "2ply", "4ply"),
+            ("1ms", "1ms", "2ms"),
+            ("25ms", "12ms", "50ms"),
+            ("40000ms", "20000ms", "60000ms"),
+        ] {
+            let limit: SearchLimit = text.parse().unwrap();
+            let stepped = [false, true].map(|deeper| limit.step(deeper).to_string());
+            assert_eq!(stepped, [less, more]);
+            let plies = text.strip_suffix("ply").and_then(|it| it.parse().ok());
+            assert_eq!(limit.plies(), plies, "{text}");
+        }
+    }
 
     #[test]
     fn limits_are_read_and_written() {

@@ -1,9 +1,10 @@
-//! A game in progress, of any game on any board, for interfaces in which somebody plays.
+//! A game in progress, of any game on any board, for interactive interfaces.
 //!
 //! A [`Session`] is a list of actions, slides and spawns in turn, and a place in it: undo and redo
-//! move the place, another action cuts off what was undone. Spawns come from the stream of random
-//! numbers of a seed, the same as in game `number` of an evaluation with that seed, or are chosen by
-//! the caller, to follow a game that is played elsewhere. Every action is checked against the rules.
+//! move the place, an action that differs cuts off what was undone. Spawns come from the stream of
+//! random numbers of a seed, the same as in game `number` of an evaluation with that seed, or are
+//! chosen by the caller, to follow a game that is played elsewhere. Every action is checked against
+//! the rules.
 //!
 //! It plays by [`Grid`], the slow path that is easy to read, because people are slower still; so no
 //! type depends on the game, and the state goes to an [`Agent`](crate::agent::Agent) as a
@@ -39,7 +40,7 @@ pub enum Turn {
     Spawn,
     /// The player's: a slide.
     Slide,
-    /// Nobody's: no slide is legal.
+    /// The game is over: no slide is legal.
     Over,
 }
 
@@ -84,6 +85,10 @@ pub struct Session {
     made: usize,
     /// When the last action was made here.
     last: Instant,
+    /// The line that the game was opened from, until an action differs from it.
+    stored: Option<Vec<u8>>,
+    /// The number of actions that were added.
+    changes: u64,
 }
 
 impl Session {
@@ -111,6 +116,8 @@ impl Session {
             positions: vec![start],
             made: 0,
             last: Instant::now(),
+            stored: None,
+            changes: 0,
         })
     }
 
@@ -141,6 +148,11 @@ impl Session {
 
     fn position(&self) -> &Position {
         &self.positions[self.made]
+    }
+
+    /// The position after all actions, those that were undone included.
+    fn end(&self) -> &Position {
+        &self.positions[self.actions.len()]
     }
 
     fn grid_board(&self) -> GridBoard {
@@ -204,6 +216,22 @@ impl Session {
     /// The number of slides.
     pub fn moves(&self) -> u64 {
         self.position().moves
+    }
+
+    /// The number of slides, those that were undone included.
+    pub fn all_moves(&self) -> u64 {
+        self.end().moves
+    }
+
+    /// Grows with each action that changes the record: undo, redo, and an undone action that is made
+    /// again, leave it.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether all initial tiles are in the record.
+    pub fn is_started(&self) -> bool {
+        self.actions.len() >= self.rules().initial_tiles(self.shape())
     }
 
     /// The reward of each slide by direction; `None` if it is illegal, or not the player's turn.
@@ -272,8 +300,13 @@ impl Session {
         possible
     }
 
-    /// Spawns a tile by chance; `None` if it is not the turn of chance.
+    /// Spawns a tile by chance, or the undone one again; `None` if it is not the turn of chance.
     pub fn spawn_random(&mut self) -> Option<Placed> {
+        if let Some(Action::Place { cell, tile, hint }) = self.next_action() {
+            self.redo();
+            let cell = cell.into();
+            return Some(Placed { cell, tile, hint });
+        }
         let Position { board, rng, .. } = self.position();
         let (&Board::Spawn(after), mut rng) = (board, rng.clone()) else {
             return None;
@@ -365,8 +398,14 @@ impl Session {
         self.push(action, reward, next);
     }
 
-    /// Makes an action in place of those that were undone.
+    /// Makes an action. If it is the one that was undone, what was undone after it remains.
     fn push(&mut self, action: Action, reward: u32, next: Position) {
+        if self.next_action() == Some(action) {
+            self.redo();
+            return;
+        }
+        self.stored = None;
+        self.changes += 1;
         let taken = self.last.elapsed().as_millis() as u64;
         let is_slide = matches!(action, Action::Slide(_));
         self.actions.truncate(self.made);

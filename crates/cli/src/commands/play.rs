@@ -76,7 +76,8 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
         worker,
         saving: Saving {
             file,
-            default: || RecordFile::open(Path::new(DEFAULT_FILE), None),
+            default: DEFAULT_FILE.into(),
+            opened: record,
         },
         sender,
         receiver,
@@ -100,7 +101,7 @@ fn start(contender: Contender, search: &SearchArgs, sender: Sender<Input>) -> Wo
 /// few plies takes, so theirs is small.
 fn spec(search: &SearchArgs, limit: &SearchLimit) -> SearchSpec {
     let mut spec = search.spec(limit);
-    let is_short = ["2ply", "3ply"].contains(&limit.to_string().as_str());
+    let is_short = limit.plies().is_some_and(|plies| plies <= 3);
     if search.hash.is_none() && is_short {
         spec.table_bytes = SMALL_TABLE;
     }

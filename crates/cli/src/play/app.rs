@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use afterstate::format::episode::Action;
 use afterstate::game::Direction;
-use afterstate::search::MAX_PLIES;
 use afterstate_lab::LabError;
 use afterstate_lab::agent::StateAnalysis;
 use afterstate_lab::grade::Grade;
@@ -138,7 +137,7 @@ impl App {
             Event::NoSearch(text) => {
                 self.message = text;
                 if !self.limit.is_greedy() {
-                    self.search("1ply", &mut effects);
+                    self.search("1ply".parse(), &mut effects);
                 }
             }
             Event::AutoMove => {
@@ -181,7 +180,7 @@ impl App {
             Key::Slower => self.speed = self.speed.saturating_sub(1),
             Key::Deeper => self.deepen(true, effects),
             Key::Shallower => self.deepen(false, effects),
-            Key::Digit(plies) => self.search(&format!("{plies}ply"), effects),
+            Key::Digit(plies) => self.search(format!("{plies}ply").parse(), effects),
             Key::Spawns => self.toggle_spawns(effects),
             Key::New => self.new_game(asked_new, effects),
             Key::Save => effects.push(Effect::Save),
@@ -207,7 +206,6 @@ impl App {
                     if let Err(reason) = self.session.spawn(placed) {
                         self.message = reason.to_string();
                     }
-                    effects.push(Effect::Changed);
                     self.settle(effects);
                 }
             }
@@ -216,7 +214,7 @@ impl App {
         true
     }
 
-    /// Whether there is somebody who values moves; says how to get one if not.
+    /// Whether there is an adviser; the message says how to get one if not.
     fn advised(&mut self) -> bool {
         if let Adviser::None(remedy) = &self.adviser {
             self.message = remedy.clone();
@@ -235,7 +233,6 @@ impl App {
             return;
         }
         self.grade(direction, number);
-        effects.push(Effect::Changed);
         self.settle(effects);
     }
 
@@ -380,7 +377,6 @@ impl App {
             while !self.manual && self.session.turn() == Turn::Spawn && self.session.redo() {}
         }
         self.auto = false;
-        effects.push(Effect::Changed);
         self.settle(effects);
     }
 
@@ -396,22 +392,19 @@ impl App {
     /// After going to another place of the game: autoplay stops, and the coach has nothing to say.
     fn moved(&mut self, effects: &mut Vec<Effect>) {
         (self.auto, self.coach, self.pending) = (false, None, None);
-        effects.push(Effect::Changed);
         self.settle(effects);
     }
 
     fn deepen(&mut self, deeper: bool, effects: &mut Vec<Effect>) {
-        let text = stepped(&self.limit.to_string(), deeper);
-        self.search(&text, effects);
+        self.search(Ok(self.limit.step(deeper)), effects);
     }
 
     /// Searches by another limit from now on.
-    fn search(&mut self, limit: &str, effects: &mut Vec<Effect>) {
-        let parsed: Result<SearchLimit, LabError> = limit.parse();
+    fn search(&mut self, limit: Result<SearchLimit, LabError>, effects: &mut Vec<Effect>) {
         if !self.advised() {
             return;
         }
-        if let Ok(limit) = parsed.map_err(|error| self.message = error.to_string()) {
+        if let Ok(limit) = limit.map_err(|error| self.message = error.to_string()) {
             self.limit = limit;
             self.analyze(effects);
         }
@@ -425,13 +418,12 @@ impl App {
         }
         .to_owned();
         if self.session.turn() == Turn::Spawn {
-            effects.push(Effect::Changed);
             self.settle(effects);
         }
     }
 
     fn new_game(&mut self, asked: bool, effects: &mut Vec<Effect>) {
-        let unfinished = self.session.moves() > 0 && self.session.turn() != Turn::Over;
+        let unfinished = self.session.all_moves() > 0 && self.session.turn() != Turn::Over;
         if unfinished && !asked {
             self.asked_new = true;
             self.message = "press n again to give up this game".to_owned();
@@ -450,25 +442,4 @@ impl App {
         self.graded.clear();
         self.settle(effects);
     }
-}
-
-/// The next limit: one ply more or less, or twice or half the time.
-fn stepped(limit: &str, deeper: bool) -> String {
-    let number = |unit| {
-        limit
-            .strip_suffix(unit)
-            .and_then(|text| text.parse::<u64>().ok())
-    };
-    if let Some(millis) = number("ms") {
-        let next = if deeper { millis * 2 } else { millis / 2 };
-        return format!("{}ms", next.clamp(1, 60_000));
-    }
-    // Plies by the number of empty cells become a fixed number.
-    let plies = number("ply").unwrap_or(3);
-    let next = if deeper {
-        plies + 1
-    } else {
-        plies.saturating_sub(1)
-    };
-    format!("{}ply", next.clamp(1, MAX_PLIES.into()))
 }

@@ -4,11 +4,12 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::mem::ManuallyDrop;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use afterstate_lab::session::{RecordFile, Session};
+use afterstate_lab::session::{RecordFile, Session, StoredRecord};
 use anyhow::{Context, bail};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::cursor::Show;
@@ -48,8 +49,10 @@ pub enum Input {
 pub struct Saving {
     /// The file, if one was named.
     pub file: Option<RecordFile>,
-    /// Makes the default file when the user asks to save.
-    pub default: fn() -> Result<RecordFile, afterstate_lab::LabError>,
+    /// The file that is used when the user asks to save without one.
+    pub default: PathBuf,
+    /// The record that the game in progress was opened from.
+    pub opened: Option<StoredRecord>,
 }
 
 /// Gives the terminal back as it was. Each step is tried, whatever becomes of the others.
@@ -88,8 +91,8 @@ struct Running {
     /// restores the terminal.
     terminal: ManuallyDrop<DefaultTerminal>,
     app: App,
-    /// Whether the game has changed since it was saved.
-    unsaved: bool,
+    /// The [`changes`](Session::changes) of the game when it was saved or begun.
+    saved_changes: u64,
     saved_at: Instant,
     auto_at: Instant,
     drawn_at: Instant,
@@ -116,8 +119,8 @@ pub fn run(driver: Driver, (app, effects): (App, Vec<Effect>)) -> anyhow::Result
     let mut running = Running {
         driver,
         terminal: ManuallyDrop::new(terminal),
+        saved_changes: app.session.changes(),
         app,
-        unsaved: false,
         saved_at: now,
         auto_at: now,
         drawn_at: now,
@@ -127,11 +130,15 @@ pub fn run(driver: Driver, (app, effects): (App, Vec<Effect>)) -> anyhow::Result
     let saved = running.save();
     drop(guard);
     if result.is_err() && has_hung_up() {
-        // There is nobody to tell; the signal decides the exit status.
+        // The terminal that would show the error is closed; the signal decides the exit status.
     } else {
         result?;
     }
     saved?;
+    let file = running.driver.saving.file.as_ref();
+    if !file.is_some_and(RecordFile::has_game) {
+        running.app.file = None;
+    }
     Ok(running.app)
 }
 
@@ -223,8 +230,10 @@ impl Running {
         if !io::stdin().is_terminal() {
             return Ok(Flow::Quit);
         }
-        if self.unsaved && self.saved_at.elapsed() >= SAVE {
-            self.save_and_tell();
+        if self.saved_at.elapsed() >= SAVE
+            && let Err(error) = self.save()
+        {
+            self.tell(error.to_string());
         }
         if self.app.can_auto_move() && self.auto_at.elapsed() >= self.app.delay() {
             self.auto_at = Instant::now();
@@ -243,7 +252,6 @@ impl Running {
                         worker.ask(job);
                     }
                 }
-                Effect::Changed => self.unsaved = true,
                 Effect::Save => self.save_as_asked(),
                 Effect::Close(session) => self.close(&session),
                 Effect::Suspend => self.suspend()?,
@@ -262,45 +270,51 @@ impl Running {
         self.is_drawn = false;
     }
 
-    /// Saves the game, if there is a file and the game has changed.
+    /// Saves the game, if there is a file and the game has changed, and games that have ended.
     fn save(&mut self) -> anyhow::Result<()> {
         self.saved_at = Instant::now();
-        if let Some(file) = self.driver.saving.file.as_ref().filter(|_| self.unsaved) {
-            file.save(&self.app.session)?;
-            self.unsaved = false;
+        let changes = self.app.session.changes();
+        if let Some(file) = &mut self.driver.saving.file {
+            match self.saved_changes == changes {
+                true => file.flush()?,
+                false => _ = file.save(&self.app.session)?,
+            }
+            self.saved_changes = changes;
         }
         Ok(())
     }
 
-    fn save_and_tell(&mut self) {
-        if let Err(error) = self.save() {
-            self.tell(error.to_string());
-        }
-    }
-
     /// Saves now, and from now on.
     fn save_as_asked(&mut self) {
-        if self.driver.saving.file.is_none() {
-            match (self.driver.saving.default)() {
-                Ok(file) => {
-                    self.app.file = Some(shown(file.path()));
-                    self.driver.saving.file = Some(file);
-                }
+        let Saving {
+            file,
+            default,
+            opened,
+        } = &mut self.driver.saving;
+        let file = match file {
+            Some(file) => file,
+            None => match RecordFile::open(default, opened.as_ref()) {
+                Ok(default) => file.insert(default),
                 Err(error) => return self.tell(error.to_string()),
+            },
+        };
+        let name = shown(file.path());
+        let saved = file.save(&self.app.session);
+        self.app.file = Some(name.clone());
+        let text = match saved {
+            Ok(true) => {
+                self.saved_changes = self.app.session.changes();
+                format!("saved to {name}, and further moves will be")
             }
-        }
-        self.unsaved = true;
-        match self.save() {
-            Ok(()) => {
-                let file = self.app.file.clone().unwrap_or_default();
-                self.tell(format!("saved to {file}, and further moves will be"));
-            }
-            Err(error) => self.tell(error.to_string()),
-        }
+            Ok(false) => "nothing to save until the first tiles are entered".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        self.tell(text);
     }
 
     fn close(&mut self, session: &Session) {
-        self.unsaved = false;
+        self.saved_changes = self.app.session.changes();
+        self.driver.saving.opened = None;
         if let Some(file) = &mut self.driver.saving.file
             && let Err(error) = file.close(session)
         {

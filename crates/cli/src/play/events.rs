@@ -31,8 +31,6 @@ pub enum Event {
 pub enum Effect {
     /// Analyse a board.
     Analyze(Job),
-    /// The game has changed, and is to be saved.
-    Changed,
     /// Save the game now.
     Save,
     /// This game is over or given up; another one has begun.
@@ -60,7 +58,7 @@ pub struct Job {
 pub enum Adviser {
     /// A model, by its name.
     Model(String),
-    /// Nobody; the text says how to get a model.
+    /// None; the text says how to get a model.
     None(String),
 }
 

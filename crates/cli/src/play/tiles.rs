@@ -122,7 +122,7 @@ fn draw_lines(buffer: &mut Buffer, area: Rect, size: CellSize, board: (u16, u16)
     }
 }
 
-/// A number in at most so many columns: 1234567 is 1234k.
+/// A number in at most `width` columns: 1234567 is 1234k.
 pub fn fitted(value: u64, width: u16) -> String {
     let (mut number, mut unit) = (value, "");
     for larger in ["k", "M", "G", "T", "P", "E"] {

@@ -27,7 +27,8 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts it; `tell` receives what it finds, and returns false if nobody listens.
+    /// Starts it; `tell` receives what it finds, and returns false if the receiver is
+    /// gone.
     pub fn start(
         agent: Arc<dyn Agent>,
         spec_of: SpecOf,
@@ -95,7 +96,7 @@ impl<T: Fn(Event) -> bool> Work<T> {
         job.number < self.oldest.load(Ordering::Relaxed)
     }
 
-    /// Analyses a board; false if nobody listens.
+    /// Analyses a board; false if the receiver of the results is gone.
     fn analyze(&mut self, job: &Job) -> bool {
         let boards = std::slice::from_ref(&job.board);
         let first = self.agent.analyze(boards).pop().flatten();

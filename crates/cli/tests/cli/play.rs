@@ -1,5 +1,7 @@
 //! `play` on a real pseudo-terminal, whose other side is a terminal emulator.
 
+mod saved;
+
 use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZero;
@@ -94,7 +96,7 @@ impl Terminal {
                     if !is_readable(&master) {
                         continue;
                     }
-                    // The end is an error once nobody has the other side open.
+                    // The end is an error once no process has the other side open.
                     let Ok(count @ 1..) = master.read(&mut bytes) else {
                         return;
                     };
@@ -246,17 +248,22 @@ fn a_game_is_played_saved_and_opened() {
     }
     terminal.send(b" ");
     terminal.shows("afterstate train");
+    terminal.send(b"nn");
+    terminal.shows("moves 0");
+    for moves in 0..2 {
+        terminal.make_a_move(moves);
+    }
     terminal.send(b"q");
     let left = terminal.ends_with(0);
     assert!(
-        left.contains("4 moves") && left.contains("games.txt"),
+        left.contains("2 moves") && left.contains("saved to games.txt"),
         "{left}"
     );
-    let line = lab.text("games.txt");
-    assert_eq!(line.lines().count(), 1);
-    assert_eq!(line.matches('#').count(), 4, "{line}");
-    // It goes on, and is replaced by what has become of it; the other game stays.
-    let mut terminal = Terminal::start(&lab, "play --open games.txt --save games.txt");
+    let before = lab.text("games.txt");
+    assert_eq!(saved::moves(&before), [4, 2], "{before}");
+    // The first one goes on, and moves to the end of the file; the other game stays.
+    let open = "play --seed 1 --open games.txt --number 1 --save games.txt";
+    let mut terminal = Terminal::start(&lab, open);
     terminal.shows("moves 4");
     terminal.make_a_move(4);
     terminal.send(b"nn");
@@ -265,9 +272,8 @@ fn a_game_is_played_saved_and_opened() {
     terminal.send(b"q");
     terminal.ends_with(0);
     let text = lab.text("games.txt");
-    let moves: Vec<usize> = text.lines().map(|line| line.matches('#').count()).collect();
-    assert_eq!(moves, [5, 1], "{text}");
-    assert!(text.starts_with(&line[..40]), "{text}");
+    assert_eq!(saved::moves(&text), [2, 5, 1], "{text}");
+    assert_eq!(text.lines().next(), before.lines().last());
 }
 
 /// Whatever ends the program, the terminal is restored, and the game is in its file.

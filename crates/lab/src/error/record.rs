@@ -31,6 +31,20 @@ pub enum RecordError {
         /// The number of games.
         found: u64,
     },
+    /// A file that is too large to open a game of it.
+    #[error("games are not opened from a file of more than {}", bytes(*most))]
+    TooLargeToOpen {
+        /// The most bytes.
+        most: u64,
+    },
+    /// A line that is too long.
+    #[error("game {number} is longer than {}", bytes(*most))]
+    TooLong {
+        /// The number of the game, from 1.
+        number: u64,
+        /// The most bytes.
+        most: u64,
+    },
     /// A file that is too large to add games to it.
     #[error("games are not added to a file of more than {}", bytes(*most))]
     TooLarge {

@@ -10,7 +10,7 @@ use super::Session;
 use crate::LabError;
 use crate::disk::replace;
 use crate::error::RecordError;
-use crate::records::{check_place, game_of};
+use crate::records::{LONGEST_LINE, check_place, game_of};
 use crate::seal::Seal;
 
 /// The longest file that games are opened from: thousands of games of a strong player.
@@ -37,15 +37,20 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.filter(|line| !line.is_empty())
 }
 
-fn read(path: &Path, most: u64) -> Result<Vec<u8>, LabError> {
+/// Reads a file of at most this many bytes; `None` if it has more.
+fn read(path: &Path, most: u64) -> Result<Option<Vec<u8>>, LabError> {
     let mut text = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(most + 1).read_to_end(&mut text))
-        .map_err(LabError::file("read", path))?;
-    match text.len() as u64 > most {
-        true => Err(wrong(path, RecordError::TooLarge { most })),
-        false => Ok(text),
-    }
+    let mut read = || {
+        let file = File::open(path)?;
+        if file.metadata()?.len() > most {
+            return Ok(false);
+        }
+        // A pipe has no length.
+        let length = file.take(most + 1).read_to_end(&mut text)?;
+        Ok(length as u64 <= most)
+    };
+    let fits = read().map_err(LabError::file("read", path))?;
+    Ok(fits.then_some(text))
 }
 
 fn wrong(path: &Path, source: RecordError) -> LabError {
@@ -61,7 +66,8 @@ impl StoredRecord {
     /// # Errors
     /// When the file cannot be read, or has no such record.
     pub fn read(path: &Path, number: Option<u64>) -> Result<Self, LabError> {
-        let text = read(path, LONGEST)?;
+        let too_large = || wrong(path, RecordError::TooLargeToOpen { most: LONGEST });
+        let text = read(path, LONGEST)?.ok_or_else(too_large)?;
         let found = lines(&text).count() as u64;
         if found == 0 {
             return Err(LabError::NoRecords(path.to_owned()));
@@ -70,6 +76,10 @@ impl StoredRecord {
         let index = wanted.checked_sub(1).and_then(|n| usize::try_from(n).ok());
         let line = index.and_then(|index| lines(&text).nth(index));
         let line = line.ok_or_else(|| wrong(path, RecordError::NoGame { wanted, found }))?;
+        if line.len() as u64 > LONGEST_LINE {
+            let (number, most) = (wanted, LONGEST_LINE);
+            return Err(wrong(path, RecordError::TooLong { number, most }));
+        }
         Ok(Self {
             path: path.to_owned(),
             number: wanted,
@@ -98,44 +108,43 @@ impl StoredRecord {
     }
 }
 
-/// A file that the games of a player are added to. It is replaced atomically.
+/// A file that the games of a player are added to. It is replaced atomically. Before that it is read
+/// again, so that games which other processes have added meanwhile stay in it.
 #[derive(Debug)]
 pub struct RecordFile {
     path: PathBuf,
-    /// The records before the game in progress, each with its line break.
-    kept: Vec<u8>,
+    /// The lines of the file that the next write replaces: the game in progress as it was saved last
+    /// or opened.
+    replaced: Vec<Vec<u8>>,
+    /// Whether the game in progress is in the file as it was opened.
+    is_as_opened: bool,
+    /// Games that have ended, and are not in the file yet.
+    ended: Vec<Vec<u8>>,
 }
 
 impl RecordFile {
     /// The file of this name, which may have records: they stay, except `continued`, if it is of this
-    /// file, which the game in progress replaces.
+    /// file, which the game in progress replaces once something else was played.
     ///
     /// # Errors
     /// When there is a file of another kind, a seal, or more than fits.
     pub fn open(path: &Path, continued: Option<&StoredRecord>) -> Result<Self, LabError> {
-        check_place(path)?;
-        if Seal::path_beside(path).exists() {
-            return Err(wrong(path, RecordError::Sealed));
+        check(path)?;
+        if path.exists() && read(path, LONGEST_SAVED)?.is_none() {
+            let most = LONGEST_SAVED;
+            return Err(wrong(path, RecordError::TooLarge { most }));
         }
-        let text = match path.exists() {
-            true => read(path, LONGEST_SAVED)?,
-            false => Vec::new(),
-        };
         let same = |other: &Path| {
             let name = |path: &Path| fs::canonicalize(path).ok();
             name(path).is_some_and(|path| Some(path) == name(other))
         };
-        let left_out = continued.filter(|record| same(&record.path));
-        let left_out = left_out.map(|record| record.number);
-        let mut kept = Vec::new();
-        for (line, number) in lines(&text).zip(1..) {
-            if Some(number) != left_out {
-                kept.extend_from_slice(line);
-                kept.push(b'\n');
-            }
-        }
-        let path = path.to_owned();
-        Ok(Self { path, kept })
+        let continued = continued.filter(|record| same(&record.path));
+        Ok(Self {
+            path: path.to_owned(),
+            is_as_opened: continued.is_some(),
+            replaced: continued.iter().map(|record| record.line.clone()).collect(),
+            ended: Vec::new(),
+        })
     }
 
     /// Its name.
@@ -143,31 +152,114 @@ impl RecordFile {
         &self.path
     }
 
-    /// Writes the game in progress behind the others, once its initial tiles are there.
+    /// Writes the game in progress behind the others, once its initial tiles are there; false if they
+    /// are not. A game that is in the file as it was opened stays where it is.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn save(&self, session: &Session) -> Result<(), LabError> {
-        if session.initial_tiles_left() > 0 {
-            return Ok(());
+    pub fn save(&mut self, session: &Session) -> Result<bool, LabError> {
+        if !session.is_started() {
+            return Ok(false);
         }
-        let line = session.line() + "\n";
-        let text = [&self.kept, line.as_bytes()].concat();
-        replace(&self.path, &text).map_err(LabError::file("write", &self.path))
+        let line = session.line();
+        if !self.has(&line) {
+            self.write(Some(&line))?;
+            self.replaced = vec![line];
+        }
+        Ok(true)
     }
 
-    /// The same, and keeps it there: the next game that is saved comes behind it. A game without a
-    /// move is not kept.
+    /// The same for a game that has ended: the next game that is saved comes behind it. A game without
+    /// a move is not added. If it cannot be written, [`flush`](Self::flush) and the next save write it.
     ///
     /// # Errors
     /// When the file cannot be written.
     pub fn close(&mut self, session: &Session) -> Result<(), LabError> {
-        if session.moves() == 0 {
-            return Ok(());
+        let line = session.line();
+        if self.has(&line) || session.all_moves() == 0 && self.is_as_opened {
+            self.is_as_opened = false;
+            self.replaced.clear();
+        } else if session.all_moves() > 0 {
+            self.ended.push(line);
         }
-        self.save(session)?;
-        self.kept.extend_from_slice(session.line().as_bytes());
-        self.kept.push(b'\n');
+        self.flush()
+    }
+
+    /// Whether the game in progress is in the file.
+    pub fn has_game(&self) -> bool {
+        !self.replaced.is_empty()
+    }
+
+    /// Whether there are games that have ended and are not in the file.
+    pub fn is_behind(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
+    /// Writes the games that have ended and are not in the file.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn flush(&mut self) -> Result<(), LabError> {
+        match self.is_behind() {
+            true => self.write(None),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the game in progress has this line, and the file as well.
+    fn has(&self, line: &[u8]) -> bool {
+        self.is_as_opened && self.replaced.iter().any(|stored| stored == line)
+    }
+
+    /// Writes the games that have ended, and this line.
+    fn write(&mut self, last: Option<&[u8]>) -> Result<(), LabError> {
+        let _lock = lock_folder(&self.path);
+        check(&self.path)?;
+        let text = match self.path.exists() {
+            true => {
+                let most = LONGEST;
+                let too_large = || wrong(&self.path, RecordError::TooLarge { most });
+                read(&self.path, most)?.ok_or_else(too_large)?
+            }
+            false => Vec::new(),
+        };
+        let mut all: Vec<&[u8]> = lines(&text).collect();
+        for replaced in &self.replaced {
+            // It is missing if another process has changed it: then that one stays as well.
+            if let Some(place) = all.iter().rposition(|line| line == replaced) {
+                all.remove(place);
+            }
+        }
+        all.extend(self.ended.iter().map(Vec::as_slice));
+        all.extend(last);
+        let text: Vec<u8> = all
+            .iter()
+            .flat_map(|line| [*line, b"\n"].concat())
+            .collect();
+        replace(&self.path, &text).map_err(LabError::file("write", &self.path))?;
+        self.is_as_opened = false;
+        self.replaced.clear();
+        self.ended.clear();
         Ok(())
     }
+}
+
+/// Checks that games may be added to a file of this name.
+fn check(path: &Path) -> Result<(), LabError> {
+    check_place(path)?;
+    match Seal::path_beside(path).exists() {
+        true => Err(wrong(path, RecordError::Sealed)),
+        false => Ok(()),
+    }
+}
+
+/// Waits until no other process adds a game to a file of the folder; on a file system without locks,
+/// users must avoid two of them.
+fn lock_folder(path: &Path) -> Option<File> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent()?;
+    let named = !folder.as_os_str().is_empty();
+    let folder = File::open(if named { folder } else { Path::new(".") }).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
 }

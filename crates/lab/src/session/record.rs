@@ -4,7 +4,7 @@ use afterstate::format::episode::{Action, EpisodeRecord, Meta};
 use afterstate::game::Shape;
 use afterstate::judge::{Fault, Placed, Reason};
 
-use super::{Session, Turn};
+use super::{Board, Session};
 use crate::error::RecordError;
 use crate::recorder::{LAST, now};
 
@@ -14,13 +14,13 @@ pub(super) const TAG: &str = "play:place";
 const PLAYER: &str = "play";
 
 impl Session {
-    /// The game so far, without what was undone.
+    /// The game with all its actions: those that were undone are part of it until an action differs.
     pub fn record(&self) -> EpisodeRecord {
-        let moves = self.actions[..self.made].to_vec();
+        let moves = self.actions.clone();
         let taken = moves.iter().map(|one| one.millis);
         let taken = taken.fold(0, u64::saturating_add);
-        let last = match self.turn() {
-            Turn::Spawn if self.moves() > 0 => PLAYER,
+        let last = match self.end().board {
+            Board::Spawn(_) if self.all_moves() > 0 => PLAYER,
             _ => LAST,
         };
         EpisodeRecord {
@@ -35,9 +35,11 @@ impl Session {
         }
     }
 
-    /// The record as a line of text, without a line break.
-    pub fn line(&self) -> String {
-        self.record().line(self.shows_hint()).to_string()
+    /// The record as a line of text, without a line break: the one that it was opened from, if
+    /// nothing else was played.
+    pub fn line(&self) -> Vec<u8> {
+        let new = || self.record().line(self.shows_hint()).to_string().into();
+        self.stored.clone().unwrap_or_else(new)
     }
 
     /// The game of a record, at its end. If it goes on, its random spawns are those of `seed`.
@@ -87,6 +89,7 @@ impl Session {
             }));
         }
         self.opened = record.opened;
+        (self.stored, self.changes) = (Some(line.to_vec()), 0);
         Ok(self)
     }
 }

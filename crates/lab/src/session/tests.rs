@@ -1,6 +1,7 @@
 //! Sessions against the fast paths of all games, and through records and back.
 
 use std::fs;
+use std::path::Path;
 
 use afterstate::format::episode::EpisodeRecord;
 use afterstate::game::{ChanceState, Position as _};
@@ -90,9 +91,7 @@ impl Twin<'_> {
 
     fn check_record<G: Game>(&self, game: &G, session: &Session) {
         let mut record = EpisodeRecord::default();
-        record
-            .read(session.line().as_bytes(), session.shows_hint())
-            .unwrap();
+        record.read(&session.line(), session.shows_hint()).unwrap();
         let replayed = Judge::new(*game).replay(&record, None).unwrap();
         assert_eq!(replayed.outcome().score, session.score());
         assert_eq!(*replayed.end() == End::Over, session.turn() == Turn::Over);
@@ -105,7 +104,7 @@ fn every_game_on_every_board_is_that_of_the_fast_path() {
         for shape in shapes() {
             let session = with_game(game, shape, Twin(game)).unwrap();
             let line = session.line();
-            let mut opened = Session::open(game, shape, line.as_bytes(), SEED).unwrap();
+            let mut opened = Session::open(game, shape, &line, SEED).unwrap();
             let moves = |session: &Session| session.record().moves;
             assert_eq!(moves(&opened), moves(&session), "{game} {shape}");
             assert_eq!(opened.values(), session.values());
@@ -231,31 +230,164 @@ fn the_game_of_a_record_is_found() {
         ("2048", Shape::new(5, 4).unwrap()),
     ] {
         let session = with_game(game, shape, Twin(game)).unwrap();
-        let found = crate::records::game_of(session.line().as_bytes()).unwrap();
+        let found = crate::records::game_of(&session.line()).unwrap();
         assert_eq!(found, Some((game, shape)));
     }
     assert_eq!(crate::records::game_of(b"no record").unwrap(), None);
+}
+
+/// Makes the first legal slide, and spawns a tile.
+fn play(session: &mut Session) {
+    let slides = session.slides();
+    let mut all = Direction::ALL.into_iter();
+    let legal = all.find(|&it| slides[it as usize].is_some()).unwrap();
+    session.slide(legal).unwrap();
+    session.spawn_random();
+}
+
+/// A game of this many moves.
+fn played(moves: usize, number: u64) -> Session {
+    let mut session = Session::new("2048", Shape::FOUR, SEED, number).unwrap();
+    session.start();
+    (0..moves).for_each(|_| play(&mut session));
+    session
+}
+
+/// The moves of each record of a file.
+fn moves_of(path: &Path) -> Vec<usize> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| line.matches('#').count()).collect()
+}
+
+#[test]
+fn looking_through_a_game_leaves_its_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.txt");
+    let mut file = RecordFile::open(&path, None).unwrap();
+    file.close(&played(5, 0)).unwrap();
+    file.close(&played(3, 1)).unwrap();
+    let before = fs::read(&path).unwrap();
+    let record = StoredRecord::read(&path, Some(1)).unwrap();
+    // The random spawns of this seed would be others.
+    let mut session = record.session("2048", Shape::FOUR, SEED + 1).unwrap();
+    let mut file = RecordFile::open(&path, Some(&record)).unwrap();
+    while session.moves() > 0 && session.undo() {}
+    assert_eq!((session.moves(), session.all_moves()), (0, 5));
+    assert!(file.save(&session).unwrap());
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // Moves that are made again leave the others, and their spawns come again.
+    play(&mut session);
+    play(&mut session);
+    assert_eq!((session.moves(), session.changes()), (2, 0));
+    assert_eq!(session.line(), record.line);
+    while session.moves() > 0 && session.undo() {}
+    file.close(&session).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), before);
+    file.close(&played(1, 2)).unwrap();
+    assert_eq!(moves_of(&path), [5, 3, 1], "the next game comes behind");
+    // Another move forgets what was undone.
+    let slides = session.slides();
+    let undone = session.next_action();
+    let mut others = Direction::ALL.into_iter().rev();
+    let other = others
+        .find(|&it| slides[it as usize].is_some() && undone != Some(Action::Slide(it)))
+        .unwrap();
+    let mut file = RecordFile::open(&path, Some(&record)).unwrap();
+    session.slide(other).unwrap();
+    assert_eq!((session.all_moves(), session.changes()), (1, 1));
+    file.save(&session).unwrap();
+    assert_eq!(moves_of(&path), [3, 1, 1]);
+}
+
+#[test]
+fn of_two_programs_with_one_file_none_loses_a_game() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.txt");
+    let mut files = [(); 2].map(|()| RecordFile::open(&path, None).unwrap());
+    for moves in 1..4 {
+        files[0].save(&played(moves, 0)).unwrap();
+        files[1].save(&played(moves + 10, 1)).unwrap();
+    }
+    assert_eq!(moves_of(&path), [3, 13]);
+    // Both go on with the same game: both games stay.
+    let record = StoredRecord::read(&path, Some(1)).unwrap();
+    let mut files = [(); 2].map(|()| RecordFile::open(&path, Some(&record)).unwrap());
+    for (file, more) in files.iter_mut().zip(1..) {
+        let mut session = record.session("2048", Shape::FOUR, more).unwrap();
+        (0..more).for_each(|_| play(&mut session));
+        file.close(&session).unwrap();
+    }
+    assert_eq!(moves_of(&path), [13, 4, 5]);
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let mut file = RecordFile::open(&path, None).unwrap();
+            scope.spawn(move || file.close(&played(20, number)).unwrap());
+        }
+    });
+    assert_eq!(moves_of(&path).len(), 11);
+}
+
+#[test]
+fn a_game_that_could_not_be_written_is_written_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.txt");
+    let seal = folder.path().join("games.txt.seal.json");
+    let mut file = RecordFile::open(&path, None).unwrap();
+    file.save(&played(1, 0)).unwrap();
+    fs::write(&seal, "{}").unwrap();
+    let refused = file.close(&played(2, 0));
+    assert!(matches!(refused, Err(LabError::Record { .. })));
+    assert!(file.is_behind() && file.save(&played(1, 1)).is_err());
+    assert_eq!(moves_of(&path), [1], "left as it was");
+    fs::remove_file(&seal).unwrap();
+    file.save(&played(3, 1)).unwrap();
+    assert!(!file.is_behind());
+    assert_eq!(moves_of(&path), [2, 3]);
+    // Also without another game.
+    fs::write(&seal, "{}").unwrap();
+    file.close(&played(4, 1)).unwrap_err();
+    fs::remove_file(&seal).unwrap();
+    file.flush().unwrap();
+    assert_eq!(moves_of(&path), [2, 4]);
+}
+
+#[test]
+fn files_and_lines_that_are_too_long_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.txt");
+    let line = [b"a@1|", &vec![b'0'; 8 << 20][..]].concat();
+    fs::write(&path, [&b"a@1|0111|b@2\n"[..], &line].concat()).unwrap();
+    let error = StoredRecord::read(&path, None).unwrap_err().to_string();
+    assert!(error.contains("game 2 is longer than 8.0 MiB"), "{error}");
+    StoredRecord::read(&path, Some(1)).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len((256 << 20) + 1).unwrap();
+    let error = StoredRecord::read(&path, None).unwrap_err().to_string();
+    assert!(
+        error.contains("not opened from a file of more than 256.0 MiB"),
+        "{error}"
+    );
+    let error = RecordFile::open(&path, None).unwrap_err().to_string();
+    assert!(
+        error.contains("not added to a file of more than 16.0 MiB"),
+        "{error}"
+    );
 }
 
 #[test]
 fn games_are_added_to_a_file_and_continued() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("games.txt");
-    let play = |session: &mut Session| {
-        let slides = session.slides();
-        let mut all = Direction::ALL.into_iter();
-        let legal = all.find(|&it| slides[it as usize].is_some()).unwrap();
-        session.slide(legal).unwrap();
-        session.spawn_random();
-    };
     let mut first = started("2048", Shape::FOUR);
     let mut file = RecordFile::open(&path, None).unwrap();
-    file.save(&Session::new("2048", Shape::FOUR, 1, 0).unwrap())
-        .unwrap();
-    assert!(!path.exists(), "nothing to save yet");
+    let empty = Session::new("2048", Shape::FOUR, 1, 0).unwrap();
+    assert!(
+        !file.save(&empty).unwrap() && !path.exists(),
+        "nothing to save yet"
+    );
     for _ in 0..5 {
         play(&mut first);
-        file.save(&first).unwrap();
+        assert!(file.save(&first).unwrap());
     }
     file.close(&first).unwrap();
     let second = started("2048", Shape::FOUR);
@@ -267,7 +399,7 @@ fn games_are_added_to_a_file_and_continued() {
     assert_eq!(record.game().unwrap(), ("2048", Shape::FOUR));
     let mut again = record.session("2048", Shape::FOUR, 1).unwrap();
     assert_eq!(again.moves(), 5);
-    let file = RecordFile::open(&path, Some(&record)).unwrap();
+    let mut file = RecordFile::open(&path, Some(&record)).unwrap();
     play(&mut again);
     file.save(&again).unwrap();
     assert_eq!(count(), 2);

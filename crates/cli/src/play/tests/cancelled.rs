@@ -62,7 +62,7 @@ impl Agent for Fixed {
 /// A search that never ends is cancelled by the next board, and the interface is told the values of
 /// the model meanwhile.
 #[test]
-fn a_search_that_nobody_waits_for_is_cancelled() {
+fn a_search_of_a_board_that_was_left_is_cancelled() {
     let (sender, receiver) = channel();
     let spec_of = Box::new(|limit: &_| SearchSpec::new(Clone::clone(limit)));
     let agent = Arc::new(Fixed([1.0, 2.0, 3.0, 4.0]));
