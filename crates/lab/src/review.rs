@@ -45,7 +45,7 @@ pub struct ReviewOptions<'a> {
     pub top: usize,
     /// Whether the report has every move.
     pub keep_moves: bool,
-    /// Threads; 0 means one for each core. The result does not depend on it.
+    /// Threads besides those of a search; 0 means one for each core. The result does not depend on it.
     pub threads: usize,
     /// Events and cancellation: a cancelled review has the games that were finished.
     pub control: &'a Control,
@@ -198,7 +198,8 @@ pub struct ReviewFault {
 pub type GradeCounts = BTreeMap<Grade, u64>;
 
 /// Reviews records by the values of a contender. `values` is the contender without its search, by
-/// which luck is measured.
+/// which luck is measured; the same agent for a contender that does not search. A search is called
+/// from one thread, and shares the boards of a call among its own threads.
 ///
 /// # Errors
 /// When the records are of another game, cannot be read, or not one of them can be reviewed.
@@ -237,6 +238,7 @@ pub fn review(
         let grader = Grader {
             contender,
             values: &**values,
+            searches: !Arc::ptr_eq(&contender.agent, values),
             options,
             length: records.length(),
         };

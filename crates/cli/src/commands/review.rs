@@ -46,8 +46,7 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
         hash(&mut plain)?;
     }
     let values = Arc::clone(&plain.agent);
-    // Moves are shared among the threads, each with its own search.
-    let contender = args.search.on_threads(1, plain)?;
+    let contender = args.search.on_threads(args.threads, plain)?;
     let found = review(
         records,
         &contender,

@@ -1,7 +1,11 @@
 //! The review of each game: its turns are replayed by the judge, then graded in pieces on several
 //! threads, and counted in their order.
+//!
+//! A search has a table of its own for each call, and its own threads. So the moves of a searching
+//! agent are analysed beforehand, by one call after the other.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use afterstate::game::{Game, Slide, State};
 use afterstate::judge::{End, Fault, Judge, Martingale, Observed};
@@ -21,8 +25,12 @@ use crate::grade::{Grade, share_kept};
 use crate::records::Numbered;
 use crate::share::{share, threads};
 
-/// Turns that are graded at once. A search makes its table once for each piece.
-const PIECE: usize = 256;
+/// Turns that are graded at once; fewer in tests, so that short games have several pieces.
+const PIECE: usize = if cfg!(test) { 16 } else { 256 };
+/// The boards of a call of a search: as many as it analyses in about this time, so that neither
+/// new tables take long nor the answer to a cancellation.
+const SEARCHED: std::ops::RangeInclusive<usize> = 8..=1024;
+const SEARCH_TIME: Duration = Duration::from_millis(500);
 /// The most faults that are listed.
 const LISTED: usize = 100;
 
@@ -38,6 +46,8 @@ pub(super) struct Grader<'a> {
     pub(super) contender: &'a Contender,
     /// The contender without its search.
     pub(super) values: &'a dyn Agent,
+    /// Whether the contender searches, and thus has threads of its own.
+    pub(super) searches: bool,
     pub(super) options: &'a ReviewOptions<'a>,
     /// The bytes of the file, if they are known.
     pub(super) length: Option<u64>,
@@ -167,12 +177,16 @@ impl Grader<'_> {
         turns: &[Turn<G>],
         progress: impl Fn(f64) + Sync,
     ) -> Vec<Graded> {
+        let searched = self.searches.then(|| self.search(game, turns, &progress));
+        if searched.as_ref().is_some_and(|it| it.len() < turns.len()) {
+            return Vec::new();
+        }
         let pieces: Vec<&[Turn<G>]> = turns.chunks(PIECE).collect();
         let done = AtomicUsize::new(0);
         let stop = || self.options.control.is_cancelled();
         let (agent, values) = (&*self.contender.agent, self.values);
         let (thresholds, pieces) = (self.options.thresholds, &pieces);
-        let (done, progress) = (&done, &progress);
+        let (searched, done, progress) = (&searched, &done, &progress);
         let graded = share(
             threads(self.options.threads).min(pieces.len().max(1)),
             0..pieces.len() as u64,
@@ -180,11 +194,11 @@ impl Grader<'_> {
             || {
                 move |number| {
                     let piece = pieces[number as usize];
-                    let boards: Vec<BoardState> = piece
-                        .iter()
-                        .map(|turn| board_state(game, turn.state))
-                        .collect();
-                    let moves = agent.analyze(&boards);
+                    let from = number as usize * PIECE;
+                    let moves = match searched {
+                        Some(all) => all[from..from + piece.len()].to_vec(),
+                        None => agent.analyze(&boards(game, piece)),
+                    };
                     let spawns = luck(game, piece, values);
                     let turns = piece.iter().zip(moves).zip(spawns);
                     let graded: Vec<Graded> = turns
@@ -196,12 +210,37 @@ impl Grader<'_> {
                         })
                         .collect();
                     let finished = done.fetch_add(1, Ordering::Relaxed) + 1;
-                    progress(finished as f64 / pieces.len() as f64);
+                    if searched.is_none() {
+                        progress(finished as f64 / pieces.len() as f64);
+                    }
                     graded
                 }
             },
         );
         graded.into_iter().flatten().collect()
+    }
+
+    /// The analyses of all turns by a search; fewer of them if the work is cancelled.
+    fn search<G: Game>(
+        &self,
+        game: &G,
+        turns: &[Turn<G>],
+        progress: &impl Fn(f64),
+    ) -> Vec<Option<StateAnalysis>> {
+        let mut found = Vec::with_capacity(turns.len());
+        let mut size = *SEARCHED.start();
+        while found.len() < turns.len() && !self.options.control.is_cancelled() {
+            let rest = &turns[found.len()..];
+            let piece = &rest[..size.min(rest.len())];
+            let begun = Instant::now();
+            found.extend(self.contender.agent.analyze(&boards(game, piece)));
+            size = match begun.elapsed() < SEARCH_TIME {
+                true => (2 * size).min(*SEARCHED.end()),
+                false => (size / 2).max(*SEARCHED.start()),
+            };
+            progress(found.len() as f64 / turns.len() as f64);
+        }
+        found
     }
 
     /// The figures of a game, and what stands out in it.
@@ -310,6 +349,12 @@ fn reason(fault: &Fault, is_replay: bool) -> String {
         _ => String::new(),
     };
     format!("{place}{}", fault.reason)
+}
+
+/// The boards before the moves.
+fn boards<G: Game>(game: &G, turns: &[Turn<G>]) -> Vec<BoardState> {
+    let boards = turns.iter().map(|turn| board_state(game, turn.state));
+    boards.collect()
 }
 
 /// The review of a move.

@@ -1,16 +1,20 @@
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::thread::{self, ThreadId};
 
 use afterstate::format::episode::{Action, EpisodeRecord};
 use afterstate::format::verse::{VerseReplay, VerseStep};
 use afterstate::game::{Game, Grid, PowersOfTwo, Shape, State};
+use afterstate::tally::Outcome;
 use tempfile::TempDir;
 
 use super::*;
-use crate::agent::Baseline;
+use crate::agent::{Baseline, BoardState, FirstMove, PolicyFn, RoundSpec, StateAnalysis};
 use crate::board::Board;
 use crate::control::quiet;
 use crate::evaluate::{EvalOptions, record};
+use crate::recorder::Sink;
 use crate::solve::{Solution, SolveOptions, solve};
 
 fn solution(rows: usize, cols: usize) -> Arc<Solution> {
@@ -101,6 +105,57 @@ fn the_mean_of_luck_is_zero_at_every_afterstate() {
         }
     }
     assert!(afterstates > 200, "{afterstates}");
+}
+
+/// An agent that notes the threads from which it is asked.
+struct Asked {
+    agent: Arc<dyn Agent>,
+    by: Mutex<Vec<ThreadId>>,
+}
+
+impl Agent for Asked {
+    fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
+        self.agent.play(round, sink)
+    }
+
+    fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>> {
+        self.agent.play_from(first, round)
+    }
+
+    fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
+        self.by.lock().unwrap().push(thread::current().id());
+        self.agent.analyze(boards)
+    }
+
+    fn policy_fn(&self) -> PolicyFn<'_> {
+        self.agent.policy_fn()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.agent.bytes()
+    }
+}
+
+/// Every call of a search makes a table, of which one is reserved.
+#[test]
+fn a_search_is_asked_by_one_thread() {
+    let player = Contender::baseline(Baseline::Greedy, "2048", Shape::FOUR).unwrap();
+    let (_folder, path) = recorded(&player, 3);
+    let asked = Arc::new(Asked {
+        agent: Arc::clone(&player.agent),
+        by: Mutex::default(),
+    });
+    let searching = Contender {
+        agent: Arc::clone(&asked) as Arc<dyn Agent>,
+        ..player.clone()
+    };
+    let records = Records::open(&path, quiet()).unwrap();
+    let found = review(records, &searching, &player.agent, &options(3)).unwrap();
+    let by = asked.by.lock().unwrap();
+    assert!(by.len() > 6, "several calls for each game: {}", by.len());
+    let here = thread::current().id();
+    assert!(by.iter().all(|id| *id == here), "{by:?}");
+    assert_eq!(found.games, reviewed(&path, &player, 1).unwrap().games);
 }
 
 /// Score = value of the start + luck - losses, for every single game.
