@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use afterstate::game::{Game, Slide, State};
 use afterstate::judge::{End, Fault, Judge, Martingale, Observed};
 
-use super::figures::{Figures, Top};
 use super::input::{Item, Records, item};
+use super::result::{ReviewResult, Top};
 use super::{
-    GameReview, Highlights, Review, ReviewFault, ReviewOptions, ReviewedMove, SpawnLuck, WorstMove,
+    Detail, GameReview, Highlights, Review, ReviewFault, ReviewOptions, ReviewedMove, SpawnLuck,
+    WorstMove,
 };
 use crate::LabError;
 use crate::agent::{Agent, BoardState, StateAnalysis, board_state};
@@ -26,7 +27,7 @@ use crate::records::Numbered;
 use crate::share::{share, threads};
 
 /// Turns that are graded at once; fewer in tests, so that short games have several pieces.
-const PIECE: usize = if cfg!(test) { 16 } else { 256 };
+pub(super) const PIECE: usize = if cfg!(test) { 16 } else { 256 };
 /// The boards of a call of a search: as many as it analyses in about this time, so that neither
 /// new tables take long nor the answer to a cancellation.
 const SEARCHED: std::ops::RangeInclusive<usize> = 8..=1024;
@@ -54,11 +55,11 @@ pub(super) struct Grader<'a> {
 }
 
 /// A move, and the spawn after it.
-struct Turn<G: Game> {
-    state: State<G::Board>,
-    slide: Slide<G::Board>,
+pub(super) struct Turn<G: Game> {
+    pub(super) state: State<G::Board>,
+    pub(super) slide: Slide<G::Board>,
     /// The cell and the state; `None` where the record ends with the move.
-    spawn: Option<(usize, State<G::Board>)>,
+    pub(super) spawn: Option<(usize, State<G::Board>)>,
 }
 
 /// A state that a spawn may lead to.
@@ -71,11 +72,13 @@ struct Successor<G: Game> {
 /// A turn with its values.
 struct Graded {
     reviewed: ReviewedMove,
-    spawn: Martingale,
+    /// Its luck; `None` where it is not known.
+    spawn: Option<Martingale>,
 }
 
 impl GameVisitor for Reviewing<'_> {
-    type Output = Result<(), LabError>;
+    /// The bytes that were read.
+    type Output = Result<u64, LabError>;
 
     fn visit<G: Game>(mut self, game: G) -> Self::Output {
         let judge = Judge::new(game);
@@ -84,7 +87,7 @@ impl GameVisitor for Reviewing<'_> {
         while let Some(Numbered { number: line, text }) = self.records.next()? {
             let bytes = text.as_ref().map_or(0, Vec::len) as u64 + 1;
             match grader.review(&judge, &game, (line, read, bytes), text.as_deref())? {
-                Ok(Some(reviewed)) => self.review.add(reviewed, grader.options.top),
+                Ok(Some(reviewed)) => self.review.add(reviewed, grader.options),
                 Ok(None) => {}
                 Err(reason) => {
                     self.review.fault_count += 1;
@@ -98,7 +101,7 @@ impl GameVisitor for Reviewing<'_> {
                 break;
             }
         }
-        Ok(())
+        Ok(read)
     }
 }
 
@@ -143,18 +146,18 @@ impl Grader<'_> {
             return Ok(Ok(None));
         }
         let outcome = replayed.outcome();
-        let (figures, highlights) = self.summary(game, line, &turns, &graded)?;
+        let (result, highlights) = self.summary(game, line, &turns, &graded)?;
         Ok(Ok(Some(GameReview {
             line,
             player: record.opened.tag,
             score: outcome.score,
             largest: outcome.largest,
             finished: *replayed.end() == End::Over,
-            figures,
+            result,
             highlights,
-            moves: match self.options.keep_moves {
-                true => graded.iter().map(|it| it.reviewed).collect(),
-                false => Vec::new(),
+            moves: match self.options.detail {
+                Detail::Full => graded.iter().map(|it| it.reviewed).collect(),
+                Detail::FirstGames(_) => Vec::new(),
             },
         })))
     }
@@ -203,7 +206,7 @@ impl Grader<'_> {
                     let turns = piece.iter().zip(moves).zip(spawns);
                     let graded: Vec<Graded> = turns
                         .map(|((turn, analysis), spawn)| Graded {
-                            reviewed: reviewed(turn, analysis, &spawn, |total, best| {
+                            reviewed: reviewed(turn, analysis, spawn.as_ref(), |total, best| {
                                 thresholds.grade(total, best)
                             }),
                             spawn,
@@ -243,20 +246,20 @@ impl Grader<'_> {
         found
     }
 
-    /// The figures of a game, and what stands out in it.
+    /// The result of a game, and what stands out in it.
     fn summary<G: Game>(
         &self,
         game: &G,
         line: u64,
         turns: &[Turn<G>],
         graded: &[Graded],
-    ) -> Result<(Figures, Highlights), LabError> {
+    ) -> Result<(ReviewResult, Highlights), LabError> {
         let top = self.options.top;
-        let mut figures = Figures::default();
+        let moves = graded.iter().map(|it| (&it.reviewed, it.spawn.as_ref()));
+        let result = ReviewResult::of(moves);
         let (mut worst, mut luckiest, mut unluckiest) =
             (Top::new(top), Top::new(top), Top::new(top));
         for (place, graded) in graded.iter().enumerate() {
-            figures.add(&graded.reviewed, &graded.spawn);
             worst.see(graded.reviewed.loss.unwrap_or(0.0), || place);
             let luck = graded.reviewed.luck.unwrap_or(0.0);
             luckiest.see(luck, || place);
@@ -276,7 +279,7 @@ impl Grader<'_> {
                 list.extend(found);
             }
         }
-        Ok((figures, highlights))
+        Ok((result, highlights))
     }
 
     /// A move as one of the worst; `None` if it has no value.
@@ -309,7 +312,7 @@ impl Grader<'_> {
         }))
     }
 
-    /// The spawn after a move; `None` if the record ends with the move.
+    /// The spawn after a move; `None` if the record ends with the move, or its luck is not known.
     fn spawn_luck<G: Game>(
         &self,
         game: &G,
@@ -361,28 +364,28 @@ fn boards<G: Game>(game: &G, turns: &[Turn<G>]) -> Vec<BoardState> {
 fn reviewed<G: Game>(
     turn: &Turn<G>,
     analysis: Option<StateAnalysis>,
-    spawn: &Martingale,
+    spawn: Option<&Martingale>,
     grade: impl Fn(f64, f64) -> Grade,
 ) -> ReviewedMove {
     let direction = turn.slide.direction();
-    let values = analysis.map(|analysis| analysis.values).unwrap_or_default();
-    let total = |value: f32| Some(f64::from(value)).filter(|value| value.is_finite());
-    let totals = values.legal().filter_map(|(_, value)| total(value.total));
-    let most = totals.reduce(f64::max);
-    let own = values.get(direction).and_then(|value| total(value.total));
-    let both = own.zip(most);
+    let both = analysis.and_then(|it| it.total(direction).zip(it.best_total()));
     ReviewedMove {
         direction,
         best: analysis.and_then(|analysis| analysis.chosen),
-        loss: both.map(|(own, most)| most - own),
+        loss: analysis.and_then(|it| it.loss(direction)),
         share: both.map(|(own, most)| share_kept(own, most)),
         grade: both.map(|(own, most)| grade(own, most)),
-        luck: turn.spawn.map(|_| spawn.sum()),
+        luck: spawn.map(Martingale::sum),
     }
 }
 
-/// The luck of the spawn of each turn, as a sum with one draw.
-fn luck<G: Game>(game: &G, turns: &[Turn<G>], values: &dyn Agent) -> Vec<Martingale> {
+/// The luck of the spawn of each turn, as a sum with at most one draw; `None` without a spawn, or
+/// where the agent has no value of a state that a spawn may lead to.
+pub(super) fn luck<G: Game>(
+    game: &G,
+    turns: &[Turn<G>],
+    values: &dyn Agent,
+) -> Vec<Option<Martingale>> {
     let mut boards = Vec::new();
     let mut successors: Vec<Vec<Successor<G>>> = Vec::new();
     for turn in turns {
@@ -403,11 +406,15 @@ fn luck<G: Game>(game: &G, turns: &[Turn<G>], values: &dyn Agent) -> Vec<Marting
     let mut sums = Vec::new();
     for (turn, of_turn) in turns.iter().zip(successors) {
         let value = |reward: f64, analysis: Option<StateAnalysis>| {
-            let totals = analysis?.values;
-            let totals = totals.legal().map(|(_, value)| f64::from(value.total));
+            let analysis = analysis?;
             // The game is over without a slide.
-            let best = totals.filter(|it| it.is_finite()).reduce(f64::max);
-            Some(reward + best.unwrap_or(0.0))
+            let is_over = analysis.rewards == StateAnalysis::OVER.rewards;
+            let best = if is_over {
+                Some(0.0)
+            } else {
+                analysis.best_total()
+            };
+            Some(reward + best?)
         };
         let numbers = of_turn.iter().map(|it| {
             let value = value(it.reward, found.next().flatten());
@@ -416,15 +423,15 @@ fn luck<G: Game>(game: &G, turns: &[Turn<G>], values: &dyn Agent) -> Vec<Marting
         // Every analysis is taken, also behind a missing one.
         let numbers: Vec<Option<(f64, f64)>> = numbers.collect();
         let numbers: Option<Vec<(f64, f64)>> = numbers.into_iter().collect();
-        let mut sum = Martingale::default();
         let drawn = turn.spawn.and_then(|(_, state)| {
             let place = of_turn.iter().position(|it| it.state == state)?;
             Some(numbers.as_ref()?.get(place)?.0)
         });
-        if let (Some(drawn), Some(numbers)) = (drawn, &numbers) {
+        sums.push(drawn.zip(numbers).map(|(drawn, numbers)| {
+            let mut sum = Martingale::default();
             sum.see(drawn, numbers.iter().copied());
-        }
-        sums.push(sum);
+            sum
+        }));
     }
     sums
 }
