@@ -128,6 +128,24 @@ impl StateAnalysis {
         chosen: None,
     };
 
+    /// Reward plus value of a slide; `None` if it is illegal, or the agent has no value of it.
+    pub fn total(&self, direction: Direction) -> Option<f64> {
+        let total = f64::from(self.values.get(direction)?.total);
+        total.is_finite().then_some(total)
+    }
+
+    /// The largest total of all slides.
+    pub fn best_total(&self) -> Option<f64> {
+        let totals = Direction::ALL.into_iter();
+        let totals = totals.filter_map(|direction| self.total(direction));
+        totals.reduce(f64::max)
+    }
+
+    /// The largest total minus that of a slide.
+    pub fn loss(&self, direction: Direction) -> Option<f64> {
+        Some(self.best_total()? - self.total(direction)?)
+    }
+
     /// The analysis of a decision.
     pub(crate) fn of<G: Game>(
         decision: &Decision<G>,

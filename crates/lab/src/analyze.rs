@@ -82,7 +82,8 @@ impl<V> Analysis<V> {
     }
 }
 
-/// The analysis of one direction.
+/// The analysis of one direction. In JSON every direction has the same keys; what is not known, or
+/// was not asked for, is null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Move<V> {
     /// The direction; its name in JSON.
@@ -106,13 +107,13 @@ pub struct Move<V> {
     )]
     pub win_probability: Option<Option<f64>>,
     /// By rollouts: the chance of each of the next tiles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub chances: Option<Vec<Chance>>,
     /// By rollouts: the score of the rest of the game after the move.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub rest: Option<Rest>,
     /// How the game may go on: this move, a typical spawn, the best move, and so on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub line: Option<Vec<LineMove>>,
 }
 
@@ -139,7 +140,8 @@ impl<V> Move<V> {
     }
 }
 
-/// Sets what each move loses against the best.
+/// Sets what each move of a solution loses against the best; for other agents see
+/// [`crate::agent::StateAnalysis::loss`].
 pub(crate) fn set_losses<V: Copy + PartialOrd + Sub<Output = V>>(moves: &mut [Move<V>]) {
     let totals = moves.iter().filter_map(|one| one.total);
     let most = totals.reduce(|a, b| if b > a { b } else { a });
@@ -191,11 +193,11 @@ pub fn analyze_board(contender: &Contender, board: &Board) -> Result<Analysis<f3
             reward: Some(reward),
             value: value.map(|value| value.value),
             total: value.map(|value| value.total),
+            loss: analysis.loss(direction).map(|loss| loss as f32),
             ..Move::illegal(direction)
         }
     };
-    let mut moves = Direction::ALL.map(of);
-    set_losses(&mut moves);
+    let moves = Direction::ALL.map(of);
     Ok(Analysis {
         model: contender.model.clone(),
         game: contender.game.clone(),

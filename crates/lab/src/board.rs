@@ -147,6 +147,7 @@ pub fn shape_of(text: &str) -> Result<Shape, LabError> {
         let expected = None;
         Box::new(BoardError { found, expected })
     };
+    check_length(text).map_err(wrong)?;
     let (cells, ..) = split_chance(text);
     let layout = Layout::of(cells).map_err(wrong)?;
     Ok(layout.shape().map_err(wrong)?)
@@ -159,6 +160,10 @@ pub(crate) fn parse(
     rules: &dyn Rules,
     tile_values: &[u64],
 ) -> Result<(Vec<u8>, ChanceState), LabError> {
+    check_length(text).map_err(|found| {
+        let expected = Some(shape);
+        Box::new(BoardError { found, expected })
+    })?;
     let (cells, hint, bag) = split_chance(text);
     let tiles = parse_tiles(cells, shape, tile_values)?;
     let wrong = |found: String, expected: &str| {
@@ -202,6 +207,14 @@ pub(crate) fn parse(
         }
     }
     Ok((tiles, chance_state))
+}
+
+/// Refuses a text that is too long, before anything of it is cut off.
+fn check_length(text: &str) -> Result<(), BoardFault> {
+    match text.len() > LONGEST {
+        true => Err(BoardFault::TooLong(text.len())),
+        false => Ok(()),
+    }
 }
 
 /// The cells of a text, the next tile behind `+`, and the bag behind `@`.

@@ -11,9 +11,9 @@
 //!
 //! Under an exact solution, score = value of the start + sum of luck - sum of losses.
 
-mod figures;
 mod game;
 mod input;
+mod result;
 #[cfg(test)]
 mod tests;
 
@@ -32,10 +32,10 @@ use crate::evaluate::Contender;
 use crate::games::with_game;
 use crate::grade::{Grade, GradeThresholds};
 use crate::report::ModelInfo;
-pub use figures::Figures;
-use figures::Top;
 use game::{Grader, Reviewing};
 pub use input::Records;
+pub use result::ReviewResult;
+use result::Top;
 
 /// The options of a review.
 pub struct ReviewOptions<'a> {
@@ -43,12 +43,22 @@ pub struct ReviewOptions<'a> {
     pub thresholds: GradeThresholds,
     /// How many of the worst moves and of the luckiest spawns are listed.
     pub top: usize,
-    /// Whether the report has every move.
-    pub keep_moves: bool,
-    /// Threads; 0 means one for each core. The result does not depend on it.
+    /// How much of each game the review has.
+    pub detail: Detail,
+    /// Threads besides those of a search; 0 means one for each core. The result does not depend on it.
     pub threads: usize,
     /// Events and cancellation: a cancelled review has the games that were finished.
     pub control: &'a Control,
+}
+
+/// How much of each game a review has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Every game, with every move and what stands out in it.
+    Full,
+    /// This many games from the first on, without both; so the memory of a review does not grow
+    /// with the file.
+    FirstGames(usize),
 }
 
 /// A review of some games; the JSON of `review --json`.
@@ -71,7 +81,7 @@ pub struct Review {
     pub interrupted: bool,
     /// All games together.
     pub total: Total,
-    /// Each game.
+    /// Each game, or the first of them: see [`Detail`].
     pub games: Vec<GameReview>,
     /// How many lines could not be reviewed.
     pub fault_count: u64,
@@ -84,9 +94,9 @@ pub struct Review {
 pub struct Total {
     /// The number of games.
     pub games: u64,
-    /// Their figures.
+    /// Their result.
     #[serde(flatten)]
-    pub figures: Figures,
+    pub result: ReviewResult,
     /// What stands out.
     #[serde(flatten)]
     pub highlights: Highlights,
@@ -105,9 +115,9 @@ pub struct GameReview {
     pub largest: u64,
     /// Whether the game is over at the end of the record.
     pub finished: bool,
-    /// Its figures.
+    /// Its result.
     #[serde(flatten)]
-    pub figures: Figures,
+    pub result: ReviewResult,
     /// What stands out.
     #[serde(flatten)]
     pub highlights: Highlights,
@@ -141,7 +151,8 @@ pub struct ReviewedMove {
     pub share: Option<f64>,
     /// Its grade.
     pub grade: Option<Grade>,
-    /// The luck of the spawn after it; `None` where the record ends with the move.
+    /// The luck of the spawn after it; `None` where the record ends with the move, or the
+    /// agent has no value of a state that a spawn may lead to.
     pub luck: Option<f64>,
 }
 
@@ -198,7 +209,8 @@ pub struct ReviewFault {
 pub type GradeCounts = BTreeMap<Grade, u64>;
 
 /// Reviews records by the values of a contender. `values` is the contender without its search, by
-/// which luck is measured.
+/// which luck is measured; the same agent for a contender that does not search. A search is called
+/// from one thread, and shares the boards of a call among its own threads.
 ///
 /// # Errors
 /// When the records are of another game, cannot be read, or not one of them can be reviewed.
@@ -227,7 +239,7 @@ pub fn review(
             interrupted: false,
             total: Total {
                 games: 0,
-                figures: Figures::default(),
+                result: ReviewResult::default(),
                 highlights: Highlights::default(),
             },
             games: Vec::new(),
@@ -237,6 +249,7 @@ pub fn review(
         let grader = Grader {
             contender,
             values: &**values,
+            searches: !Arc::ptr_eq(&contender.agent, values),
             options,
             length: records.length(),
         };
@@ -245,19 +258,20 @@ pub fn review(
             records,
             review: &mut review,
         };
-        with_game(&contender.game, contender.shape, reviewing)??;
+        let read = with_game(&contender.game, contender.shape, reviewing)??;
         review.interrupted = options.control.is_cancelled();
-        nothing_left_out(&path, &review)?;
-        Ok(review)
+        check_not_empty(&path, &review)?;
+        Ok((review, read))
     };
-    options.control.run(job, work, |done| {
-        let review = done.as_ref().ok()?;
-        Some((Status::of(!review.interrupted), review.total.games))
-    })
+    let done = options.control.run(job, work, |done| {
+        let (review, read) = done.as_ref().ok()?;
+        Some((Status::of(!review.interrupted), *read))
+    });
+    done.map(|(review, _)| review)
 }
 
 /// Refuses records without a game that could be reviewed.
-fn nothing_left_out(path: &Path, review: &Review) -> Result<(), LabError> {
+fn check_not_empty(path: &Path, review: &Review) -> Result<(), LabError> {
     if review.total.games > 0 || review.interrupted {
         return Ok(());
     }
@@ -273,11 +287,18 @@ fn nothing_left_out(path: &Path, review: &Review) -> Result<(), LabError> {
 
 impl Review {
     /// Counts a game.
-    fn add(&mut self, game: GameReview, top: usize) {
+    fn add(&mut self, mut game: GameReview, options: &ReviewOptions<'_>) {
         self.total.games += 1;
-        self.total.figures.merge(&game.figures);
-        self.total.highlights.merge(&game.highlights, top);
-        self.games.push(game);
+        self.total.result.merge(&game.result);
+        self.total.highlights.merge(&game.highlights, options.top);
+        match options.detail {
+            Detail::Full => self.games.push(game),
+            Detail::FirstGames(most) if self.games.len() < most => {
+                game.highlights = Highlights::default();
+                self.games.push(game);
+            }
+            Detail::FirstGames(_) => {}
+        }
     }
 }
 

@@ -7,6 +7,15 @@ use afterstate_lab::search::SearchLimit;
 use super::numbers::{count, games, threads};
 use super::search::{SearchArgs, limit};
 
+/// A board, which may begin with `-` for an empty cell, and no mistyped option.
+fn board(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("--").unwrap_or_default();
+    match name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        true => Err("there is no such option; see `afterstate analyze --help`".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 /// `afterstate analyze`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -26,7 +35,7 @@ A board may be written as rows between slashes, semicolons, bars or line breaks,
 With --batch, a line that is not a board, or not in the solution, is answered with an object that has the key `error`. The other lines are answered as usual, without lines of play, and the exit status is 2.")]
 pub struct AnalyzeArgs {
     /// Tile values by rows; - or nothing for standard input
-    #[arg(conflicts_with = "batch", allow_hyphen_values = true)]
+    #[arg(conflicts_with = "batch", allow_hyphen_values = true, value_parser = board)]
     pub board: Option<String>,
     /// A model file, a run folder, or a weight file of another program [default: the newest run of
     /// the game and board under runs/]

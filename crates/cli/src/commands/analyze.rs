@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use afterstate::game::Shape;
+use afterstate::game::{Direction, Shape};
 use afterstate_lab::LabError;
 use afterstate_lab::agent::Agent;
 use afterstate_lab::analyze::{
@@ -40,6 +40,12 @@ pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
 fn by_solution(args: &AnalyzeArgs, path: &Path) -> anyhow::Result<()> {
     if args.search.any() {
         bail!("the values of a solution are exact: --search has no effect on them");
+    }
+    if !args.rollout_search.is_greedy() {
+        bail!("the moves of a solution are exact: --rollout-search has no effect on them");
+    }
+    if args.threads > 0 && args.rollouts.is_none() {
+        bail!("--threads has no effect on a solution without rollouts; add --rollouts 1000");
     }
     let solution = Arc::new(open_solution(path)?);
     let about = solution.about();
@@ -178,7 +184,13 @@ fn answer<V: Serialize + std::fmt::Display + Copy>(
     player: Option<Player>,
 ) -> anyhow::Result<()> {
     if let Some(player) = &player {
-        analysis.add_lines(lines(&player.contender, &*player.values, board)?);
+        // Every move of a line is searched, and the text has one line.
+        let wanted = match args.json {
+            true => &Direction::ALL[..],
+            false => analysis.best.as_slice(),
+        };
+        let found = lines(&player.contender, &*player.values, board, wanted)?;
+        analysis.add_lines(found);
         if let Some(games) = args.rollouts {
             analysis.add_rollouts(play_on(args, games, board, &player.rollouts)?);
         }

@@ -12,7 +12,7 @@ use afterstate_lab::games;
 use afterstate_lab::numbers::{decimals, signed};
 use afterstate_lab::recipe::parse_board;
 use afterstate_lab::review::{
-    Figures, GameReview, Records, Review, ReviewOptions, SpawnLuck, WorstMove, review,
+    Detail, GameReview, Records, Review, ReviewOptions, ReviewResult, SpawnLuck, WorstMove, review,
 };
 
 use super::eval::hash;
@@ -46,8 +46,7 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
         hash(&mut plain)?;
     }
     let values = Arc::clone(&plain.agent);
-    // Moves are shared among the threads, each with its own search.
-    let contender = args.search.on_threads(1, plain)?;
+    let contender = args.search.on_threads(args.threads, plain)?;
     let found = review(
         records,
         &contender,
@@ -55,7 +54,10 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
         &ReviewOptions {
             thresholds: args.thresholds,
             top: args.top,
-            keep_moves: args.json,
+            detail: match args.json {
+                true => Detail::Full,
+                false => Detail::FirstGames(LISTED_GAMES),
+            },
             threads: args.threads,
             control: &control,
         },
@@ -106,8 +108,8 @@ fn report(
         game_on(&contender.game, contender.shape)
     );
     text += &table(found);
-    text += &grades(&found.total.figures);
-    text += &luck(&found.total.figures);
+    text += &grades(&found.total.result);
+    text += &luck(&found.total.result);
     // Writing to a string cannot fail.
     let highlights = &found.total.highlights;
     let several = found.total.games > 1;
@@ -146,20 +148,20 @@ fn table(found: &Review) -> String {
         "z",
         "player"
     );
-    for game in found.games.iter().take(LISTED_GAMES) {
+    for game in &found.games {
         text += &row(
             &game.line.to_string(),
             (&grouped(game.score as f64), &game.largest.to_string()),
-            &game.figures,
+            &game.result,
             &remark(game),
         );
     }
-    let more = found.games.len().saturating_sub(LISTED_GAMES);
+    let more = found.total.games.saturating_sub(found.games.len() as u64);
     if more > 0 {
-        text = text + "and " + &counted(more as u64, "more game") + "\n";
+        text = text + "and " + &counted(more, "more game") + "\n";
     }
-    if found.games.len() > 1 {
-        text += &row("all", ("", ""), &found.total.figures, "");
+    if found.total.games > 1 {
+        text += &row("all", ("", ""), &found.total.result, "");
     }
     text
 }
@@ -172,19 +174,19 @@ fn remark(game: &GameReview) -> String {
     }
 }
 
-fn row(name: &str, (score, largest): (&str, &str), figures: &Figures, remark: &str) -> String {
+fn row(name: &str, (score, largest): (&str, &str), result: &ReviewResult, remark: &str) -> String {
     use afterstate_lab::grade::Grade;
-    let count = |grade| figures.grades.get(&grade).copied().unwrap_or(0);
+    let count = |grade| result.grades.get(&grade).copied().unwrap_or(0);
     let mistakes = count(Grade::Mistake) + count(Grade::Blunder);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let row = format!(
         "{name:<8} {score:>10} {largest:>8} {:>8} {:>9} {:>11} {:>9} {:>12} {:>6}  {remark}",
-        grouped(figures.move_count as f64),
-        or_dash(figures.accuracy.map(accuracy)),
-        or_dash(figures.mean_loss.map(|loss| decimals(loss, 2))),
+        grouped(result.move_count as f64),
+        or_dash(result.accuracy.map(accuracy)),
+        or_dash(result.mean_loss.map(|loss| decimals(loss, 2))),
         grouped(mistakes as f64),
-        signed(figures.luck, 0),
-        or_dash(figures.luck_z.map(|z| signed(z, 2))),
+        signed(result.luck, 0),
+        or_dash(result.luck_z.map(|z| signed(z, 2))),
     );
     row.trim_end().to_owned() + "\n"
 }
@@ -195,10 +197,10 @@ fn accuracy(share: f64) -> String {
 }
 
 /// How many moves have each grade.
-fn grades(figures: &Figures) -> String {
-    let graded: u64 = figures.grades.values().sum();
+fn grades(result: &ReviewResult) -> String {
+    let graded: u64 = result.grades.values().sum();
     let mut text = String::from("\ngrade         moves   share\n");
-    for (grade, &count) in &figures.grades {
+    for (grade, &count) in &result.grades {
         let share = percent(count as f64 / graded.max(1) as f64);
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -212,8 +214,8 @@ fn grades(figures: &Figures) -> String {
 }
 
 /// The sum of luck in words.
-fn luck(figures: &Figures) -> String {
-    let Some(z) = figures.luck_z else {
+fn luck(result: &ReviewResult) -> String {
+    let Some(z) = result.luck_z else {
         return String::new();
     };
     let how = match z {
@@ -223,7 +225,7 @@ fn luck(figures: &Figures) -> String {
     };
     format!(
         "\nluck of the new tiles: {} points, z = {} ({how})\n",
-        signed(figures.luck, 1),
+        signed(result.luck, 1),
         signed(z, 2)
     )
 }

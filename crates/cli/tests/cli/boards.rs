@@ -137,4 +137,23 @@ fn a_solution_has_lines_and_rollouts() {
     lab.run("solve --board 2x2 --target 8 --out t").succeeds();
     let found: Value = lab.run("analyze 2,0/0,4 --solution t --json").json();
     assert!(found["moves"][0]["legal"] == true, "{found}");
+    for (more, words) in [
+        ("--threads 4", "--threads"),
+        ("--rollouts 5 --rollout-search 3ply", "--rollout-search"),
+    ] {
+        lab.refuses(&format!("analyze 2,0/0,4 --solution s {more}"), &[words]);
+    }
+    // A mistyped option is no board.
+    for args in ["--serach 3ply 2,0/0,4", "--jsno", "--jsno --solution s"] {
+        lab.refuses(&format!("analyze {args}"), &["--"]);
+    }
+    let found = lab.run("analyze -,2/-,4 --solution s --json").json();
+    assert_eq!(found["position"], "0,2/0,4");
+    // A long line is refused, and not cut off.
+    let long = format!("2,0/0,4{}junk\n2,0/0,4\n", " ".repeat(5000));
+    let done = piped(&lab, "analyze --batch --solution s", &long);
+    let answers: Vec<&str> = done.stdout.lines().collect();
+    assert_eq!(answers.len(), 2, "{answers:?}");
+    assert!(answers[0].contains("too long"), "{}", answers[0]);
+    assert!(answers[1].contains("\"chances\":null"), "{}", answers[1]);
 }

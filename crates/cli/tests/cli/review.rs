@@ -38,8 +38,8 @@ fn games_are_reviewed_as_text_and_json() {
     assert_eq!(graded, moves as u64);
     assert_eq!(found["total"]["worst"].as_array().map(Vec::len), Some(3));
 
-    // The newest model of the game is taken, and threads do not matter.
-    let other = lab.run("review games.txt --threads 1 --json").json();
+    // The newest model of the game is taken.
+    let other = lab.run("review games.txt --json").json();
     assert_eq!(other["games"], found["games"]);
     let searched = lab.run("review games.txt --search 2ply --json").json();
     assert_eq!(
@@ -67,6 +67,24 @@ fn games_are_reviewed_as_text_and_json() {
         grades["mistake"].as_u64().zip(grades["good"].as_u64()),
         Some((0, 0))
     );
+}
+
+/// Threads share a game in pieces of 256 moves, and the boards of a search.
+#[test]
+fn threads_do_not_matter() {
+    let lab = Lab::new();
+    lab.train("runs/big", 300, "");
+    lab.run("eval runs/big --games 2 --records games.txt")
+        .succeeds();
+    for search in ["", "--search 2ply"] {
+        let [one, three] = [1, 3].map(|threads| {
+            let args = format!("review games.txt runs/big {search} --threads {threads} --json");
+            lab.run(&args).json()
+        });
+        assert_eq!(one, three, "{search}");
+        let moves = one["total"]["move_count"].as_u64();
+        assert!(moves > Some(2 * 256), "more than one piece: {moves:?}");
+    }
 }
 
 #[test]

@@ -47,7 +47,8 @@ pub fn line_text(line: &[LineMove]) -> String {
     parts.join(", ")
 }
 
-/// The line of each legal move. `values` is the contender without its search.
+/// The lines of the legal ones of some moves. `values` is the contender without its search. Each
+/// line analyses up to four boards by the contender.
 ///
 /// # Errors
 /// When there is no such game.
@@ -55,11 +56,13 @@ pub fn lines(
     contender: &Contender,
     values: &dyn Agent,
     board: &Board,
+    moves: &[Direction],
 ) -> Result<[Option<Vec<LineMove>>; 4], LabError> {
     let visitor = Lines {
         agent: &*contender.agent,
         values,
         board,
+        moves,
     };
     with_game(&contender.game, contender.shape, visitor)
 }
@@ -68,6 +71,7 @@ struct Lines<'a> {
     agent: &'a dyn Agent,
     values: &'a dyn Agent,
     board: &'a Board,
+    moves: &'a [Direction],
 }
 
 impl GameVisitor for Lines<'_> {
@@ -75,7 +79,10 @@ impl GameVisitor for Lines<'_> {
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
         let state = game.state(self.board.tiles(), self.board.chance_state());
-        Direction::ALL.map(|direction| self.line(&game, state?, direction))
+        Direction::ALL.map(|direction| {
+            let is_wanted = self.moves.contains(&direction);
+            is_wanted.then(|| self.line(&game, state?, direction))?
+        })
     }
 }
 

@@ -125,7 +125,7 @@ fn cancelled_rollouts_are_paired() {
 fn a_line_alternates_moves_and_typical_spawns() {
     let contender = exact(2, 2);
     let board = Board::parse("2 2/0 0", "2048", contender.shape).unwrap();
-    let lines = lines(&contender, &*contender.agent, &board).unwrap();
+    let lines = lines(&contender, &*contender.agent, &board, &Direction::ALL).unwrap();
     assert_eq!(lines[Direction::Up as usize], None);
     let line = lines[Direction::Left as usize].as_ref().unwrap();
     assert_eq!(
@@ -136,6 +136,10 @@ fn a_line_alternates_moves_and_typical_spawns() {
     assert_eq!(first.tile, 2);
     assert!(["b1", "a2", "b2"].contains(&&*first.cell), "{first:?}");
     assert_eq!(line[LINE_MOVES - 1].spawn, None);
+    let wanted = [Direction::Left];
+    let one = super::lines(&contender, &*contender.agent, &board, &wanted).unwrap();
+    let expected = [&None, &None, &None, &lines[Direction::Left as usize]];
+    assert_eq!(one.each_ref(), expected);
     let text = line_text(line);
     assert!(text.starts_with("left, 2 at "), "{text}");
 
@@ -156,7 +160,7 @@ fn an_analysis_with_lines_and_rollouts_is_read_back_from_json() {
     let contender = baseline("2048", Shape::FOUR);
     let board = Board::parse("2 2 0 0/0 0 0 0/0 0 0 0/0 0 0 0", "2048", Shape::FOUR).unwrap();
     let mut analysis = analyze_board(&contender, &board).unwrap();
-    analysis.add_lines(lines(&contender, &*contender.agent, &board).unwrap());
+    analysis.add_lines(lines(&contender, &*contender.agent, &board, &Direction::ALL).unwrap());
     analysis.add_rollouts(rollouts(&contender, &board, &options(5, 1, quiet())).unwrap());
     let text = serde_json::to_string(&analysis).unwrap();
     assert_eq!(
@@ -165,10 +169,15 @@ fn an_analysis_with_lines_and_rollouts_is_read_back_from_json() {
     );
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     let [up, right] = [&json["moves"][0], &json["moves"][1]];
-    assert!(
-        up.get("chances").is_none() && up.get("line").is_none(),
-        "{up}"
-    );
+    assert_eq!(up["legal"], false);
+    for key in ["loss", "chances", "rest", "line"] {
+        assert_eq!(up.get(key), Some(&serde_json::Value::Null), "{key}: {up}");
+    }
+    let keys = |one: &serde_json::Value| -> Vec<String> {
+        let fields = one.as_object().unwrap();
+        fields.keys().cloned().collect()
+    };
+    assert_eq!(keys(up), keys(right));
     assert!(right["chances"][0]["ci95"].is_array(), "{right}");
     assert_eq!(right["line"][0]["direction"], "right");
     assert_eq!(json["rollouts"]["games"], 5);
@@ -179,7 +188,7 @@ fn an_analysis_with_lines_and_rollouts_is_read_back_from_json() {
 fn a_line_ends_with_the_game() {
     let contender = baseline("2048", Shape::new(2, 2).unwrap());
     let board = Board::parse("2 4/0 8", "2048", contender.shape).unwrap();
-    let lines = lines(&contender, &*contender.agent, &board).unwrap();
+    let lines = lines(&contender, &*contender.agent, &board, &Direction::ALL).unwrap();
     // Up moves nothing; left makes 2 4 / 8 and a 2 fills the last cell, after which nothing moves.
     let line = lines[Direction::Left as usize].as_ref().unwrap();
     assert_eq!(line_text(line), "left, 2 at b2");

@@ -2,7 +2,6 @@
 
 use afterstate::game::Shape;
 
-use super::LONGEST;
 use crate::error::BoardFault;
 
 /// Bars between the cells of a drawing.
@@ -23,9 +22,6 @@ pub(super) enum Layout<'t> {
 
 impl<'t> Layout<'t> {
     pub(super) fn of(text: &'t str) -> Result<Self, BoardFault> {
-        if text.len() > LONGEST {
-            return Err(BoardFault::TooLong(text.len()));
-        }
         // Tabs at either end may stand for empty cells.
         let lines = text.trim_matches(['\n', '\r', '\u{FEFF}']);
         let text = lines.trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}');
@@ -117,24 +113,30 @@ fn is_drawing(text: &str) -> bool {
     text.contains(&BARS[..3]) || text.lines().count() > 1 && text.lines().any(|line| bars(&line))
 }
 
-/// The rows of a drawing: lines with bars. What is outside the first and the last bar is a label.
-fn drawing(text: &str) -> Vec<Row<'_>> {
-    let row = |line| {
-        let line: &str = line;
-        let (first, last) = (line.find(BARS)?, line.rfind(BARS)?);
-        let bar = line[first..].chars().next()?;
-        let inside = line.get(first + bar.len_utf8()..last)?;
-        // A border between rows, such as `|----+----|`; a single dash is an empty cell.
-        let is_edge = |part: &str| part.len() > 2 && part.chars().all(|c| "-+=:─┼━".contains(c));
-        let is_border = inside.split(BARS).all(|part| is_edge(part.trim()));
-        let has_bar = inside.contains(BARS) || !inside.trim().is_empty();
-        (has_bar && !is_border).then(|| {
-            let cells = inside.split(BARS).map(str::trim);
-            let cells = cells.map(|cell| if cell.is_empty() { "0" } else { cell });
-            (line.trim(), cells.collect())
-        })
+/// The rows of a drawing: lines with bars. Text outside the first and the last bar is a label if
+/// only one side has it, and a cell if both sides do: then the drawing has no outer bars.
+fn drawing<'t>(text: &'t str) -> Vec<Row<'t>> {
+    let split =
+        |line: &'t str| -> Row<'t> { (line.trim(), line.split(BARS).map(str::trim).collect()) };
+    // A border between rows, such as `|----+----|`; a single dash is an empty cell.
+    let is_edge = |part: &&str| part.len() > 2 && part.chars().all(|c| "-+=:─┼━".contains(c));
+    let rows = text.lines().map(split).filter(|(_, parts)| {
+        let inside = parts.get(1..parts.len() - 1).unwrap_or_default();
+        let is_border = !inside.is_empty() && inside.iter().all(is_edge);
+        let is_row = inside.len() > 1 || inside.iter().any(|part| !part.is_empty());
+        is_row && !is_border
+    });
+    let rows: Vec<Row<'_>> = rows.collect();
+    let has_text = |part: Option<&&str>| part.is_some_and(|part| !part.is_empty());
+    let is_open = rows.iter().any(|(_, parts)| has_text(parts.first()))
+        && rows.iter().any(|(_, parts)| has_text(parts.last()));
+    let filled = |(line, parts): Row<'t>| {
+        let outer = usize::from(!is_open);
+        let cells = parts[outer..parts.len() - outer].iter();
+        let cells = cells.map(|&cell| if cell.is_empty() { "0" } else { cell });
+        (line, cells.collect())
     };
-    text.lines().filter_map(row).collect()
+    rows.into_iter().map(filled).collect()
 }
 
 /// The rows of nested brackets: the contents of the innermost ones.

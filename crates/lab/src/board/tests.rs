@@ -57,6 +57,24 @@ fn boards_are_read_as_people_have_them() {
     }
 }
 
+/// Text on both sides of the bars is cells, on one side it is labels.
+#[test]
+fn drawings_may_have_no_outer_bars() {
+    let expected = "2,0,0,4/0,8,0,0/0,0,0,2/16,0,0,0";
+    for text in [
+        "2 | 0 | 0 | 4\n0 | 8 | 0 | 0\n0 | 0 | 0 | 2\n16 | 0 | 0 | 0",
+        "2 |   |   | 4\n  | 8 |   |  \n  |   |   | 2\n16 |   |   |  ",
+        " 2 │   │   │ 4\n───┼───┼───┼──\n   │ 8 │   │\n   │   │   │ 2\n16 │   │   │",
+        "2 | 0 | 0 | 4\n---|---|---|---\n0 | 8 | 0 | 0\n0 | 0 | 0 | 2\n16 | 0 | 0 | 0",
+        "1 | 2 |   |   | 4 |\n2 | | 8 | | |\n3 | | | | 2 |\n4 | 16 | | | |",
+        "| 2 |   |   | 4 | 1\n| | 8 | | | 2\n| | | | 2 | 3\n| 16 | | | | 4",
+    ] {
+        assert_eq!(shape_of(text).unwrap(), Shape::FOUR, "{text}");
+        let board = Board::parse(text, "2048", Shape::FOUR).unwrap();
+        assert_eq!(board.text(), expected, "{text}");
+    }
+}
+
 #[test]
 fn invalid_boards_are_refused_with_the_place() {
     assert!(error("2,0/4").contains("row 2 of the board, `4`, has 1 cell;"));
@@ -75,7 +93,21 @@ fn invalid_boards_are_refused_with_the_place() {
     ));
     assert!(error("2,0/4,99999999999999999999").contains("not a tile"));
     assert!(error("").starts_with("the board is missing"));
-    assert!(error(&"2 ".repeat(3000)).contains("too long"));
+    let long = [
+        "2 ".repeat(3000),
+        format!("2 0/32 4{}", " ".repeat(LONGEST)),
+        format!("2 0/32 4@{}1", " ".repeat(LONGEST)),
+    ];
+    for text in long {
+        let found = Board::parse(&text, "2048", two_by_two()).unwrap_err();
+        assert!(found.to_string().contains("too long"), "{found}");
+        assert!(
+            shape_of(&text)
+                .unwrap_err()
+                .to_string()
+                .contains("too long")
+        );
+    }
     assert!(error("[[2,0],[4,2").contains("brackets"));
     assert!(error("[[2,0],4,2]").contains("`4` is outside the brackets"));
     assert!(error("[4, [2,0]]").contains("`4` is outside the brackets"));

@@ -1,15 +1,20 @@
 //! The review of each game: its turns are replayed by the judge, then graded in pieces on several
 //! threads, and counted in their order.
+//!
+//! A search has a table of its own for each call, and its own threads. So the moves of a searching
+//! agent are analysed beforehand, by one call after the other.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use afterstate::game::{Game, Slide, State};
 use afterstate::judge::{End, Fault, Judge, Martingale, Observed};
 
-use super::figures::{Figures, Top};
 use super::input::{Item, Records, item};
+use super::result::{ReviewResult, Top};
 use super::{
-    GameReview, Highlights, Review, ReviewFault, ReviewOptions, ReviewedMove, SpawnLuck, WorstMove,
+    Detail, GameReview, Highlights, Review, ReviewFault, ReviewOptions, ReviewedMove, SpawnLuck,
+    WorstMove,
 };
 use crate::LabError;
 use crate::agent::{Agent, BoardState, StateAnalysis, board_state};
@@ -21,8 +26,12 @@ use crate::grade::{Grade, share_kept};
 use crate::records::Numbered;
 use crate::share::{share, threads};
 
-/// Turns that are graded at once. A search makes its table once for each piece.
-const PIECE: usize = 256;
+/// Turns that are graded at once; fewer in tests, so that short games have several pieces.
+pub(super) const PIECE: usize = if cfg!(test) { 16 } else { 256 };
+/// The boards of a call of a search: as many as it analyses in about this time, so that neither
+/// new tables take long nor the answer to a cancellation.
+const SEARCHED: std::ops::RangeInclusive<usize> = 8..=1024;
+const SEARCH_TIME: Duration = Duration::from_millis(500);
 /// The most faults that are listed.
 const LISTED: usize = 100;
 
@@ -38,17 +47,19 @@ pub(super) struct Grader<'a> {
     pub(super) contender: &'a Contender,
     /// The contender without its search.
     pub(super) values: &'a dyn Agent,
+    /// Whether the contender searches, and thus has threads of its own.
+    pub(super) searches: bool,
     pub(super) options: &'a ReviewOptions<'a>,
     /// The bytes of the file, if they are known.
     pub(super) length: Option<u64>,
 }
 
 /// A move, and the spawn after it.
-struct Turn<G: Game> {
-    state: State<G::Board>,
-    slide: Slide<G::Board>,
+pub(super) struct Turn<G: Game> {
+    pub(super) state: State<G::Board>,
+    pub(super) slide: Slide<G::Board>,
     /// The cell and the state; `None` where the record ends with the move.
-    spawn: Option<(usize, State<G::Board>)>,
+    pub(super) spawn: Option<(usize, State<G::Board>)>,
 }
 
 /// A state that a spawn may lead to.
@@ -61,11 +72,13 @@ struct Successor<G: Game> {
 /// A turn with its values.
 struct Graded {
     reviewed: ReviewedMove,
-    spawn: Martingale,
+    /// Its luck; `None` where it is not known.
+    spawn: Option<Martingale>,
 }
 
 impl GameVisitor for Reviewing<'_> {
-    type Output = Result<(), LabError>;
+    /// The bytes that were read.
+    type Output = Result<u64, LabError>;
 
     fn visit<G: Game>(mut self, game: G) -> Self::Output {
         let judge = Judge::new(game);
@@ -74,7 +87,7 @@ impl GameVisitor for Reviewing<'_> {
         while let Some(Numbered { number: line, text }) = self.records.next()? {
             let bytes = text.as_ref().map_or(0, Vec::len) as u64 + 1;
             match grader.review(&judge, &game, (line, read, bytes), text.as_deref())? {
-                Ok(Some(reviewed)) => self.review.add(reviewed, grader.options.top),
+                Ok(Some(reviewed)) => self.review.add(reviewed, grader.options),
                 Ok(None) => {}
                 Err(reason) => {
                     self.review.fault_count += 1;
@@ -88,7 +101,7 @@ impl GameVisitor for Reviewing<'_> {
                 break;
             }
         }
-        Ok(())
+        Ok(read)
     }
 }
 
@@ -133,18 +146,18 @@ impl Grader<'_> {
             return Ok(Ok(None));
         }
         let outcome = replayed.outcome();
-        let (figures, highlights) = self.summary(game, line, &turns, &graded)?;
+        let (result, highlights) = self.summary(game, line, &turns, &graded)?;
         Ok(Ok(Some(GameReview {
             line,
             player: record.opened.tag,
             score: outcome.score,
             largest: outcome.largest,
             finished: *replayed.end() == End::Over,
-            figures,
+            result,
             highlights,
-            moves: match self.options.keep_moves {
-                true => graded.iter().map(|it| it.reviewed).collect(),
-                false => Vec::new(),
+            moves: match self.options.detail {
+                Detail::Full => graded.iter().map(|it| it.reviewed).collect(),
+                Detail::FirstGames(_) => Vec::new(),
             },
         })))
     }
@@ -167,12 +180,16 @@ impl Grader<'_> {
         turns: &[Turn<G>],
         progress: impl Fn(f64) + Sync,
     ) -> Vec<Graded> {
+        let searched = self.searches.then(|| self.search(game, turns, &progress));
+        if searched.as_ref().is_some_and(|it| it.len() < turns.len()) {
+            return Vec::new();
+        }
         let pieces: Vec<&[Turn<G>]> = turns.chunks(PIECE).collect();
         let done = AtomicUsize::new(0);
         let stop = || self.options.control.is_cancelled();
         let (agent, values) = (&*self.contender.agent, self.values);
         let (thresholds, pieces) = (self.options.thresholds, &pieces);
-        let (done, progress) = (&done, &progress);
+        let (searched, done, progress) = (&searched, &done, &progress);
         let graded = share(
             threads(self.options.threads).min(pieces.len().max(1)),
             0..pieces.len() as u64,
@@ -180,23 +197,25 @@ impl Grader<'_> {
             || {
                 move |number| {
                     let piece = pieces[number as usize];
-                    let boards: Vec<BoardState> = piece
-                        .iter()
-                        .map(|turn| board_state(game, turn.state))
-                        .collect();
-                    let moves = agent.analyze(&boards);
+                    let from = number as usize * PIECE;
+                    let moves = match searched {
+                        Some(all) => all[from..from + piece.len()].to_vec(),
+                        None => agent.analyze(&boards(game, piece)),
+                    };
                     let spawns = luck(game, piece, values);
                     let turns = piece.iter().zip(moves).zip(spawns);
                     let graded: Vec<Graded> = turns
                         .map(|((turn, analysis), spawn)| Graded {
-                            reviewed: reviewed(turn, analysis, &spawn, |total, best| {
+                            reviewed: reviewed(turn, analysis, spawn.as_ref(), |total, best| {
                                 thresholds.grade(total, best)
                             }),
                             spawn,
                         })
                         .collect();
                     let finished = done.fetch_add(1, Ordering::Relaxed) + 1;
-                    progress(finished as f64 / pieces.len() as f64);
+                    if searched.is_none() {
+                        progress(finished as f64 / pieces.len() as f64);
+                    }
                     graded
                 }
             },
@@ -204,20 +223,43 @@ impl Grader<'_> {
         graded.into_iter().flatten().collect()
     }
 
-    /// The figures of a game, and what stands out in it.
+    /// The analyses of all turns by a search; fewer of them if the work is cancelled.
+    fn search<G: Game>(
+        &self,
+        game: &G,
+        turns: &[Turn<G>],
+        progress: &impl Fn(f64),
+    ) -> Vec<Option<StateAnalysis>> {
+        let mut found = Vec::with_capacity(turns.len());
+        let mut size = *SEARCHED.start();
+        while found.len() < turns.len() && !self.options.control.is_cancelled() {
+            let rest = &turns[found.len()..];
+            let piece = &rest[..size.min(rest.len())];
+            let begun = Instant::now();
+            found.extend(self.contender.agent.analyze(&boards(game, piece)));
+            size = match begun.elapsed() < SEARCH_TIME {
+                true => (2 * size).min(*SEARCHED.end()),
+                false => (size / 2).max(*SEARCHED.start()),
+            };
+            progress(found.len() as f64 / turns.len() as f64);
+        }
+        found
+    }
+
+    /// The result of a game, and what stands out in it.
     fn summary<G: Game>(
         &self,
         game: &G,
         line: u64,
         turns: &[Turn<G>],
         graded: &[Graded],
-    ) -> Result<(Figures, Highlights), LabError> {
+    ) -> Result<(ReviewResult, Highlights), LabError> {
         let top = self.options.top;
-        let mut figures = Figures::default();
+        let moves = graded.iter().map(|it| (&it.reviewed, it.spawn.as_ref()));
+        let result = ReviewResult::of(moves);
         let (mut worst, mut luckiest, mut unluckiest) =
             (Top::new(top), Top::new(top), Top::new(top));
         for (place, graded) in graded.iter().enumerate() {
-            figures.add(&graded.reviewed, &graded.spawn);
             worst.see(graded.reviewed.loss.unwrap_or(0.0), || place);
             let luck = graded.reviewed.luck.unwrap_or(0.0);
             luckiest.see(luck, || place);
@@ -237,7 +279,7 @@ impl Grader<'_> {
                 list.extend(found);
             }
         }
-        Ok((figures, highlights))
+        Ok((result, highlights))
     }
 
     /// A move as one of the worst; `None` if it has no value.
@@ -270,7 +312,7 @@ impl Grader<'_> {
         }))
     }
 
-    /// The spawn after a move; `None` if the record ends with the move.
+    /// The spawn after a move; `None` if the record ends with the move, or its luck is not known.
     fn spawn_luck<G: Game>(
         &self,
         game: &G,
@@ -312,32 +354,38 @@ fn reason(fault: &Fault, is_replay: bool) -> String {
     format!("{place}{}", fault.reason)
 }
 
+/// The boards before the moves.
+fn boards<G: Game>(game: &G, turns: &[Turn<G>]) -> Vec<BoardState> {
+    let boards = turns.iter().map(|turn| board_state(game, turn.state));
+    boards.collect()
+}
+
 /// The review of a move.
 fn reviewed<G: Game>(
     turn: &Turn<G>,
     analysis: Option<StateAnalysis>,
-    spawn: &Martingale,
+    spawn: Option<&Martingale>,
     grade: impl Fn(f64, f64) -> Grade,
 ) -> ReviewedMove {
     let direction = turn.slide.direction();
-    let values = analysis.map(|analysis| analysis.values).unwrap_or_default();
-    let total = |value: f32| Some(f64::from(value)).filter(|value| value.is_finite());
-    let totals = values.legal().filter_map(|(_, value)| total(value.total));
-    let most = totals.reduce(f64::max);
-    let own = values.get(direction).and_then(|value| total(value.total));
-    let both = own.zip(most);
+    let both = analysis.and_then(|it| it.total(direction).zip(it.best_total()));
     ReviewedMove {
         direction,
         best: analysis.and_then(|analysis| analysis.chosen),
-        loss: both.map(|(own, most)| most - own),
+        loss: analysis.and_then(|it| it.loss(direction)),
         share: both.map(|(own, most)| share_kept(own, most)),
         grade: both.map(|(own, most)| grade(own, most)),
-        luck: turn.spawn.map(|_| spawn.sum()),
+        luck: spawn.map(Martingale::sum),
     }
 }
 
-/// The luck of the spawn of each turn, as a sum with one draw.
-fn luck<G: Game>(game: &G, turns: &[Turn<G>], values: &dyn Agent) -> Vec<Martingale> {
+/// The luck of the spawn of each turn, as a sum with at most one draw; `None` without a spawn, or
+/// where the agent has no value of a state that a spawn may lead to.
+pub(super) fn luck<G: Game>(
+    game: &G,
+    turns: &[Turn<G>],
+    values: &dyn Agent,
+) -> Vec<Option<Martingale>> {
     let mut boards = Vec::new();
     let mut successors: Vec<Vec<Successor<G>>> = Vec::new();
     for turn in turns {
@@ -358,11 +406,15 @@ fn luck<G: Game>(game: &G, turns: &[Turn<G>], values: &dyn Agent) -> Vec<Marting
     let mut sums = Vec::new();
     for (turn, of_turn) in turns.iter().zip(successors) {
         let value = |reward: f64, analysis: Option<StateAnalysis>| {
-            let totals = analysis?.values;
-            let totals = totals.legal().map(|(_, value)| f64::from(value.total));
+            let analysis = analysis?;
             // The game is over without a slide.
-            let best = totals.filter(|it| it.is_finite()).reduce(f64::max);
-            Some(reward + best.unwrap_or(0.0))
+            let is_over = analysis.rewards == StateAnalysis::OVER.rewards;
+            let best = if is_over {
+                Some(0.0)
+            } else {
+                analysis.best_total()
+            };
+            Some(reward + best?)
         };
         let numbers = of_turn.iter().map(|it| {
             let value = value(it.reward, found.next().flatten());
@@ -371,15 +423,15 @@ fn luck<G: Game>(game: &G, turns: &[Turn<G>], values: &dyn Agent) -> Vec<Marting
         // Every analysis is taken, also behind a missing one.
         let numbers: Vec<Option<(f64, f64)>> = numbers.collect();
         let numbers: Option<Vec<(f64, f64)>> = numbers.into_iter().collect();
-        let mut sum = Martingale::default();
         let drawn = turn.spawn.and_then(|(_, state)| {
             let place = of_turn.iter().position(|it| it.state == state)?;
             Some(numbers.as_ref()?.get(place)?.0)
         });
-        if let (Some(drawn), Some(numbers)) = (drawn, &numbers) {
+        sums.push(drawn.zip(numbers).map(|(drawn, numbers)| {
+            let mut sum = Martingale::default();
             sum.see(drawn, numbers.iter().copied());
-        }
-        sums.push(sum);
+            sum
+        }));
     }
     sums
 }

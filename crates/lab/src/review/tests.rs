@@ -1,16 +1,24 @@
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::thread::{self, ThreadId};
 
 use afterstate::format::episode::{Action, EpisodeRecord};
 use afterstate::format::verse::{VerseReplay, VerseStep};
 use afterstate::game::{Game, Grid, PowersOfTwo, Shape, State};
+use afterstate::tally::Outcome;
+use afterstate::value::ActionValues;
 use tempfile::TempDir;
 
+use super::game::{PIECE, Turn, luck};
 use super::*;
-use crate::agent::Baseline;
+use crate::agent::{
+    Baseline, BoardState, FirstMove, PolicyFn, RoundSpec, StateAnalysis, board_state,
+};
 use crate::board::Board;
-use crate::control::quiet;
+use crate::control::{Event, quiet};
 use crate::evaluate::{EvalOptions, record};
+use crate::recorder::Sink;
 use crate::solve::{Solution, SolveOptions, solve};
 
 fn solution(rows: usize, cols: usize) -> Arc<Solution> {
@@ -50,7 +58,7 @@ fn options(threads: usize) -> ReviewOptions<'static> {
     ReviewOptions {
         thresholds: GradeThresholds::default(),
         top: 3,
-        keep_moves: true,
+        detail: Detail::Full,
         threads,
         control: quiet(),
     }
@@ -61,46 +69,101 @@ fn reviewed(path: &Path, contender: &Contender, threads: usize) -> Result<Review
     review(records, contender, &contender.agent, &options(threads))
 }
 
-/// At every afterstate that play on 2x2 can reach, the exact values of the successors have the value
-/// of the afterstate as their mean: so the mean of luck is 0, and the sum of luck is a martingale.
+/// At every afterstate that play on 2x2 can reach, the luck of all spawns, weighed by their
+/// probabilities, is 0 in the mean, and the value of a spawn is that of the afterstate plus luck.
 #[test]
 fn the_mean_of_luck_is_zero_at_every_afterstate() {
-    let solution = solution(2, 2);
-    let shape = Shape::new(2, 2).unwrap();
-    let game = Grid::new(shape, &PowersOfTwo);
-    let analyze = |state: State<_>| {
-        let tiles = (0..4).map(|i| state.cell(i)).collect();
-        let board = Board::new("2048", shape, tiles, game.chance_state(state)).unwrap();
-        solution.analyze(&board.text()).unwrap()
-    };
+    let exact = exact(&solution(2, 2));
+    let game = Grid::new(exact.shape, &PowersOfTwo);
+    let analyze = |state: State<_>| exact.agent.analyze(&[board_state(&game, state)])[0].unwrap();
     let mut seen = std::collections::HashSet::new();
     let mut waiting = Vec::new();
     game.for_each_start(|state, _| waiting.push(state));
-    let mut afterstates = 0;
+    let (mut afterstates, mut lucky) = (0, 0);
     while let Some(state) = waiting.pop() {
         if !seen.insert(state) {
             continue;
         }
         let analysis = analyze(state);
         for slide in game.slides(state).legal() {
-            let value = analysis.moves[slide.direction() as usize].value.unwrap();
-            let (mut mean, mut luck, mut values) = (0.0, 0.0, Vec::new());
+            let value = analysis.values.get(slide.direction()).unwrap().value;
+            let (mut turns, mut drawn) = (Vec::new(), Vec::new());
             game.for_each_spawn(slide.after(), |next, reward, p| {
-                let totals = analyze(next).moves.into_iter().filter_map(|one| one.total);
-                let best = f64::from(reward) + totals.reduce(f64::max).unwrap_or(0.0);
-                values.push((best, p));
-                mean += p * best;
+                let spawn = Some((0, next));
+                turns.push(Turn::<Grid> {
+                    state,
+                    slide,
+                    spawn,
+                });
+                let best = analyze(next).best_total().unwrap_or(0.0);
+                drawn.push((f64::from(reward) + best, p));
                 waiting.push(next);
             });
-            values
-                .iter()
-                .for_each(|(value, p)| luck += p * (value - mean));
-            assert!((mean - value).abs() < 1e-9, "{mean} is not {value}");
-            assert!(luck.abs() < 1e-9, "{luck}");
+            let mut mean = 0.0;
+            for (found, (next, p)) in luck(&game, &turns, &*exact.agent).iter().zip(drawn) {
+                let luck = found.unwrap().sum();
+                mean += p * luck;
+                // The values of an agent have 24 bits.
+                let error = next - f64::from(value) - luck;
+                assert!(error.abs() < 1e-3, "{next} is not {value} + {luck}");
+                lucky += u32::from(luck > 1.0);
+            }
+            assert!(mean.abs() < 1e-9, "{mean}");
             afterstates += 1;
         }
     }
-    assert!(afterstates > 200, "{afterstates}");
+    assert!(afterstates > 200 && lucky > 50, "{afterstates} {lucky}");
+}
+
+/// An agent that notes the threads from which it is asked.
+struct Asked {
+    agent: Arc<dyn Agent>,
+    by: Mutex<Vec<ThreadId>>,
+}
+
+impl Agent for Asked {
+    fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
+        self.agent.play(round, sink)
+    }
+
+    fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>> {
+        self.agent.play_from(first, round)
+    }
+
+    fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
+        self.by.lock().unwrap().push(thread::current().id());
+        self.agent.analyze(boards)
+    }
+
+    fn policy_fn(&self) -> PolicyFn<'_> {
+        self.agent.policy_fn()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.agent.bytes()
+    }
+}
+
+/// Every call of a search makes a table, of which one is reserved.
+#[test]
+fn a_search_is_asked_by_one_thread() {
+    let player = Contender::baseline(Baseline::Greedy, "2048", Shape::FOUR).unwrap();
+    let (_folder, path) = recorded(&player, 3);
+    let asked = Arc::new(Asked {
+        agent: Arc::clone(&player.agent),
+        by: Mutex::default(),
+    });
+    let searching = Contender {
+        agent: Arc::clone(&asked) as Arc<dyn Agent>,
+        ..player.clone()
+    };
+    let records = Records::open(&path, quiet()).unwrap();
+    let found = review(records, &searching, &player.agent, &options(3)).unwrap();
+    let by = asked.by.lock().unwrap();
+    assert!(by.len() > 6, "several calls for each game: {}", by.len());
+    let here = thread::current().id();
+    assert!(by.iter().all(|id| *id == here), "{by:?}");
+    assert_eq!(found.games, reviewed(&path, &player, 1).unwrap().games);
 }
 
 /// Score = value of the start + luck - losses, for every single game.
@@ -134,9 +197,9 @@ fn the_score_is_explained_by_luck_and_losses() {
             .iter()
             .filter_map(|one| one.total)
             .fold(0.0, f64::max);
-        let Figures {
+        let ReviewResult {
             luck, total_loss, ..
-        } = game.figures;
+        } = game.result;
         let explained = value + luck - total_loss;
         // The values of an agent have 24 bits.
         assert!(
@@ -145,9 +208,9 @@ fn the_score_is_explained_by_luck_and_losses() {
             game.score
         );
     }
-    let z = review.total.figures.luck_z.unwrap();
+    let z = review.total.result.luck_z.unwrap();
     assert!(z.abs() < 5.0, "{z}");
-    assert!(review.total.figures.accuracy.unwrap() < 0.99);
+    assert!(review.total.result.accuracy.unwrap() < 0.99);
 }
 
 /// A player that is reviewed by its own values makes no mistake.
@@ -156,9 +219,9 @@ fn a_player_agrees_with_itself() {
     let player = exact(&solution(2, 2));
     let (_folder, path) = recorded(&player, 50);
     let review = reviewed(&path, &player, 2).unwrap();
-    let figures = &review.total.figures;
-    assert_eq!((figures.accuracy, figures.total_loss), (Some(1.0), 0.0));
-    assert_eq!(figures.grades[&Grade::Best], figures.move_count);
+    let result = &review.total.result;
+    assert_eq!((result.accuracy, result.total_loss), (Some(1.0), 0.0));
+    assert_eq!(result.grades[&Grade::Best], result.move_count);
     assert!(review.total.highlights.worst.is_empty());
     assert_eq!(review.total.highlights.luckiest.len(), 3);
 }
@@ -182,11 +245,8 @@ fn moves_are_graded_by_the_share_they_keep() {
         (moves[1].loss, moves[1].grade),
         (Some(0.0), Some(Grade::Best))
     );
-    let figures = &review.games[0].figures;
-    assert_eq!(
-        (figures.accuracy, figures.mean_loss),
-        (Some(0.5), Some(4.0))
-    );
+    let result = &review.games[0].result;
+    assert_eq!((result.accuracy, result.mean_loss), (Some(0.5), Some(4.0)));
     let worst = &review.games[0].highlights.worst;
     assert_eq!(worst.len(), 1);
     assert_eq!((worst[0].number, &*worst[0].position), (1, "4,4/0,0"));
@@ -208,6 +268,7 @@ fn threads_do_not_matter_and_replays_are_the_same_games() {
     let player = Contender::baseline(Baseline::Greedy, "2048", Shape::FOUR).unwrap();
     let (folder, path) = recorded(&player, 6);
     let one = reviewed(&path, &player, 1).unwrap();
+    assert!(one.games.iter().all(|game| game.moves.len() > 2 * PIECE));
     assert_eq!(one, reviewed(&path, &player, 3).unwrap());
 
     let mut replays = String::new();
@@ -240,6 +301,81 @@ fn threads_do_not_matter_and_replays_are_the_same_games() {
     assert_eq!(again.total, one.total);
     assert_eq!(again.games[0].player, "2048verse");
     assert_eq!(again.games[5].moves, one.games[5].moves);
+}
+
+/// Text needs the first games alone, and the highlights of all of them.
+#[test]
+fn a_short_review_keeps_what_is_printed() {
+    let done = Arc::new(Mutex::new(None));
+    let noted = Arc::clone(&done);
+    let control = Control::new().on_event(move |event| {
+        if let Event::Finished { done, unit, .. } = event {
+            *noted.lock().unwrap() = Some((*done, *unit));
+        }
+    });
+    let player = Contender::baseline(Baseline::Greedy, "2048", Shape::FOUR).unwrap();
+    let (_folder, path) = recorded(&player, 4);
+    let full = reviewed(&path, &player, 1).unwrap();
+    let short = ReviewOptions {
+        detail: Detail::FirstGames(3),
+        control: &control,
+        ..options(1)
+    };
+    let records = Records::open(&path, quiet()).unwrap();
+    let short = review(records, &player, &player.agent, &short).unwrap();
+    assert_eq!((&short.total, short.games.len()), (&full.total, 3));
+    for (short, full) in short.games.iter().zip(&full.games) {
+        assert!(short.moves.is_empty() && short.highlights == Highlights::default());
+        assert_eq!(short.result, full.result);
+    }
+    // The work is counted in bytes.
+    let bytes = fs::metadata(&path).unwrap().len();
+    assert_eq!(*done.lock().unwrap(), Some((bytes, Unit::Bytes)));
+}
+
+/// An agent without values.
+struct NoValues(Arc<dyn Agent>);
+
+impl Agent for NoValues {
+    fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
+        self.0.play(round, sink)
+    }
+
+    fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>> {
+        self.0.play_from(first, round)
+    }
+
+    fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
+        let mut found = self.0.analyze(boards);
+        for one in found.iter_mut().flatten() {
+            one.values = ActionValues::NONE;
+        }
+        found
+    }
+
+    fn policy_fn(&self) -> PolicyFn<'_> {
+        self.0.policy_fn()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+}
+
+#[test]
+fn without_values_luck_is_not_known() {
+    let player = Contender::baseline(Baseline::Greedy, "2048", Shape::FOUR).unwrap();
+    let (_folder, path) = recorded(&player, 1);
+    let records = Records::open(&path, quiet()).unwrap();
+    let values: Arc<dyn Agent> = Arc::new(NoValues(Arc::clone(&player.agent)));
+    let found = review(records, &player, &values, &options(1)).unwrap();
+    let moves = &found.games[0].moves;
+    assert!(
+        moves[..20]
+            .iter()
+            .all(|one| one.luck.is_none() && one.loss.is_some())
+    );
+    assert_eq!(found.total.result.luck_z, None);
 }
 
 #[test]

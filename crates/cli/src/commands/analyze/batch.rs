@@ -4,13 +4,11 @@ use std::io::{self, BufRead, BufReader, Write};
 
 use afterstate_lab::LabError;
 use afterstate_lab::analyze::Analysis;
+use afterstate_lab::board::LONGEST;
 use anyhow::{Context, bail};
 use serde::Serialize;
 
 use crate::output::OutputError;
-
-/// The longest line that is read as a board, in bytes; real ones are much shorter.
-const LONGEST: u64 = 4096;
 
 /// The answer to a line that is not a valid board.
 #[derive(Serialize)]
@@ -28,7 +26,8 @@ pub(super) fn answer<V: Serialize>(
     let mut line = Vec::new();
     while read_line(&mut input, &mut line).context("cannot read standard input")? {
         questions += 1;
-        let answer = match ask(String::from_utf8_lossy(&line).trim()) {
+        let text = String::from_utf8_lossy(&line);
+        let answer = match ask(text.trim_end_matches(['\n', '\r'])) {
             Ok(analysis) => serde_json::to_string(&analysis)?,
             Err(error) => {
                 faults += 1;
@@ -49,11 +48,13 @@ pub(super) fn answer<V: Serialize>(
     Ok(())
 }
 
-/// Reads a line, and skips the rest of one that is too long; false at the end.
+/// Reads a line, and skips the rest of one that is too long; false at the end. Such a line keeps
+/// more bytes than a board may have, so it is refused.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
-    let read = io::Read::take(&mut *input, LONGEST).read_until(b'\n', line)?;
-    if read as u64 == LONGEST && line.last() != Some(&b'\n') {
+    let most = LONGEST as u64 + 1;
+    let read = io::Read::take(&mut *input, most).read_until(b'\n', line)?;
+    if read as u64 == most && line.last() != Some(&b'\n') {
         input.skip_until(b'\n')?;
     }
     Ok(read > 0)

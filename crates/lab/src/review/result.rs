@@ -1,4 +1,4 @@
-//! The figures of one game, or of many.
+//! The result of one game, or of many.
 
 use afterstate::judge::{Martingale, Tail};
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::{GradeCounts, ReviewedMove};
 use crate::grade::Grade;
 
-/// The figures of some games.
+/// The result of some games: means, and sums of losses and luck.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct ReviewResult {
     /// Moves.
     pub move_count: u64,
     /// The mean share of the best value that a move kept, from 0 to 1; `None` without a move that
@@ -28,14 +28,14 @@ pub struct Figures {
     sums: Sums,
 }
 
-/// What the figures are made of.
+/// What means and z are made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sums {
     shares: f64,
     spawns: Martingale,
 }
 
-impl Default for Figures {
+impl Default for ReviewResult {
     fn default() -> Self {
         Self {
             move_count: 0,
@@ -50,17 +50,30 @@ impl Default for Figures {
     }
 }
 
-impl Figures {
+impl ReviewResult {
+    /// The result of moves, and of the spawns after them.
+    pub(super) fn of<'m>(
+        moves: impl Iterator<Item = (&'m ReviewedMove, Option<&'m Martingale>)>,
+    ) -> Self {
+        let mut result = Self::default();
+        for (one, spawn) in moves {
+            result.add(one, spawn);
+        }
+        result.complete();
+        result
+    }
+
     /// Counts a move, and the spawn after it.
-    pub(super) fn add(&mut self, one: &ReviewedMove, spawn: &Martingale) {
+    fn add(&mut self, one: &ReviewedMove, spawn: Option<&Martingale>) {
         self.move_count += 1;
         if let (Some(loss), Some(share), Some(grade)) = (one.loss, one.share, one.grade) {
             self.total_loss += loss;
             self.sums.shares += share;
             *self.grades.entry(grade).or_default() += 1;
         }
-        self.sums.spawns.merge(spawn);
-        self.complete();
+        if let Some(spawn) = spawn {
+            self.sums.spawns.merge(spawn);
+        }
     }
 
     /// Counts the moves of other games.
