@@ -53,6 +53,16 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
             .clone()
             .with_search(&args.search.spec(&args.search.search))?;
     }
+    if args.watch && contender.is_none() {
+        let game = game_on(&game, shape);
+        bail!("there is no model of {game} to watch; `afterstate train` trains one");
+    }
+    if let Some(folder) = args.save.as_deref().and_then(Path::parent) {
+        // An empty one is the folder of this process.
+        if !folder.as_os_str().is_empty() && !folder.is_dir() {
+            bail!("the folder {} for --save does not exist", shown(folder));
+        }
+    }
     let seed = args.seed.unwrap_or_else(any_seed);
     let session = match &record {
         Some(record) => record.session(&game, shape, seed)?,

@@ -213,12 +213,16 @@ fn grades(result: &ReviewResult) -> String {
     text
 }
 
+/// Below this number of moves, z is not normally distributed.
+const FEW: u64 = 50;
+
 /// The sum of luck in words.
 fn luck(result: &ReviewResult) -> String {
     let Some(z) = result.luck_z else {
         return String::new();
     };
     let how = match z {
+        _ if result.move_count < FEW => "too few moves to tell luck from chance",
         z if z > 2.0 => "unusually good luck",
         z if z < -2.0 => "unusually bad luck",
         _ => "as usual: |z| is below 2 in 95% of fair samples",

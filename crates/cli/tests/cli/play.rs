@@ -463,6 +463,8 @@ fn wrong_input_is_refused() {
         ("play --open bad.txt --number 7", "game 7"),
         ("play --save notes.txt", "not a file of records"),
         ("play --save .", "directory"),
+        ("play --save nowhere/games.txt", "the folder nowhere"),
+        ("play --watch --game threes", "no model of threes on 4x4"),
         ("play --number 1", "--open"),
     ] {
         let before = lab.listing();

@@ -114,7 +114,9 @@ impl fmt::Display for BoardError {
         match self.expected {
             Some(shape) => {
                 let (rows, cols) = (shape.rows(), shape.cols());
-                let example = vec![vec!["0"; cols].join(","); rows].join("/");
+                let row = vec!["0"; cols].join(",");
+                let last = format!("{},2", vec!["0"; cols - 1].join(","));
+                let example = format!("{}/{last}", vec![row; rows - 1].join("/"));
                 write!(
                     f,
                     "{rows} rows of {cols} tiles, such as `{example}` (0 is an empty cell)"
