@@ -183,6 +183,7 @@ fn examples_run() {
                 .replace("--games 100 ", "--games 5 ")
                 .replace("--warmup-games 20000", "--warmup-games 20")
                 .replace("--games 100000", "--games 20")
+                .replace("judge games.txt --games 1000", "judge games.txt --games 20")
                 .replace("--rollouts 1000", "--rollouts 5")
                 .replace("--seconds 120", "--seconds 1")
                 .replace("--episodes 60000", "--episodes 120")

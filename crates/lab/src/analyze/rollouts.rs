@@ -21,9 +21,10 @@ use crate::statistics::{mean_interval, share_interval};
 
 /// How many tiles above the largest one have a chance.
 const NEXT_TILES: usize = 3;
-/// Rounds over all moves, and the fewest games of one.
-const ROUNDS: u64 = 16;
-const LEAST: u64 = 32;
+/// The moves take turns, so that every one of them has games when rollouts are stopped: the first turn
+/// has this many games, and later ones as many as were played, up to a limit.
+const FIRST_TURN: u64 = 16;
+const LONGEST_TURN: u64 = 1000;
 
 /// The options of rollouts.
 pub struct RolloutOptions<'a> {
@@ -106,10 +107,10 @@ pub fn rollouts(
     let work = || {
         let meter = Meter::new(control, Task::Analyze, Unit::Games, 0, total);
         let mut played: [Vec<Outcome>; 4] = Default::default();
-        let step = options.games.div_ceil(ROUNDS).max(LEAST);
         let mut from = 0;
         while from < options.games && !control.is_cancelled() {
-            let numbers = from..options.games.min(from + step);
+            let turn = from.clamp(FIRST_TURN, LONGEST_TURN);
+            let numbers = from..options.games.min(from + turn);
             from = numbers.end;
             let round = RoundSpec {
                 stop: &|| control.is_cancelled(),
