@@ -14,7 +14,7 @@ use afterstate::episode::Step;
 use afterstate::game::Fast2048;
 use afterstate::ntuple::{AfterstateNetwork, Indices, StateNetwork, Tc, Td, UpdateRule};
 use afterstate::tally::Outcome;
-use afterstate_benches::{self as common, After, Choice, EveryNewTile, State};
+use afterstate_benches::{self as common, After, ChosenDirection, EveryNewTile, State};
 use gungraun::{library_benchmark, library_benchmark_group, main};
 
 /// A trained network with positions from its games, and a buffer for indices.
@@ -121,12 +121,12 @@ fn check_episode((ready, outcome): Done<AfterstateNetwork, Outcome>) {
 
 #[library_benchmark]
 #[bench::expecting(args = (of_states()), teardown = check_choices)]
-fn choose(ready: Ready<StateNetwork>) -> Done<StateNetwork, Vec<Choice>> {
+fn choose(ready: Ready<StateNetwork>) -> Done<StateNetwork, Vec<ChosenDirection>> {
     let choices = common::choose(&ready.game, &ready.network, black_box(&ready.states));
     (ready, choices)
 }
 
-fn check_choices((ready, choices): Done<StateNetwork, Vec<Choice>>) {
+fn check_choices((ready, choices): Done<StateNetwork, Vec<ChosenDirection>>) {
     let plain = EveryNewTile::new(&ready.network);
     let slow = common::choose(&ready.game, &plain, &ready.states);
     common::check_choices((&ready.network, &choices), (&plain, &slow), &ready.states);
@@ -134,12 +134,12 @@ fn check_choices((ready, choices): Done<StateNetwork, Vec<Choice>>) {
 
 #[library_benchmark]
 #[bench::every_new_tile(args = (every_new_tile()), teardown = check_slow_choices)]
-fn slow_choose(ready: Ready<EveryNewTile<1>>) -> Done<EveryNewTile<1>, Vec<Choice>> {
+fn slow_choose(ready: Ready<EveryNewTile<1>>) -> Done<EveryNewTile<1>, Vec<ChosenDirection>> {
     let choices = common::choose(&ready.game, &ready.network, black_box(&ready.states));
     (ready, choices)
 }
 
-fn check_slow_choices((ready, choices): Done<EveryNewTile<1>, Vec<Choice>>) {
+fn check_slow_choices((ready, choices): Done<EveryNewTile<1>, Vec<ChosenDirection>>) {
     let network = common::of_states();
     let fast = common::choose(&ready.game, &network, &ready.states);
     common::check_choices((&network, &fast), (&ready.network, &choices), &ready.states);

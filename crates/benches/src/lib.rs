@@ -281,7 +281,7 @@ pub fn choose<V: ValueFunction<Fast2048>>(
     game: &Fast2048,
     values: &V,
     states: &[State],
-) -> Vec<Choice> {
+) -> Vec<ChosenDirection> {
     let mut policy = Greedy::new(game, values, Ties::Order);
     let mut rng = game_rng(SEED, 0);
     let of = |&state: &State| {
@@ -293,7 +293,7 @@ pub fn choose<V: ValueFunction<Fast2048>>(
 }
 
 /// A move; `None` if the game is over.
-pub type Choice = Option<Direction>;
+pub type ChosenDirection = Option<Direction>;
 
 /// V(state) by its definition: the value of a move is r plus the mean of V over every spawn. States
 /// are looked up `TOGETHER` at a time: one, as in the formula, or four, which one lookup can do.
@@ -424,8 +424,8 @@ impl<const TOGETHER: usize> Trainable<Fast2048> for EveryNewTile<TOGETHER> {
 /// Choices by expected changes and by the definition are equal, or have the same value up to
 /// rounding.
 pub fn check_choices(
-    (fast, choices): (&StateNetwork, &[Choice]),
-    (slow, slow_choices): (&EveryNewTile<1>, &[Choice]),
+    (fast, choices): (&StateNetwork, &[ChosenDirection]),
+    (slow, slow_choices): (&EveryNewTile<1>, &[ChosenDirection]),
     states: &[State],
 ) {
     let game = Fast2048::new();

@@ -96,6 +96,24 @@ impl<G: Game, L: Learner<G> + ?Sized> Learner<G> for &mut L {
     }
 }
 
+impl<G: Game, L: Learner<G> + ?Sized> Learner<G> for Box<L> {
+    fn step(&mut self, step: &Step<G>) {
+        (**self).step(step);
+    }
+
+    fn finish(&mut self, state: State<G::Board>, spawn_reward: u32) {
+        (**self).finish(state, spawn_reward);
+    }
+
+    fn set_learning_rate(&mut self, learning_rate: Value) {
+        (**self).set_learning_rate(learning_rate);
+    }
+
+    fn td_errors(&self) -> TdErrorStats {
+        (**self).td_errors()
+    }
+}
+
 /// Learns nothing: for evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct NoLearner;
@@ -204,6 +222,13 @@ impl<G: Game> Episode<G> {
     #[inline(always)]
     pub fn start_from(game: &G, state: State<G::Board>) -> Self {
         Self::from_state(game, state, Start::Given)
+    }
+
+    /// The same with a random spawn after a given afterstate.
+    #[inline(always)]
+    pub fn start_after(game: &G, after: After<G::Board>, rng: &mut Rng) -> Self {
+        let (cell, spawn) = game.draw_spawn(after, rng);
+        Self::start_from(game, game.place(after, cell, spawn))
     }
 
     #[inline(always)]
@@ -340,7 +365,7 @@ pub fn play_on<G: Game>(
 }
 
 #[inline(always)]
-fn play_to_end<G: Game>(
+pub(crate) fn play_to_end<G: Game>(
     game: &G,
     mut episode: Episode<G>,
     player: &mut impl Player<G>,

@@ -158,6 +158,17 @@ pub trait Position: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// The tile index in cell `i`, in row-major order.
     fn cell(self, i: usize) -> u8;
 
+    /// Writes the tile indices in row-major order.
+    ///
+    /// # Panics
+    /// When `out` is longer than the board.
+    #[inline(always)]
+    fn write_tiles(self, out: &mut [u8]) {
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = self.cell(i);
+        }
+    }
+
     /// The 4x4 board in one number: four bits a cell, cell 0 in the lowest bits, every tile beyond
     /// 15 as 15. Only implemented where [`Position::PACKED`] is true.
     #[inline(always)]

@@ -6,6 +6,8 @@
 //! A valid record could have been played; `spawns.rs` tests whether its spawns are those of
 //! chance, and `identity.rs` finds games that occur twice.
 
+mod allowed;
+mod environment;
 mod fault;
 mod frequency;
 mod identity;
@@ -19,11 +21,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use allowed::{AllowedSpawn, allowed_spawn};
+pub use environment::{Check, EnvironmentJudge, Finding, ImpossibleBoard, Transition};
 pub use fault::{Fault, Placed, Reason};
 pub use frequency::{Frequency, Test};
 pub use identity::Identity;
 pub use martingale::{Drift, Martingale, Tail};
-pub use replay::{End, Replayed};
+pub use replay::{RecordEnd, Replayed};
 pub use spawns::{SpawnTest, Statistic, Subject};
 
 use crate::format::episode::{Action, EpisodeRecord};
@@ -276,7 +280,7 @@ impl<G: Game> Judge<G> {
     pub fn count(&mut self, replayed: &Replayed) -> Outcome {
         self.spawns.merge(&replayed.spawns);
         self.tally.add(&replayed.outcome);
-        self.unfinished += u64::from(replayed.end != End::Over);
+        self.unfinished += u64::from(replayed.end != RecordEnd::Over);
         let (opened, closed) = replayed.times;
         self.millis = self.millis.saturating_add(closed.saturating_sub(opened));
         self.player.merge(&replayed.player);

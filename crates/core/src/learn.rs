@@ -5,15 +5,27 @@
 //! g_t, the reward between x_t and x_{t+1} (or the end).
 
 mod backward;
+mod carousel;
+mod delayed;
 mod forward;
+mod n_step;
 mod published;
+mod restart;
 pub mod schedule;
 
 pub use backward::Backward;
+pub use carousel::{Carousel, Kept, KeptArrays, KeptError};
+pub use delayed::{Delayed, horizon};
 pub use forward::{Forward, OnPolicyForward};
-pub use published::{End, PublishedBackward, PublishedParams, SlideRewards, Subtracted};
+pub use n_step::{NStep, Order};
+pub use published::{PublishedBackward, PublishedParams, SlideRewards, Subtracted, TerminalTarget};
+pub use restart::Restarting;
 
 use crate::Value;
+use crate::episode::Player;
+use crate::game::Game;
+use crate::random::Rng;
+use crate::tally::Outcome;
 
 /// The settings of temporal-difference learning. The discount belongs to the network, because
 /// choosing moves also needs it.
@@ -35,4 +47,13 @@ impl Default for TdParams {
             reward_twice: false,
         }
     }
+}
+
+/// Plays a game of a training, and games from other states that follow from it.
+pub trait GameChain<G: Game> {
+    /// Plays a whole game and those that follow; `finished` gets the outcome of each, in order.
+    fn play(&mut self, game: &G, rng: &mut Rng, finished: impl FnMut(Outcome));
+
+    /// The player.
+    fn player(&mut self) -> &mut dyn Player<G>;
 }

@@ -11,10 +11,13 @@
 //! [train](Trainable) them.
 
 mod afterstate;
+mod fold;
 mod layout;
+mod lookup;
 mod pattern;
 mod plan;
 mod rule;
+mod stages;
 mod state;
 mod tables;
 mod trainable;
@@ -23,12 +26,14 @@ use std::io;
 
 pub use afterstate::AfterstateNetwork;
 pub(crate) use layout::Chunking;
+pub use lookup::Lookup;
 pub use pattern::{NAMED_SETS, Pattern, TupleSet, TupleSetError};
 pub(crate) use plan::LookupPlan;
 pub use rule::{Tc, Td, UpdateRule, WeightCell};
+pub use stages::Stages;
 pub use state::StateNetwork;
 pub(crate) use tables::MemoryBlock;
-pub use tables::{WeightPart, WeightTables};
+pub use tables::{TableView, WeightPart, WeightTables};
 use thiserror::Error;
 pub use trainable::{Trainable, TrajectoryStep, Updated};
 

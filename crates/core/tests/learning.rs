@@ -8,8 +8,8 @@ use afterstate::game::{
     POWERS_OF_TWO_SPAWNS, PowersOfTwo, Rules, Shape, State, Threes,
 };
 use afterstate::learn::{
-    Backward, End, Forward, OnPolicyForward, PublishedBackward, PublishedParams, SlideRewards,
-    Subtracted, TdParams,
+    Backward, Forward, OnPolicyForward, PublishedBackward, PublishedParams, SlideRewards,
+    Subtracted, TdParams, TerminalTarget,
 };
 use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{
@@ -219,7 +219,7 @@ fn updates_as_published() {
     let textbook = PublishedParams::default();
     assert_eq!(published(textbook), (106.0, 74.0));
     // The last state stays, and the one before it moves towards 128 - 20: 10 -> 59.
-    let end = End::Negated;
+    let end = TerminalTarget::Negated;
     assert_eq!(published(PublishedParams { end, ..textbook }), (59.0, 20.0));
     // The reward twice: 128 + 128 + 74 = 330: 10 -> 170.
     let twice = PublishedParams {

@@ -72,7 +72,7 @@ pub fn lay_out_with<C: WeightCell>(
 ) -> (NewHeader, Layout, Vec<u64>) {
     let mut at = 0;
     let (mut tensors, metadata) = match keep {
-        Keep::Weights => (tables(network.tuples()), metadata.clone()),
+        Keep::Weights => (kept_tables(network.tuples()), metadata.clone()),
         Keep::Everything => {
             let mut metadata = metadata.clone();
             metadata.insert(ORDER.to_owned(), network.order());
@@ -103,16 +103,24 @@ pub fn lay_out_with<C: WeightCell>(
     (header, Layout { tensors }, places)
 }
 
-/// The tensors of a model, in the order of its tuples, without offsets.
+/// The tensors of all tables, in the order of the tuples, without offsets.
 fn tables(tuples: &TupleSet) -> Vec<Tensor> {
-    let tensor = |(table, (name, numbers)): (usize, (String, usize))| Tensor {
+    tuples.tables().enumerate().map(table).collect()
+}
+
+/// The same for a new model, into which redundant tuples are folded.
+fn kept_tables(tuples: &TupleSet) -> Vec<Tensor> {
+    tuples.kept_tables().map(table).collect()
+}
+
+fn table((number, (name, numbers)): (usize, (String, usize))) -> Tensor {
+    Tensor {
         name,
-        source: Source::Table(table),
+        source: Source::Table(number),
         float: Float::F32,
         numbers,
         at: 0,
-    };
-    tuples.tables().enumerate().map(tensor).collect()
+    }
 }
 
 /// The tensors of a checkpoint, without offsets.
@@ -365,12 +373,32 @@ impl Header {
         network: &WeightTables<C>,
         keep: Keep,
     ) -> Result<Layout, NativeError> {
+        self.layout_of_banks(network, keep, network.tuples().banks())
+    }
+
+    /// The same for a file that has only the first `banks` tables of each tuple.
+    ///
+    /// # Errors
+    /// As for [`Header::layout`].
+    pub fn layout_of_banks<C: WeightCell>(
+        &self,
+        network: &WeightTables<C>,
+        keep: Keep,
+        banks: usize,
+    ) -> Result<Layout, NativeError> {
         let is_model = keep == Keep::Weights && !self.metadata.contains_key(ORDER);
+        let tuples = network.tuples();
         let mut tensors = if is_model {
-            tables(network.tuples())
+            let mut tensors = tables(tuples);
+            tensors.truncate(tuples.patterns().len() * banks);
+            tensors
         } else {
             self.check_order(network)?;
-            blocks(network)
+            let mut tensors = blocks(network);
+            for tensor in &mut tensors {
+                tensor.numbers = tensor.numbers / tuples.banks() * banks;
+            }
+            tensors
         };
         if keep == Keep::Weights {
             tensors.retain(|tensor| tensor.source != Source::Block(MemoryBlock::Sums));

@@ -21,6 +21,8 @@ const CACHE: u8 = b'c';
 const VERSION: u8 = 4;
 /// The largest number of fields of a table: current files have two.
 const MOST_FIELDS: usize = 16;
+/// The digits of a name with a stage.
+const DIGITS: usize = 8;
 
 /// All sections of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,16 +206,32 @@ impl TdlSection {
 }
 
 impl TdlTable {
-    /// A table for this pattern, with the name that TDL2048+ gives it.
-    pub fn new(pattern: &str, fields: Vec<Field>) -> Option<Self> {
-        let number = u32::from_str_radix(pattern, 16).ok()?;
+    /// A table for this pattern, with the name that TDL2048+ gives it. `stage` is for tables of
+    /// several stages: it precedes the pattern, with its digits reversed, in a name of eight digits.
+    pub fn new(pattern: &str, stage: Option<u32>, fields: Vec<Field>) -> Option<Self> {
+        let tensor = match stage {
+            None | Some(0) => pattern.to_owned(),
+            Some(stage) => format!("{pattern}@{stage}"),
+        };
+        let digits = match stage {
+            None => pattern.to_owned(),
+            Some(stage) => {
+                let width = DIGITS
+                    .checked_sub(pattern.len())
+                    .filter(|&width| width > 0)?;
+                let stage = format!("{stage:0width$x}");
+                let stage: String = stage.chars().rev().collect();
+                (stage.len() == width).then(|| stage + pattern)?
+            }
+        };
+        let number = u32::from_str_radix(&digits, 16).ok()?;
         let mut name = number.to_le_bytes().to_vec();
-        name.extend((pattern.len() as u16).to_le_bytes());
+        name.extend((digits.len() as u16).to_le_bytes());
         name.extend([0; 2]);
         Some(Self {
             version: VERSION,
             name,
-            tensor: pattern.to_owned(),
+            tensor,
             fields,
         })
     }

@@ -97,6 +97,18 @@ pub(super) fn empty_cells(cells: u64) -> u32 {
     (bits | bits >> 24) as u32 & 0xFFFF
 }
 
+/// Packed cells, each in a byte of its own.
+#[inline(always)]
+fn spread(cells: u64) -> [u8; 16] {
+    let eight = |cells: u64| {
+        let x = (cells | cells << 16) & 0x0000_FFFF_0000_FFFF;
+        let x = (x | x << 8) & 0x00FF_00FF_00FF_00FF;
+        (x | x << 4) & 0x0F0F_0F0F_0F0F_0F0F
+    };
+    let low = u128::from(eight(cells & 0xFFFF_FFFF));
+    (low | u128::from(eight(cells >> 32)) << 64).to_le_bytes()
+}
+
 /// Swaps rows and columns.
 #[inline(always)]
 pub(super) fn transpose(x: u64) -> u64 {
@@ -148,6 +160,18 @@ impl Position for Board {
     }
 
     #[inline(always)]
+    fn write_tiles(self, out: &mut [u8]) {
+        match <&mut [u8; 16]>::try_from(&mut *out) {
+            Ok(out) if self.beyond == 0 => *out = spread(self.cells),
+            _ => {
+                for (i, out) in out.iter_mut().enumerate() {
+                    *out = self.cell(i);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
     fn packed(self) -> u64 {
         self.cells
     }
@@ -173,6 +197,18 @@ impl Position for Board {
 mod tests {
     use super::*;
     use crate::random::game_rng;
+
+    #[test]
+    fn tiles_are_written_as_they_are_read() {
+        let mut rng = game_rng(1, 1);
+        for n in 0..2_000_u32 {
+            let largest = if n % 2 == 0 { 16 } else { 19 };
+            let board = Board::from_tiles(&std::array::from_fn(|_| rng.below(largest) as u8));
+            let mut tiles = [0; 16];
+            board.write_tiles(&mut tiles);
+            assert_eq!(tiles, board.tiles());
+        }
+    }
 
     #[test]
     fn symmetric_boards_are_those_of_the_shape() {

@@ -82,18 +82,8 @@ impl GridBoard {
 
     /// Slides every line; `None` if nothing changes.
     pub fn slide(self, rules: &dyn Rules, direction: Direction) -> Option<(Self, u32)> {
-        let (rows, cols) = (self.shape.rows(), self.shape.cols());
-        let (lines, length) = match direction {
-            Direction::Up | Direction::Down => (cols, rows),
-            Direction::Left | Direction::Right => (rows, cols),
-        };
-        // The k-th cell of a line, counted from the wall that the tiles slide to.
-        let cell = |line: usize, k: usize| match direction {
-            Direction::Up => k * cols + line,
-            Direction::Down => (rows - 1 - k) * cols + line,
-            Direction::Left => line * cols + k,
-            Direction::Right => line * cols + (cols - 1 - k),
-        };
+        let (lines, length) = lines(self.shape, direction);
+        let cell = |line, k| cell_of_line(self.shape, direction, line, k);
         let mut after = self;
         let (mut reward, mut moved) = (0, 0);
         for line in 0..lines {
@@ -110,6 +100,50 @@ impl GridBoard {
         }
         after.spawn_mask = rules.spawn_mask(self.shape, direction, moved);
         (moved != 0).then_some((after, reward))
+    }
+
+    /// The cell to which a slide moves the tile of each cell; `None` for an empty cell. Two tiles
+    /// that merge have the same destination.
+    ///
+    /// No tile of a line depends on those behind it. So without them, it is the last one of the line
+    /// also after the slide.
+    pub fn destinations(&self, rules: &dyn Rules, direction: Direction) -> Vec<Option<usize>> {
+        let (lines, length) = lines(self.shape, direction);
+        let cell = |line, k| cell_of_line(self.shape, direction, line, k);
+        let mut destinations = vec![None; self.shape.cells()];
+        for line in 0..lines {
+            for k in 0..length {
+                let mut tiles = [0; 5];
+                for (at, tile) in tiles[..=k].iter_mut().enumerate() {
+                    *tile = self.cells[cell(line, at)];
+                }
+                if tiles[k] != 0 {
+                    rules.slide_line(&mut tiles[..length]);
+                    let last = tiles[..length].iter().rposition(|&tile| tile != 0);
+                    destinations[cell(line, k)] = last.map(|last| cell(line, last));
+                }
+            }
+        }
+        destinations
+    }
+}
+
+/// The number of lines that slide in this direction, and their length.
+fn lines(shape: Shape, direction: Direction) -> (usize, usize) {
+    match direction {
+        Direction::Up | Direction::Down => (shape.cols(), shape.rows()),
+        Direction::Left | Direction::Right => (shape.rows(), shape.cols()),
+    }
+}
+
+/// The k-th cell of a line, counted from the wall that the tiles slide to.
+fn cell_of_line(shape: Shape, direction: Direction, line: usize, k: usize) -> usize {
+    let (rows, cols) = (shape.rows(), shape.cols());
+    match direction {
+        Direction::Up => k * cols + line,
+        Direction::Down => (rows - 1 - k) * cols + line,
+        Direction::Left => line * cols + k,
+        Direction::Right => line * cols + (cols - 1 - k),
     }
 }
 
@@ -225,7 +259,7 @@ impl Game for Grid {
 
 #[cfg(test)]
 mod tests {
-    use super::super::PowersOfTwo;
+    use super::super::{PowersOfTwo, Threes};
     use super::*;
 
     #[test]
@@ -241,5 +275,53 @@ mod tests {
         assert_eq!(slide(Direction::Down), Some((vec![0, 0, 0, 2, 0, 2], 4)));
         assert_eq!(slide(Direction::Left), Some((vec![1, 2, 0, 1, 0, 0], 0)));
         assert_eq!(slide(Direction::Right), Some((vec![0, 1, 2, 0, 0, 1], 0)));
+    }
+
+    #[test]
+    fn tiles_go_where_the_slide_puts_them() {
+        let shape = Shape::new(2, 4).unwrap();
+        let board = GridBoard::from_tiles(shape, &[1, 1, 0, 2, 0, 3, 3, 3]).unwrap();
+        let to = |cells: [Option<usize>; 8]| cells.to_vec();
+        assert_eq!(
+            board.destinations(&PowersOfTwo, Direction::Left),
+            to([
+                Some(0),
+                Some(0),
+                None,
+                Some(1),
+                None,
+                Some(4),
+                Some(4),
+                Some(5)
+            ])
+        );
+        assert_eq!(
+            board.destinations(&PowersOfTwo, Direction::Right),
+            to([
+                Some(2),
+                Some(2),
+                None,
+                Some(3),
+                None,
+                Some(6),
+                Some(7),
+                Some(7)
+            ])
+        );
+        // In Threes! a tile moves by one cell, and only where there is room.
+        let board = GridBoard::from_tiles(shape, &[3, 1, 2, 0, 1, 0, 0, 2]).unwrap();
+        assert_eq!(
+            board.destinations(&Threes::Course, Direction::Left),
+            to([
+                Some(0),
+                Some(1),
+                Some(1),
+                None,
+                Some(4),
+                None,
+                None,
+                Some(6)
+            ])
+        );
     }
 }

@@ -4,6 +4,8 @@ use crate::game::{Game, Shape, State};
 
 /// The number of tile indices that records can express.
 pub(super) const TILES: usize = 36;
+/// A power of two beyond them, so that no index needs a check.
+const ANY: usize = 64;
 /// The most cells beside a cell.
 const MOST: usize = 4;
 /// Kinds of surroundings.
@@ -16,6 +18,8 @@ pub(super) struct Neighbours {
     /// Each pair of cells side by side, once.
     pairs: Vec<(usize, usize)>,
     merges: Box<[[bool; TILES]; TILES]>,
+    /// What each pair of neighbours adds to the value of a board, by their tiles; 0 beside an empty cell.
+    pair_values: Box<[[i8; ANY]; ANY]>,
 }
 
 impl Neighbours {
@@ -35,10 +39,18 @@ impl Neighbours {
                 merges[a][b] = line[1] == 0;
             }
         }
+        let mut pair_values = Box::new([[0; ANY]; ANY]);
+        for a in 1..TILES {
+            for b in 1..TILES {
+                let distance = a.abs_diff(b).min(FARTHEST as usize) as i8;
+                pair_values[a][b] = if merges[a][b] { 2 } else { -distance };
+            }
+        }
         Self {
             pairs: pairs.collect(),
             beside,
             merges,
+            pair_values,
         }
     }
 
@@ -79,13 +91,10 @@ impl Neighbours {
 
     fn potential(&self, cells: &[u8]) -> i32 {
         let empty = cells.iter().filter(|&&cell| cell == 0).count() as i32;
+        // Most of the time of judging: by a table, without branches.
         let pairs = self.pairs.iter().map(|&(a, b)| {
-            let (a, b) = (cells[a], cells[b]);
-            if a == 0 || b == 0 {
-                return 0;
-            }
-            let distance = i32::from(a.abs_diff(b)).min(FARTHEST);
-            if self.merges(a, b) { 2 } else { -distance }
+            let [a, b] = [a, b].map(|cell| usize::from(cells[cell]) % ANY);
+            i32::from(self.pair_values[a][b])
         });
         4 * empty + pairs.sum::<i32>()
     }
@@ -108,4 +117,35 @@ fn beside(shape: Shape) -> Vec<Vec<usize>> {
         sides.into_iter().flatten().collect()
     };
     (0..shape.cells()).map(each).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Grid, PowersOfTwo, Threes};
+    use crate::random::game_rng;
+
+    /// The table of pairs is the value as its description says it.
+    #[test]
+    fn the_value_of_a_board_is_that_of_its_pairs() {
+        fn compare(game: &Grid) {
+            let neighbours = Neighbours::new(game);
+            let mut rng = game_rng(1, 1);
+            for _ in 0..500 {
+                let tiles = u32::from(game.largest_tile()) + 1;
+                let cells = game.shape().cells();
+                let cells: Vec<u8> = (0..cells).map(|_| rng.below(tiles) as u8).collect();
+                let pair = |&(a, b): &(usize, usize)| match (cells[a], cells[b]) {
+                    (0, _) | (_, 0) => 0,
+                    (a, b) if neighbours.merges(a, b) => 2,
+                    (a, b) => -i32::from(a.abs_diff(b)).min(FARTHEST),
+                };
+                let empty = cells.iter().filter(|&&cell| cell == 0).count() as i32;
+                let expected = 4 * empty + neighbours.pairs.iter().map(pair).sum::<i32>();
+                assert_eq!(neighbours.potential(&cells), expected, "{cells:?}");
+            }
+        }
+        compare(&Grid::new(Shape::FOUR, &PowersOfTwo));
+        compare(&Grid::new(Shape::new(3, 5).unwrap(), &Threes::Hint));
+    }
 }

@@ -1,18 +1,19 @@
 //! The replay of one episode: every action against the rules, and what the tests of spawns need.
 
+use super::allowed::{AllowedSpawn, allowed_spawn, possible};
 use super::identity::Identity;
 use super::neighbours::{SURROUNDINGS, TILES};
-use super::spawns::{HINTS, Recent, Spawns};
+use super::spawns::{Recent, Spawns};
 use super::{Context, Draw, Observe, Observed, Placed, Reason, Share};
 use crate::format::episode::{Action, RecordedMove};
-use crate::game::{After, Direction, Game, Shape, Spawn, State, each_cell};
+use crate::game::{After, Direction, Game, Shape, State, each_cell};
 use crate::tally::Outcome;
 
 /// A valid episode.
 #[derive(Clone, Debug)]
 pub struct Replayed {
     pub(super) outcome: Outcome,
-    pub(super) end: End,
+    pub(super) end: RecordEnd,
     pub(super) spawns: Spawns,
     pub(super) ln_probability: f64,
     pub(super) identity: Identity,
@@ -24,7 +25,7 @@ pub struct Replayed {
 
 /// How a record ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum RecordEnd {
     /// No slide is legal: the game is over.
     Over,
     /// With a new tile, and these slides are legal.
@@ -40,7 +41,7 @@ impl Replayed {
     }
 
     /// How it ends.
-    pub fn end(&self) -> &End {
+    pub fn end(&self) -> &RecordEnd {
         &self.end
     }
 
@@ -147,13 +148,15 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
             (Some(state), _) => {
                 let slides = game.slides(state);
                 let end = match slides.any() {
-                    true => End::Slides(slides.legal().map(|slide| slide.direction()).collect()),
-                    false => End::Over,
+                    true => {
+                        RecordEnd::Slides(slides.legal().map(|slide| slide.direction()).collect())
+                    }
+                    false => RecordEnd::Over,
                 };
                 (tiles(&|i| state.cell(i)), end)
             }
-            (None, Some(after)) => (tiles(&|i| after.cell(i)), End::Slide),
-            (None, None) => (None, End::Slide),
+            (None, Some(after)) => (tiles(&|i| after.cell(i)), RecordEnd::Slide),
+            (None, None) => (None, RecordEnd::Slide),
         };
         self.outcome.largest = game.tile_value(largest.unwrap_or(0));
         Ok(Replayed {
@@ -201,21 +204,13 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
             return Err(Reason::TileDue);
         };
         let game = self.context.game;
-        let (spawn_cells, at) = (game.spawn_cells(after), usize::from(cell));
-        if at >= game.shape().cells() {
-            return Err(Reason::NoCell(cell));
-        }
-        if after.cell(at) != 0 {
-            return Err(Reason::Taken(cell));
-        }
-        if spawn_cells >> cell & 1 == 0 {
-            let expected = each_cell(spawn_cells).collect();
-            return Err(Reason::Edge {
-                found: cell,
-                expected,
-            });
-        }
-        let spawn = self.spawn(after, tile, hint)?;
+        let at = usize::from(cell);
+        let found = Placed {
+            cell: at,
+            tile,
+            hint,
+        };
+        let allowed = allowed_spawn(&game, after, found)?;
         // Not every program records spawn rewards; those that do must be right.
         let expected = u64::from(game.spawn_reward(tile));
         if one.reward != 0 && one.reward != expected {
@@ -224,11 +219,6 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
         }
         if let Some(draw) = &mut self.draw {
             let (cell, spawn) = draw(after);
-            let found = Placed {
-                cell: at,
-                tile,
-                hint,
-            };
             let (tile, hint) = (spawn.tile, spawn.chance_state.hint);
             let expected = Placed { cell, tile, hint };
             if found != expected {
@@ -236,7 +226,8 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
             }
         }
         self.outcome.score += expected;
-        let state = game.place(after, at, spawn);
+        let state = game.place(after, at, allowed.spawn);
+        self.see_tile(tile, hint, allowed);
         self.see_cell(after, at, tile);
         if follows_slide {
             self.see_luck(after, state);
@@ -325,45 +316,17 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
         (hash >> 32) % 16 == 0
     }
 
-    /// The spawn, as the rules describe it.
-    fn spawn(&mut self, after: After<G::Board>, tile: u8, hint: u8) -> Result<Spawn, Reason> {
-        let (mut tiles, mut hints) = ([0.0; TILES], [0.0; HINTS]);
-        let mut found = None;
-        self.context.game.for_each_new_tile(after, |spawn, p| {
-            tiles[usize::from(spawn.tile)] += p;
-            if spawn.tile == tile {
-                hints[usize::from(spawn.chance_state.hint)] += p;
-                if spawn.chance_state.hint == hint {
-                    found = Some(spawn);
-                }
-            }
-        });
-        let indices =
-            |chances: &[f64]| -> Vec<usize> { possible(chances).map(|(index, _)| index).collect() };
-        let chance = tiles.get(usize::from(tile)).copied().unwrap_or(0.0);
-        if chance == 0.0 {
-            let expected = indices(&tiles);
-            return Err(Reason::Tile {
-                found: tile,
-                expected,
-            });
-        }
-        let spawn = found.ok_or_else(|| Reason::Hint {
-            found: hint,
-            expected: indices(&hints),
-        })?;
+    /// Counts a tile and the hint after it, given everything before it.
+    fn see_tile(&mut self, tile: u8, hint: u8, allowed: AllowedSpawn) {
+        let AllowedSpawn {
+            tiles, mut hints, ..
+        } = allowed;
         self.ln_probability += hints[usize::from(hint)].ln();
+        let chance = tiles[usize::from(tile)];
         hints.iter_mut().for_each(|p| *p /= chance);
         self.spawns.tiles.see(tile.into(), possible(&tiles));
         self.spawns.hints.see(hint.into(), possible(&hints));
         let past = &mut self.spawns.past_tiles;
         self.recent_tiles.see(past, tile.into(), possible(&tiles));
-        Ok(spawn)
     }
-}
-
-/// The kinds that are possible, with their probabilities.
-fn possible(chances: &[f64]) -> impl Iterator<Item = (usize, f64)> + Clone + '_ {
-    let all = chances.iter().copied().enumerate();
-    all.filter(|(_, p)| *p > 0.0)
 }

@@ -8,8 +8,8 @@
 //!
 //! with these differences from the textbook:
 //!
-//! - [`End::Negated`] ("DLP Homework 2", 2021): s_T is not updated at all, and z = -gamma V(s_T) for
-//!   the state before it, so that V(s_{T-1}) moves towards r_{T-1} - V(s_T).
+//! - [`TerminalTarget::Negated`] ("DLP Homework 2", 2021): s_T is not updated at all, and
+//!   z = -gamma V(s_T) for the state before it, so that V(s_{T-1}) moves towards r_{T-1} - V(s_T).
 //! - [`Subtracted`] (the second DLP lab report, 2021): the error is taken against a number that was
 //!   stored when the move was chosen, not against V(s_t) as it is at the update.
 //! - `reward_twice` (both DLP lab reports): z = r_t + gamma V(s_t).
@@ -24,7 +24,7 @@ use crate::value::Decision;
 
 /// How the last state of a game is treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum End {
+pub enum TerminalTarget {
     /// It moves towards its reward alone.
     #[default]
     Zero,
@@ -49,7 +49,7 @@ pub enum Subtracted {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PublishedParams {
     /// How the last state is treated.
-    pub end: End,
+    pub end: TerminalTarget,
     /// What the error subtracts.
     pub subtracted: Subtracted,
     /// Whether each reward counts twice.
@@ -116,7 +116,7 @@ impl<G: Game, N: Trainable<G>> Player<G> for PublishedBackward<'_, G, N> {
         let discount = self.network.discount();
         let mut z = self.network.spawn_reward(spawn_reward);
         let mut trajectory = std::mem::take(&mut self.trajectory);
-        if self.params.end == End::Negated
+        if self.params.end == TerminalTarget::Negated
             && let Some((last, _)) = trajectory.pop()
         {
             z = last.reward_in - discount * self.value(last.position);

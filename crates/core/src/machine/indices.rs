@@ -63,6 +63,27 @@ impl Indices {
         self.bound = bound;
     }
 
+    /// Replaces each index of a lane by a lower one, or by itself.
+    ///
+    /// # Panics
+    /// When the rule returns a higher one.
+    #[inline(always)]
+    pub(crate) fn lower(&mut self, lane: usize, rule: impl Fn(usize) -> usize) {
+        let bound = self.bound.take();
+        for at in &mut self.at {
+            let lower = rule(at[lane]);
+            assert!(lower <= at[lane]);
+            at[lane] = lower;
+        }
+        self.bound = bound;
+    }
+
+    /// The indices of a lane, by lookup.
+    #[inline(always)]
+    pub(crate) fn of_lane(&self, lane: usize) -> impl Iterator<Item = usize> + '_ {
+        self.at.iter().map(move |at| at[lane])
+    }
+
     /// All indices, by lookup.
     #[cfg(test)]
     pub(crate) fn all(&self) -> &[[usize; 4]] {

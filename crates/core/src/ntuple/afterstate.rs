@@ -130,7 +130,8 @@ impl<G: Game> Trainable<G> for AfterstateNetwork {
 
     #[inline(always)]
     fn locate_positions(&self, four: [After<G::Board>; 4], at: &mut Indices) {
-        self.tables.find(four.map(|After(board)| board), at);
+        self.tables
+            .find_to_update(four.map(|After(board)| board), at);
     }
 
     #[inline(always)]

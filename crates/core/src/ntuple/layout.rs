@@ -200,6 +200,16 @@ impl TableLayout {
         }
     }
 
+    /// How far apart weights are that differ by 1 in a digit, for each cell of the pattern as written.
+    pub(super) fn strides(&self) -> Vec<usize> {
+        self.shifts.iter().map(|&shift| 1 << shift).collect()
+    }
+
+    /// The number of values of a digit.
+    pub(super) fn values(&self) -> usize {
+        1 << self.numbering.digit
+    }
+
     /// Its cells by name, lowest digit first.
     pub(super) fn order(&self) -> String {
         self.cells.iter().map(|&cell| cell_name(cell)).collect()

@@ -6,6 +6,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use super::stages::Stages;
 use crate::game::{ChanceState, Shape};
 
 /// The default number of bits of a cell in a table's index: tiles 0 to 15 are distinguished.
@@ -93,6 +94,15 @@ pub enum TupleSetError {
     /// The same tuple twice.
     #[error("pattern `{pattern}` occurs twice in the tuple set; a pattern has one table")]
     PatternTwice {
+        /// The pattern.
+        pattern: String,
+    },
+    /// A redundant tuple that is not part of another.
+    #[error(
+        "the redundant tuple `{pattern}` is inside none of the tuples of the set, so it could not be \
+         folded into one"
+    )]
+    NotInside {
         /// The pattern.
         pattern: String,
     },
@@ -209,6 +219,10 @@ pub struct TupleSet {
     symmetry: bool,
     /// Whether each hint selects its own tables.
     by_hint: bool,
+    /// The stages of the game, each with its own tables.
+    stages: Stages,
+    /// How many of the last patterns are redundant.
+    redundant: usize,
 }
 
 impl TupleSet {
@@ -267,7 +281,50 @@ impl TupleSet {
             shape,
             symmetry,
             by_hint: false,
+            stages: Stages::default(),
+            redundant: 0,
         })
+    }
+
+    /// The same tuples with redundant ones, each inside one of them: see `fold.rs`. An empty text
+    /// adds none.
+    ///
+    /// # Errors
+    /// When one is invalid, inside none of the tuples, or there already.
+    pub fn with_redundant(mut self, text: &str) -> Result<Self, TupleSetError> {
+        if text.trim().is_empty() {
+            return Ok(self);
+        }
+        let small = Self::parse(text, self.shape, self.symmetry)?;
+        let tile_bits = self.tile_bits();
+        for mut pattern in small.patterns {
+            pattern.tile_bits = tile_bits;
+            if self.patterns.contains(&pattern) {
+                let pattern = pattern.to_string();
+                return Err(TupleSetError::PatternTwice { pattern });
+            }
+            self.patterns.push(pattern);
+            self.redundant += 1;
+        }
+        if self.patterns.len() > Self::MAX_PATTERNS {
+            return Err(TupleSetError::TooMany);
+        }
+        match self.folds() {
+            Ok(_) => Ok(self),
+            Err(number) => Err(TupleSetError::NotInside {
+                pattern: self.patterns[number].to_string(),
+            }),
+        }
+    }
+
+    /// The redundant tuples as text, which [`TupleSet::with_redundant`] reads back.
+    pub fn redundant(&self) -> String {
+        words(&self.patterns[self.kept()..])
+    }
+
+    /// The number of tuples that are not redundant; they come first.
+    pub fn kept(&self) -> usize {
+        self.patterns.len() - self.redundant
     }
 
     /// The bits of a cell in the index of every table.
@@ -293,24 +350,50 @@ impl TupleSet {
         self.by_hint
     }
 
-    /// The number of tables of each tuple.
-    pub fn banks(&self) -> usize {
+    /// The same tuples with these stages, each of which has its own tables.
+    pub fn with_stages(self, stages: Stages) -> Self {
+        Self { stages, ..self }
+    }
+
+    /// The stages of the game, each with its own tables.
+    pub fn stages(&self) -> &Stages {
+        &self.stages
+    }
+
+    /// The number of tables of each tuple in a stage.
+    pub fn banks_of_a_stage(&self) -> usize {
         if self.by_hint { ChanceState::HINTS } else { 1 }
     }
 
+    /// The number of tables of each tuple.
+    pub fn banks(&self) -> usize {
+        self.stages.count() * self.banks_of_a_stage()
+    }
+
     /// The name of each table with its number of weights: the tuples; with hints, all tuples for
-    /// the first hint, all for the second, ...
+    /// the first hint, all for the second, ...; then the same for the second stage, ...
     pub fn tables(&self) -> impl Iterator<Item = (String, usize)> {
-        (1..=self.banks()).flat_map(move |hint| {
+        let hints = self.banks_of_a_stage();
+        let banks = (0..self.banks()).map(move |bank| (bank / hints, bank % hints + 1));
+        banks.flat_map(move |(stage, hint)| {
             self.patterns.iter().map(move |pattern| {
-                let name = if self.by_hint {
-                    format!("{pattern}+{hint}")
-                } else {
-                    pattern.to_string()
-                };
+                let mut name = pattern.to_string();
+                if self.by_hint {
+                    name += &format!("+{hint}");
+                }
+                if stage > 0 {
+                    name += &format!("@{stage}");
+                }
                 (name, pattern.weights())
             })
         })
+    }
+
+    /// The number and the name of each table of a model, and its number of weights: those of the
+    /// tuples that are not redundant.
+    pub fn kept_tables(&self) -> impl Iterator<Item = (usize, (String, usize))> {
+        let all = self.tables().enumerate();
+        all.filter(|(number, _)| number % self.patterns.len() < self.kept())
     }
 
     /// The largest number of tuples in a set: ten times that of any published network.
@@ -342,14 +425,17 @@ impl TupleSet {
     }
 }
 
-/// The patterns, separated by spaces: [`TupleSet::parse`] reads it back.
+/// The patterns that are not redundant, separated by spaces: [`TupleSet::parse`] reads it back.
 impl fmt::Display for TupleSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, pattern) in self.patterns.iter().enumerate() {
-            write!(f, "{}{pattern}", if n == 0 { "" } else { " " })?;
-        }
-        Ok(())
+        f.write_str(&words(&self.patterns[..self.kept()]))
     }
+}
+
+/// Patterns, separated by spaces.
+fn words(patterns: &[Pattern]) -> String {
+    let words: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+    words.join(" ")
 }
 
 fn lines(shape: Shape) -> String {

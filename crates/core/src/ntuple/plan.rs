@@ -7,6 +7,7 @@
 
 use super::layout::{Numbering, TableLayout, for_every_bank, lay_out, source};
 use super::pattern::{Pattern, TupleSet};
+use super::stages::Stages;
 use crate::game::{Position, Shape};
 use crate::machine::{Cpu, Gather, Gathers, Indices, Member, Shift};
 
@@ -54,27 +55,54 @@ fn gather(tables: &[TableLayout], group: &[usize]) -> Gather {
     }
 }
 
-/// Several banks: consecutive sets of tables, of which each position reads one.
-#[derive(Clone, Copy, Debug)]
+/// Several banks: consecutive sets of tables, of which each position reads one. Stage and hint
+/// select it: those of the first stage come first, by hint.
+#[derive(Clone, Debug)]
 struct Banks {
-    count: usize,
+    /// The banks of a stage.
+    hints: usize,
+    stages: Stages,
     /// The number of weights in a bank.
     weights: usize,
+    /// The largest tile that the tables distinguish.
+    largest: u8,
+    /// With weight promotion: the distance from a weight to that of the stage before.
+    promotion: Option<usize>,
 }
 
 impl Banks {
-    /// The bank of a position, which its hint selects.
+    fn new(tuples: &TupleSet) -> Option<Self> {
+        let count = tuples.banks();
+        let (hints, weights) = (tuples.banks_of_a_stage(), tuples.weights() as usize / count);
+        let promotes = tuples.stages().promotes();
+        (count > 1).then(|| Self {
+            hints,
+            stages: tuples.stages().clone(),
+            weights,
+            largest: largest(tuples.tile_bits()),
+            promotion: promotes.then_some(weights * hints),
+        })
+    }
+
+    /// The bank of a position.
     #[inline(always)]
-    fn select<B: Position>(self, position: B) -> usize {
-        usize::from(position.hint().saturating_sub(1)).min(self.count - 1)
+    fn select<B: Position>(&self, position: B) -> usize {
+        let hint = usize::from(position.hint().saturating_sub(1)).min(self.hints - 1);
+        self.stages.of(position, self.largest) * self.hints + hint
     }
 
     /// Moves indices of the first bank to the bank of each position.
     #[inline(always)]
-    fn shift<B: Position>(self, four: [B; 4], found: &mut Indices) {
+    fn shift<B: Position>(&self, four: [B; 4], found: &mut Indices) {
         let further = |position| self.weights * self.select(position);
-        found.shift(four.map(further), self.weights * (self.count - 1));
+        let last = self.stages.count() * self.hints - 1;
+        found.shift(four.map(further), self.weights * last);
     }
+}
+
+/// The largest tile that this number of bits distinguishes.
+fn largest(tile_bits: usize) -> u8 {
+    (1 << tile_bits) - 1
 }
 
 /// A lookup that contains a given cell, and the position of the cell's digit in its index.
@@ -132,7 +160,7 @@ impl LookupPlan {
                     start: table.start(),
                     cells,
                     len: len as u8,
-                    largest: (1 << tile_bits) - 1,
+                    largest: largest(tile_bits),
                 });
             }
         }
@@ -140,13 +168,11 @@ impl LookupPlan {
             let each = groups.iter().map(|group| gather(&tables, group));
             Gathers::new(each.collect(), symmetries.len())
         });
-        let count = tuples.banks();
-        let weights = tuples.weights() as usize / count;
         Self {
             cpu,
             shape,
             tables: for_every_bank(&tables, tuples),
-            banks: (count > 1).then_some(Banks { count, weights }),
+            banks: Banks::new(tuples),
             groups,
             lookups,
             gathers,
@@ -182,14 +208,26 @@ impl LookupPlan {
             }
             _ => self.find_by_cells(four, found),
         }
-        if let Some(banks) = self.banks {
+        if let Some(banks) = &self.banks {
             banks.shift(four, found);
         }
     }
 
+    /// The bank whose tables a position reads.
+    pub(super) fn bank_of<B: Position>(&self, position: B) -> usize {
+        let banks = self.banks.as_ref();
+        banks.map_or(0, |banks| banks.select(position))
+    }
+
+    /// With weight promotion: the distance from a weight to that of the stage before.
+    #[inline(always)]
+    pub(super) fn promotion(&self) -> Option<usize> {
+        self.banks.as_ref()?.promotion
+    }
+
     #[inline(always)]
     fn find_by_cells<B: Position>(&self, four: [B; 4], found: &mut Indices) {
-        let weights = match self.banks {
+        let weights = match &self.banks {
             Some(banks) => banks.weights,
             None => self.tables.iter().map(TableLayout::weights).sum(),
         };

@@ -1,7 +1,11 @@
 //! The weights of all tuples, with the plan that finds them.
 
+mod fold;
+mod promotion;
+
 use std::ops::Add;
 
+use super::fold::Fold;
 use super::rule::{Sums, UpdateRule, WeightCell};
 use super::{Chunking, LookupPlan, NetworkError, NetworkOptions, TupleSet};
 use crate::Value;
@@ -15,6 +19,47 @@ pub struct WeightTables<C: WeightCell = AtomicF32> {
     pub(super) plan: LookupPlan,
     pub(super) cells: WeightMemory<C>,
     pub(super) sums: Sums,
+    /// How redundant tuples become part of the others in a model.
+    folds: Vec<Fold>,
+}
+
+/// The weights of one tuple where they lie in memory, as an array with an axis for each cell of the
+/// pattern: see [`WeightTables::view`].
+pub struct TableView<'t, C: WeightCell> {
+    cells: &'t [C],
+    strides: Vec<usize>,
+    values: usize,
+}
+
+impl<C: WeightCell> TableView<'_, C> {
+    /// The length of each axis: the number of tiles that the table distinguishes.
+    pub fn values(&self) -> usize {
+        self.values
+    }
+
+    /// For each axis, the distance in bytes of weights that differ by one tile.
+    pub fn strides(&self) -> Vec<usize> {
+        let bytes = self.strides.iter().map(|stride| stride * size_of::<C>());
+        bytes.collect()
+    }
+
+    /// The weight for these tiles in the cells of the pattern.
+    ///
+    /// # Panics
+    /// When a tile is too large, or their number is not that of the cells.
+    pub fn weight(&self, tiles: &[usize]) -> Value {
+        assert_eq!(tiles.len(), self.strides.len(), "a tile for each cell");
+        assert!(tiles.iter().all(|&tile| tile < self.values));
+        let places = tiles.iter().zip(&self.strides);
+        let place = places.map(|(tile, stride)| tile * stride).sum::<usize>();
+        self.cells[place].weight().get()
+    }
+
+    /// The address of the first weight, for programs in other languages that share this memory. It is
+    /// valid as long as the tables are, and threads may change the weights at any time.
+    pub fn address(&self) -> usize {
+        std::ptr::from_ref(self.cells[0].weight()).expose_provenance()
+    }
 }
 
 /// A number that belongs to a weight.
@@ -53,6 +98,8 @@ impl<C: WeightCell> WeightTables<C> {
         let coherence = options.coherence.then(|| WeightMemory::zeroed(len));
         let tables = Self {
             tuples: tuples.clone(),
+            // `with_redundant` has refused tuples that cannot be folded.
+            folds: tuples.folds().unwrap_or_default(),
             plan: LookupPlan::new(tuples, options.cpu),
             cells: WeightMemory::zeroed(len).map_err(refused)?,
             sums: Sums {
@@ -62,7 +109,9 @@ impl<C: WeightCell> WeightTables<C> {
         };
         if options.initial_value != 0.0 {
             let share = options.initial_value / tables.lookups() as Value;
-            let weights = tables.cells.iter().map(C::weight);
+            // Weights of later stages start from these.
+            let first = tables.plan.promotion().unwrap_or(len);
+            let weights = tables.cells[..first].iter().map(C::weight);
             weights.for_each(|weight| weight.set(share));
         }
         Ok(tables)
@@ -118,6 +167,19 @@ impl<C: WeightCell> WeightTables<C> {
         });
     }
 
+    /// The weights of a tuple where they lie in memory, without a copy.
+    ///
+    /// # Panics
+    /// When there is no such tuple.
+    pub fn view(&self, tuple: usize) -> TableView<'_, C> {
+        let table = &self.plan.tables()[tuple];
+        TableView {
+            cells: &self.cells[table.start()..],
+            strides: table.strides(),
+            values: table.values(),
+        }
+    }
+
     fn number(&self, at: usize, part: WeightPart) -> Value {
         match part {
             WeightPart::Weight => self.cells[at].number(0),
@@ -133,6 +195,16 @@ impl<C: WeightCell> WeightTables<C> {
             WeightPart::ExpectedChange => self.cells[at].write_number(1, number),
             WeightPart::ErrorSum => self.coherence()[at].write_number(0, number),
             WeightPart::AbsoluteSum => self.coherence()[at].write_number(1, number),
+        }
+    }
+
+    /// Sets the sums of TC to 0, as in new tables.
+    ///
+    /// # Panics
+    /// When they have none.
+    pub fn clear_sums(&self) {
+        for sums in self.coherence().iter() {
+            (0..2).for_each(|part| sums.write_number(part, 0.0));
         }
     }
 
@@ -206,10 +278,22 @@ impl<C: WeightCell> WeightTables<C> {
         self.plan.order()
     }
 
-    /// Computes the indices of four boards.
+    /// Computes the indices of four boards, to read their weights.
     #[inline(always)]
     pub(super) fn find<B: Position>(&self, four: [B; 4], found: &mut Indices) {
         self.plan.find(four, found);
+        if let Some(stage) = self.plan.promotion() {
+            self.fall_back(found, stage);
+        }
+    }
+
+    /// Computes the indices of four boards, to update their weights.
+    #[inline(always)]
+    pub(super) fn find_to_update<B: Position>(&self, four: [B; 4], found: &mut Indices) {
+        self.plan.find(four, found);
+        if let Some(stage) = self.plan.promotion() {
+            self.promote(found, stage);
+        }
     }
 
     /// Computes the indices of the afterstates of all slides, and prefetches the weights of the
@@ -298,6 +382,9 @@ impl<C: WeightCell> WeightTables<C> {
         let value = sum(cells.lane_with(sums, lane), |sum, (cell, sums)| {
             sum + R::adjust(cell.get().weight(), sums.get(), delta, step).1
         });
+        if let Some(stage) = self.plan.promotion() {
+            self.mark(at, lane, stage);
+        }
         Updated { value, delta }
     }
 }

@@ -48,7 +48,7 @@ pub trait Trainable<G: Game>: ValueFunction<G> {
     /// The discounted value of the position that a step visits, if it is that of the chosen slide.
     fn known_value(chosen: ActionValue) -> Option<Value>;
 
-    /// Computes the indices of four positions.
+    /// Computes the indices of four positions that will be updated.
     fn locate_positions(&self, four: [Self::Input; 4], at: &mut Self::Located);
 
     /// Prefetches everything that an update in this lane will change.

@@ -42,6 +42,9 @@ pub trait StopCondition: Send {
 
     /// Polled during the search: whether to end it. It is called for every few thousand positions.
     fn is_over(&mut self) -> bool;
+
+    /// Called after each complete ply, with what it has found.
+    fn searched(&mut self, _: &SearchResult) {}
 }
 
 /// What a search has found.
@@ -133,12 +136,7 @@ impl<'v, G: Game> Expectimax<'v, G> {
             if self.stopped {
                 break;
             }
-            let best = values.best().expect("a decision has a legal slide");
-            found = Some(SearchResult {
-                values,
-                best,
-                plies,
-            });
+            found = Some(self.completed(values, plies));
         }
         found.unwrap_or_else(|| {
             // Even one ply took longer than the limit.
@@ -146,13 +144,21 @@ impl<'v, G: Game> Expectimax<'v, G> {
             self.stopped = false;
             let values = self.action_values(game, decision, 1);
             self.limit = limit;
-            let best = values.best().expect("a decision has a legal slide");
-            SearchResult {
-                values,
-                best,
-                plies: 1,
-            }
+            self.completed(values, 1)
         })
+    }
+
+    /// The result of a complete ply.
+    fn completed(&mut self, values: ActionValues, plies: u8) -> SearchResult {
+        let found = SearchResult {
+            values,
+            best: values.best().expect("a decision has a legal slide"),
+            plies,
+        };
+        if let Some(limit) = &mut self.limit {
+            limit.searched(&found);
+        }
+        found
     }
 
     /// The decision of the downgraded board, if it is to be searched instead.

@@ -275,15 +275,15 @@ fn sections_keep_their_tags() {
 fn files_are_written_as_the_original_programs_do() {
     let weights = |count| tdl::Field::new(Float::F32, count);
     let tables = vec![
-        tdl::TdlTable::new("01", vec![weights(256)]).unwrap(),
-        tdl::TdlTable::new("f", vec![weights(16), weights(32)]).unwrap(),
+        tdl::TdlTable::new("01", None, vec![weights(256)]).unwrap(),
+        tdl::TdlTable::new("f", None, vec![weights(16), weights(32)]).unwrap(),
     ];
     let from = scan(Program::Tdl, &tdl()).unwrap();
     let mut ours = Foreign::Tdl(Tdl::new(tables));
     assert!(rewritten(&tdl(), &from, &mut ours, true) == tdl());
     // Four tables of 16^6: the file length that the original program writes.
     let large = ["012345", "456789", "012456", "45689a"];
-    let tables = large.map(|p| tdl::TdlTable::new(p, vec![weights(1 << 24)]).unwrap());
+    let tables = large.map(|p| tdl::TdlTable::new(p, None, vec![weights(1 << 24)]).unwrap());
     let mut large = Foreign::Tdl(Tdl::new(tables.into()));
     assert_eq!(large.lay_out(true).end(), 268_435_545);
 
@@ -477,4 +477,31 @@ proptest! {
             check(program, &bytes);
         }
     }
+}
+
+/// A stage precedes the pattern in a name of eight digits, with its own digits reversed.
+#[test]
+fn names_with_stages_are_read_as_they_are_written() {
+    let table = |pattern: &str, stage| {
+        let cells = pattern.len() as u32;
+        let weights = tdl::Field::new(Float::F32, 16_u64.pow(cells));
+        tdl::TdlTable::new(pattern, stage, vec![weights])
+    };
+    for (pattern, stage, name) in [
+        ("012345", None, "012345"),
+        ("012345", Some(0), "00012345"),
+        ("012345", Some(1), "10012345"),
+        ("012345", Some(17), "11012345"),
+        ("012345", Some(32), "02012345"),
+        ("0123456", Some(15), "f0123456"),
+        ("01", Some(3), "30000001"),
+    ] {
+        let table = table(pattern, stage).unwrap();
+        assert_eq!(table.label(), name);
+        let read = table.pattern().unwrap();
+        assert_eq!(read, (pattern.to_owned(), stage.unwrap_or(0)));
+    }
+    // No room for the stage.
+    assert!(table("01234567", Some(0)).is_none());
+    assert!(table("0123456", Some(16)).is_none());
 }

@@ -5,6 +5,8 @@ use std::io;
 use safetensors::SafeTensorError;
 use thiserror::Error;
 
+use crate::format::packed::PackedError;
+
 /// What is wrong with a file, or with the contents of a new one.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -81,6 +83,9 @@ pub enum NativeError {
         /// NaN or an infinity.
         found: f32,
     },
+    /// A packed model that cannot be read.
+    #[error(transparent)]
+    Packed(#[from] PackedError),
     /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),

@@ -14,7 +14,7 @@ use std::ops::Range;
 use super::NativeError;
 use crate::Value;
 use crate::format::floats::Float;
-use crate::ntuple::{Chunking, MemoryBlock, WeightCell, WeightPart, WeightTables};
+use crate::ntuple::{Chunking, MemoryBlock, WeightCell, WeightTables};
 
 /// Numbers between the runs in a buffer. The length of a run is a multiple of the size of a cache
 /// way, so without a gap the same number of each run would map to the same cache set.
@@ -86,7 +86,7 @@ impl Tensor {
         values: &mut [Value],
     ) -> Result<(), NativeError> {
         match self.source {
-            Source::Table(tuple) => network.export(tuple, WeightPart::Weight, from, values),
+            Source::Table(tuple) => network.export_kept(tuple, from, values),
             Source::Block(block) => network.export_block(block, from, values),
         }
         self.check(from, values)
@@ -123,6 +123,8 @@ impl Layout {
     /// The tables of a network in a file of another program: the float type and the offset of each.
     pub fn of_tables<C: WeightCell>(network: &WeightTables<C>, places: &[(Float, u64)]) -> Self {
         let mut tensors = super::tables(network.tuples());
+        // A file may have the first stages alone.
+        tensors.truncate(places.len());
         for (tensor, &(float, at)) in tensors.iter_mut().zip(places) {
             (tensor.float, tensor.at) = (float, at);
         }
@@ -180,7 +182,7 @@ impl Piece<'_> {
         let Buffer { values, bytes } = buffer.of(self);
         match &self.part {
             Part::Chunk { tuple, chunk, .. } => {
-                network.export_chunk((*tuple, *chunk), values, self.stride());
+                network.export_kept_chunk((*tuple, *chunk), values, self.stride());
             }
             Part::Stretch(block, range) => {
                 network.export_block(*block, range.start, &mut values[..range.len()]);

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::game::Fast2048;
-use crate::judge::{End, Judge, Reason};
+use crate::judge::{Judge, Reason, RecordEnd};
 
 /// Five steps by hand, from the published layout of bits. Each is `time << 10 | row << 7 |
 /// column << 4 | tile << 2 | slide` in three digits of base 128.
@@ -32,7 +32,7 @@ fn a_replay_by_hand() {
     );
     let judged = Judge::new(game).replay(&record, None).unwrap();
     assert_eq!((judged.outcome().score, judged.outcome().moves), (4, 1));
-    assert!(matches!(judged.end(), End::Slides(_)));
+    assert!(matches!(judged.end(), RecordEnd::Slides(_)));
 }
 
 /// The same game in the old format: number = slide << 5 | tile << 4 | column << 2 | row, from a

@@ -205,3 +205,24 @@ fn import_is_the_inverse_of_export_on_tables_that_are_not_zero() {
     other.export(0, WeightPart::Weight, 0, &mut found);
     assert_eq!(bits(&found), bits(&numbers));
 }
+
+/// The weight of a view for the tiles of a pattern is the one that the file has at their number.
+#[test]
+fn views_have_the_weights_of_the_files() {
+    for set in ["4x6", "8x4", "210 fed05a 9 048c1"] {
+        let network = random_network(set, true);
+        let tables = network.tables();
+        for (number, (name, weights)) in tables.tuples().tables().enumerate() {
+            let view = tables.view(number);
+            assert_eq!(view.values().pow(name.len() as u32), weights);
+            let mut rng = game_rng(6, number as u64);
+            for _ in 0..200 {
+                let tiles: Vec<usize> = name.bytes().map(|_| rng.below(16) as usize).collect();
+                let file = tiles.iter().rev().fold(0, |index, tile| 16 * index + tile);
+                let mut expected = [0.0];
+                tables.export(number, WeightPart::Weight, file, &mut expected);
+                assert_eq!(view.weight(&tiles), expected[0], "{name} {tiles:?}");
+            }
+        }
+    }
+}
