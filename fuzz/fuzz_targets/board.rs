@@ -3,17 +3,20 @@
 #![no_main]
 
 use afterstate::game::Shape;
-use afterstate_lab::board::{Board, shape_of};
+use afterstate_lab::board::{GameBoard, shape_of};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let shape = shape_of(text).unwrap_or(Shape::FOUR);
     for game in ["2048", "threes-hint", "2584"] {
-        let Ok(board) = Board::parse(text, game, shape) else {
+        let Ok(board) = GameBoard::parse(text, game, shape) else {
             continue;
         };
         for text in [board.text(), board.to_string()] {
-            assert_eq!(Board::parse(&text, game, shape).expect("what was printed"), board);
+            assert_eq!(
+                GameBoard::parse(&text, game, shape).expect("what was printed"),
+                board
+            );
         }
     }
 });

@@ -6,8 +6,10 @@
 //! and analysis may run while an agent trains.
 
 mod baseline;
+mod batch;
 #[cfg(feature = "deep")]
 pub(crate) mod deep;
+mod explain;
 mod ntuple;
 mod replay;
 mod search;
@@ -15,16 +17,20 @@ mod search;
 use std::ops::Range;
 use std::sync::Arc;
 
-use afterstate::episode::{Episode, Player, play_as, play_interleaved_from, play_on};
+use afterstate::episode::{Episode, play_interleaved_from, play_on};
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::{ChanceState, Direction, Game, State};
+use afterstate::learn::GameChain;
 use afterstate::policy::Policy;
 use afterstate::random::{Rng, game_rng};
 use afterstate::replay::TrainingStats;
-use afterstate::tally::{Outcome, Start};
+use afterstate::tally::{Outcome, Start, Tally};
 use afterstate::value::{ActionValues, Decision};
 
 pub use baseline::Baseline;
+use batch::analyze_each;
+pub use batch::{BoardValues, Boards, Places, board_values};
+pub use explain::Explanation;
 pub(crate) use ntuple::{analyze_states, ntuple_agent, reserve};
 pub(crate) use replay::replay_agent;
 pub(crate) use search::{ValueAgent, search_agent};
@@ -77,10 +83,26 @@ impl<'a> RoundSpec<'a> {
 pub struct RoundResult {
     /// The games, by number, without a gap.
     pub outcomes: Vec<Outcome>,
+    /// The games that began in a given state: restarts, and those of a carousel.
+    pub restarts: Tally,
     /// Whether every update was finite.
     pub finite: bool,
     /// The sums of replay training.
     pub stats: Option<TrainingStats>,
+}
+
+/// The weights of a table where they lie in memory, for programs in other languages: an array of
+/// 32-bit floats with an axis for each cell of its pattern, which an agent keeps alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WeightArray {
+    /// The pattern, as in files.
+    pub name: String,
+    /// The address of the weight for empty cells.
+    pub address: usize,
+    /// The length of each axis.
+    pub shape: Vec<usize>,
+    /// For each axis, the distance in bytes of neighbours.
+    pub strides: Vec<usize>,
 }
 
 /// A state of any game, as numbers.
@@ -161,6 +183,24 @@ impl StateAnalysis {
     }
 }
 
+/// Follows the analysis of a state.
+pub struct SearchObserver<'a> {
+    /// Polled during a search: whether to stop it.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// Called after each complete ply of a search, with its number and what it has found.
+    pub on_ply: &'a (dyn Fn(u8, &StateAnalysis) + Sync),
+}
+
+impl<'a> SearchObserver<'a> {
+    /// Stops a search, and does not follow its plies.
+    pub fn until(stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self {
+            stop,
+            on_ply: &|_, _| (),
+        }
+    }
+}
+
 /// A policy: maps tile indices in row-major order and a chance state to the moves it may choose,
 /// each with the same probability; `None` if they are not a state of the game.
 pub type PolicyFn<'a> = Box<dyn FnMut(&[u8], ChanceState) -> Option<Vec<Direction>> + Send + 'a>;
@@ -170,6 +210,11 @@ pub trait Agent: Send + Sync {
     /// How it chooses its moves, in one word: `1ply`, `random`.
     fn search(&self) -> &str {
         "1ply"
+    }
+
+    /// The tile whose chance, in percent, its values are; `None` if they are points of the score.
+    fn target(&self) -> Option<u8> {
+        None
     }
 
     /// How many random numbers it takes for each move from the stream of the spawns, in a game of an
@@ -190,15 +235,37 @@ pub trait Agent: Send + Sync {
     /// Analyses many states; `None` for a board that is not a state of the game.
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>>;
 
-    /// Analyses one state, and gives up when `stop`, polled during a search, returns true; `None` then,
-    /// or if the board is not a state of the game.
+    /// Evaluates many boards; for use by [`board_values`].
+    ///
+    /// # Errors
+    /// With the number of the first board that no game can reach.
+    fn evaluate_boards(&self, boards: &Boards<'_>, places: &mut Places<'_>) -> Result<(), usize> {
+        analyze_each(self, boards, places)
+    }
+
+    /// The weights of its tables where they lie in memory; none for an agent without tables.
+    fn weights(&self) -> Vec<WeightArray> {
+        Vec::new()
+    }
+
+    /// Analyses one state, ply by ply if it searches. `None` if it was told to stop before the end, or
+    /// the board is not a state of the game.
+    fn analyze_watched(
+        &self,
+        board: &BoardState,
+        watch: &SearchObserver<'_>,
+    ) -> Option<StateAnalysis> {
+        let found = self.analyze(std::slice::from_ref(board)).pop().flatten();
+        found.filter(|_| !(watch.stop)())
+    }
+
+    /// The same, without looking at single plies.
     fn analyze_until(
         &self,
         board: &BoardState,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Option<StateAnalysis> {
-        let found = self.analyze(std::slice::from_ref(board)).pop().flatten();
-        found.filter(|_| !stop())
+        self.analyze_watched(board, &SearchObserver::until(stop))
     }
 
     /// Its policy, as a function of boards; for use on one thread.
@@ -215,6 +282,13 @@ pub trait Agent: Send + Sync {
         Err(LabError::NoSearch(self.search().to_owned()))
     }
 
+    /// How the value of a slide is found: every lookup of the afterstate, or of the state before the
+    /// slide for a network of states. `None` for an agent without tuples, for an illegal slide, and
+    /// for a board that is not a state of the game.
+    fn explain(&self, _: &BoardState, _: Direction) -> Option<Explanation> {
+        None
+    }
+
     /// The SHA-256 digest of its network and all weights; `None` for an agent without weights.
     fn digest(&self) -> Option<[u8; 32]> {
         None
@@ -223,7 +297,7 @@ pub trait Agent: Send + Sync {
 
 /// An agent that learns.
 pub trait TrainableAgent: StoredAgent {
-    /// Plays and learns.
+    /// Plays and learns. All games of a round are in the same phase of the learner.
     fn learn(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult;
 
     /// Repairs what concurrent updates may have lost; called between rounds.
@@ -337,33 +411,48 @@ fn recorder<'s, G: Game>(game: &G, sink: Sink<'s>, seed: u64, number: u64) -> Re
     Recorder::new(*game, sink, seed, number)
 }
 
-/// Plays the games of a training round on threads; each has its own player.
-pub(crate) fn learn_games<G: Game, P: Player<G>>(
+/// Plays the games of a training round on threads, and those that follow from them; each thread has
+/// its own player.
+pub(crate) fn learn_games<G: Game, C: GameChain<G>>(
     game: &G,
     round: &RoundSpec<'_>,
-    learning_rate: impl Fn(u64) -> f32 + Sync,
-    make: impl Fn() -> P + Sync,
+    learner: &TdSpec,
+    make: impl Fn() -> C + Sync,
 ) -> RoundResult {
     use std::sync::atomic::{AtomicBool, Ordering};
     let diverged = AtomicBool::new(false);
     let stop = || diverged.load(Ordering::Relaxed) || (round.stop)();
-    let outcomes = share(round.threads, round.numbers.clone(), stop, || {
-        let mut player = make();
-        let (diverged, learning_rate) = (&diverged, &learning_rate);
+    let played = share(round.threads, round.numbers.clone(), stop, || {
+        let mut chain = make();
+        let diverged = &diverged;
         move |number| {
-            player.set_learning_rate(learning_rate(number));
+            let player = chain.player();
+            player.set_learning_rate(learner.learning_rate.at(number));
+            let mut whole = Outcome::default();
+            let mut restarts = Tally::default();
             let mut rng = game_rng(round.seed, number);
-            let outcome = play_as(game, &mut player, &mut rng);
-            if !player.td_errors().is_finite() {
+            chain.play(game, &mut rng, |outcome| {
+                match outcome.start {
+                    Start::Initial => whole = outcome,
+                    Start::Given => restarts.add(&outcome),
+                }
+                (round.on_game)(&outcome);
+            });
+            if !chain.player().td_errors().is_finite() {
                 diverged.store(true, Ordering::Relaxed);
             }
-            (round.on_game)(&outcome);
-            outcome
+            (whole, restarts)
         }
     });
-    RoundResult {
-        outcomes,
+    let mut result = RoundResult {
+        outcomes: Vec::with_capacity(played.len()),
+        restarts: Tally::default(),
         finite: !diverged.into_inner(),
         stats: None,
+    };
+    for (outcome, restarts) in played {
+        result.outcomes.push(outcome);
+        result.restarts.merge(&restarts);
     }
+    result
 }

@@ -6,18 +6,21 @@ mod rollouts;
 mod tests;
 
 use std::ops::Sub;
+use std::sync::{Mutex, PoisonError};
 
 use afterstate::game::Direction;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::LabError;
-use crate::agent::BoardState;
-use crate::board::Board;
+use crate::agent::{BoardState, SearchObserver, StateAnalysis};
+use crate::board::GameBoard;
+use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
 use crate::direction_names;
 use crate::evaluate::Contender;
+use crate::numbers::decimals;
 use crate::report::ModelInfo;
 pub use line::{LINE_MOVES, LineMove, LineSpawn, line_text, lines};
-pub use rollouts::{Chance, Rest, RolloutInfo, RolloutOptions, Rollouts, rollouts};
+pub use rollouts::{Rest, RolloutInfo, RolloutOptions, Rollouts, TileChance, rollouts};
 
 /// The analysis of a board with values of type `V`; the JSON of `analyze --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +38,12 @@ pub struct Analysis<V> {
     /// How the values were found: `1ply`, `3ply`, `exact`.
     #[serde(default)]
     pub search: String,
+    /// The plies that were searched; `None` without a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plies: Option<u8>,
+    /// Whether the search was stopped before its end: the values are those of its last complete ply.
+    #[serde(default)]
+    pub interrupted: bool,
     /// How the rollouts were played, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollouts: Option<RolloutInfo>,
@@ -106,9 +115,12 @@ pub struct Move<V> {
         deserialize_with = "present"
     )]
     pub win_probability: Option<Option<f64>>,
+    /// The largest of these probabilities minus that of the move, in percentage points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub win_loss: Option<f64>,
     /// By rollouts: the chance of each of the next tiles.
     #[serde(default)]
-    pub chances: Option<Vec<Chance>>,
+    pub chances: Option<Vec<TileChance>>,
     /// By rollouts: the score of the rest of the game after the move.
     #[serde(default)]
     pub rest: Option<Rest>,
@@ -133,6 +145,7 @@ impl<V> Move<V> {
             total: None,
             loss: None,
             win_probability: None,
+            win_loss: None,
             chances: None,
             rest: None,
             line: None,
@@ -147,6 +160,16 @@ pub(crate) fn set_losses<V: Copy + PartialOrd + Sub<Output = V>>(moves: &mut [Mo
     let most = totals.reduce(|a, b| if b > a { b } else { a });
     for one in moves {
         one.loss = most.zip(one.total).map(|(most, total)| most - total);
+    }
+}
+
+/// Sets what each move of a solution loses of the chance of its target.
+pub(crate) fn set_win_losses<V>(moves: &mut [Move<V>]) {
+    let chances = moves.iter().filter_map(|one| one.win_probability.flatten());
+    let most = chances.reduce(f64::max);
+    for one in moves {
+        let chance = one.win_probability.flatten();
+        one.win_loss = most.zip(chance).map(|(most, p)| 100.0 * (most - p));
     }
 }
 
@@ -169,7 +192,7 @@ pub(crate) fn best<V>(
 /// # Errors
 /// When the text is not a board of the contender's game.
 pub fn analyze(contender: &Contender, text: &str) -> Result<Analysis<f32>, LabError> {
-    let board = Board::parse(text, &contender.game, contender.shape)?;
+    let board = GameBoard::parse(text, &contender.game, contender.shape)?;
     analyze_board(contender, &board)
 }
 
@@ -177,9 +200,76 @@ pub fn analyze(contender: &Contender, text: &str) -> Result<Analysis<f32>, LabEr
 ///
 /// # Errors
 /// When no game can reach the board.
-pub fn analyze_board(contender: &Contender, board: &Board) -> Result<Analysis<f32>, LabError> {
-    let analysis = contender.agent.analyze(&[state_of(board)]).pop().flatten();
-    let analysis = analysis.ok_or_else(|| impossible(contender, board))?;
+pub fn analyze_board(contender: &Contender, board: &GameBoard) -> Result<Analysis<f32>, LabError> {
+    let found = contender.agent.analyze(&[state_of(board)]).pop().flatten();
+    let found = found.ok_or_else(|| impossible(contender, board))?;
+    Ok(report(contender, board, &found))
+}
+
+/// The same, ply by ply if the contender searches: each ply is a progress event. If the control is
+/// cancelled, the values are those of the last complete ply.
+///
+/// # Errors
+/// When no game can reach the board.
+pub fn deepen(
+    contender: &Contender,
+    board: &GameBoard,
+    control: &Control,
+) -> Result<Analysis<f32>, LabError> {
+    let job = Job {
+        task: Task::Analyze,
+        subject: contender.label.clone(),
+        total: None,
+        unit: Unit::Plies,
+    };
+    let work = || {
+        let last = Mutex::new(None);
+        let on_ply = |plies: u8, found: &StateAnalysis| {
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some((plies, *found));
+            control.emit(Event::Progress(ply(plies, found)));
+        };
+        let stop = || control.is_cancelled();
+        let watch = SearchObserver {
+            stop: &stop,
+            on_ply: &on_ply,
+        };
+        let complete = contender.agent.analyze_watched(&state_of(board), &watch);
+        let last = last.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match complete.or(last.map(|(_, found)| found)) {
+            Some(found) => Ok(Analysis {
+                plies: last.map(|(plies, _)| plies),
+                interrupted: complete.is_none(),
+                ..report(contender, board, &found)
+            }),
+            // It was stopped before anything was found, which without a search takes no time.
+            None if control.is_cancelled() => analyze_board(contender, board),
+            None => Err(impossible(contender, board)),
+        }
+    };
+    control.run(job, work, |done| {
+        let found = done.as_ref().ok()?;
+        let plies = found.plies.unwrap_or_default();
+        Some((Status::of(!found.interrupted), plies.into()))
+    })
+}
+
+/// The progress of a search that has completed a ply.
+fn ply(plies: u8, found: &StateAnalysis) -> Progress {
+    let best = found.chosen.map_or("-", Direction::name);
+    let total = found.best_total().unwrap_or_default();
+    Progress {
+        unit: Unit::Plies,
+        ..Progress::stage(
+            Task::Analyze,
+            format!("{plies}ply: {best}, {}", decimals(total, 1)),
+            0.0,
+            plies.into(),
+        )
+    }
+}
+
+/// The report of an analysis.
+fn report(contender: &Contender, board: &GameBoard, analysis: &StateAnalysis) -> Analysis<f32> {
     let of = |direction: Direction| {
         let reward = analysis.rewards[direction as usize];
         let Some(reward) = reward else {
@@ -198,28 +288,30 @@ pub fn analyze_board(contender: &Contender, board: &Board) -> Result<Analysis<f3
         }
     };
     let moves = Direction::ALL.map(of);
-    Ok(Analysis {
+    Analysis {
         model: contender.model.clone(),
         game: contender.game.clone(),
         board: contender.shape.to_string(),
         position: board.text(),
         search: contender.agent.search().to_owned(),
+        plies: None,
+        interrupted: false,
         rollouts: None,
         exact: None,
         best: analysis.chosen,
         moves: moves.into(),
-    })
+    }
 }
 
 /// The board as an agent reads it.
-fn state_of(board: &Board) -> BoardState {
+fn state_of(board: &GameBoard) -> BoardState {
     BoardState {
         tiles: board.tiles().to_vec(),
         chance_state: board.chance_state(),
     }
 }
 
-fn impossible(contender: &Contender, board: &Board) -> LabError {
+fn impossible(contender: &Contender, board: &GameBoard) -> LabError {
     LabError::Board(format!(
         "the board `{}` cannot occur in {}: its tiles are larger than the board allows",
         board.text(),

@@ -34,27 +34,27 @@ pub const LONGEST: usize = 4096;
 
 /// A board of a game, as people see it.
 #[derive(Clone)]
-pub struct Board {
+pub struct GameBoard {
     rules: &'static dyn Rules,
     shape: Shape,
     tiles: Vec<u8>,
     chance_state: ChanceState,
 }
 
-impl fmt::Debug for Board {
+impl fmt::Debug for GameBoard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Board({})", self.text())
+        write!(f, "GameBoard({})", self.text())
     }
 }
 
-impl PartialEq for Board {
+impl PartialEq for GameBoard {
     fn eq(&self, other: &Self) -> bool {
         let parts = |board: &Self| (board.shape, board.tiles.clone(), board.chance_state);
         parts(self) == parts(other)
     }
 }
 
-impl Board {
+impl GameBoard {
     /// A board with these tile indices in row-major order.
     ///
     /// # Errors

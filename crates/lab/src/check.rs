@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use afterstate::format::native::NativeError;
 use serde::Serialize;
 
 use crate::LabError;
@@ -89,6 +90,10 @@ fn file(path: &Path, control: &Control) -> Result<Checked, LabError> {
         return Ok(records(path, control));
     }
     match weights(path) {
+        Err(LabError::Model {
+            source: NativeError::Packed(error),
+            path,
+        }) => Ok(Err(LabError::model("read", &path)(error.into()))),
         Err(LabError::Model { .. }) if extension(path) != "safetensors" => {
             Err(LabError::NothingToCheck(path.to_owned()))
         }

@@ -80,6 +80,8 @@ pub enum Task {
     Tournament,
     /// Converting weights.
     Convert,
+    /// Packing a network.
+    Pack,
     /// Training the variants of a sweep.
     Sweep,
     /// Measuring speed.
@@ -101,6 +103,8 @@ pub enum Unit {
     Positions,
     /// Bytes of a file.
     Bytes,
+    /// Plies of a search.
+    Plies,
     /// Runs of a sweep.
     Runs,
     /// Parts of the whole, without a specific unit.

@@ -31,7 +31,7 @@ use crate::foreign::{Weights, begins_with_w, extension};
 use crate::recipe::ValueOf;
 use crate::{LabError, Remedy};
 use carry::Copy;
-use input::{Input, Tuple};
+use input::{Input, Tuple, WIDE};
 
 /// The options of a conversion.
 pub struct ConvertOptions<'a> {
@@ -43,6 +43,8 @@ pub struct ConvertOptions<'a> {
     pub kind: Option<Kind>,
     /// The patterns of the tables, for files that do not declare them.
     pub patterns: Option<&'a str>,
+    /// Where their further stages begin, as sums of different tiles, for files that have several.
+    pub stages: Option<&'a [u64]>,
     /// The game they were trained for, which files of other programs do not declare.
     pub game: Option<&'a str>,
     /// Whether all symmetries of the board share the tables, which they do not declare either.
@@ -117,7 +119,7 @@ fn convert_silently(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabEr
     if !free.map_err(LabError::file("write", options.to))? {
         return Err(ConvertError::Taken(options.to.to_owned()).into());
     }
-    let kind = match options.kind.or_else(|| kind_of(options.to)) {
+    let kind = match asked_kind(options) {
         Some(kind) => kind,
         None => match input.original() {
             Some(original) if input.kind == Kind::Native => Kind::Of(original.program()),
@@ -128,6 +130,7 @@ fn convert_silently(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabEr
         if kind != Kind::Of(Program::Framework) {
             return Err(ConvertError::Base { base, kind }.into());
         }
+        input.fits(Program::Framework, false, options)?;
         input = input.rebased(rebase::USUAL, base)?;
     }
     let output = Output::new(&input, kind, options)?;
@@ -136,6 +139,11 @@ fn convert_silently(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabEr
     output.write(&input, &file, options)?;
     file.commit().map_err(written)?;
     Ok(output.report)
+}
+
+/// The kind that was asked for, or that the name of the new file implies.
+fn asked_kind(options: &ConvertOptions<'_>) -> Option<Kind> {
+    options.kind.or_else(|| kind_of(options.to))
 }
 
 /// The kind that a file name implies.
@@ -274,11 +282,19 @@ impl Output {
         let keeps_sums = program == Program::Tdl && !options.weights_only;
         input.fits(program, keeps_sums, options)?;
         report.sums &= keeps_sums;
+        let stages = input.player.tuples.stages().count() > 1;
         let no_digits = || ConvertError::NoPlace {
             path: input.path.clone(),
             kind,
-            what: "the patterns".to_owned(),
-            reason: "",
+            what: match stages {
+                true => "the stages",
+                false => "the patterns",
+            }
+            .to_owned(),
+            reason: match stages {
+                true => "a name of eight digits has those of the pattern and of the stage",
+                false => "",
+            },
             remedy: None,
         };
         let mut foreign = match program {
@@ -290,7 +306,9 @@ impl Output {
                     if keeps_sums && tuple.sums.is_some() {
                         fields.push(tdl::Field::new(float, 2 * count));
                     }
-                    tdl::TdlTable::new(&tuple.pattern, fields)
+                    let (pattern, stage) = tuple.stage();
+                    let stage = stages.then_some(stage);
+                    tdl::TdlTable::new(pattern, stage, fields)
                 };
                 let tables: Option<Vec<_>> = tuples.iter().map(table).collect();
                 Foreign::Tdl(Tdl::new(tables.ok_or_else(no_digits)?))
@@ -303,7 +321,7 @@ impl Output {
             Program::Framework => {
                 let table = |t: &Tuple| framework::FrameworkTable::new(&t.pattern, t.weights.count);
                 let tables = tuples.iter().map(table).collect();
-                let wide = false;
+                let wide = input.metadata.contains_key(WIDE);
                 Foreign::Framework(Framework { wide, tables })
             }
         };
@@ -388,6 +406,11 @@ impl Input {
                 "tables for each tile that is shown".to_owned(),
                 "it has one table a tuple",
             );
+        }
+        let stages = tuples.stages().count();
+        if stages > 1 && program != Program::Tdl {
+            let what = format!("tables for {stages} stages of the game");
+            return no_place(what, "it has one table a tuple");
         }
         if tuples
             .patterns()

@@ -99,6 +99,19 @@ pub(crate) fn nameless(folder: &Path) -> io::Result<File> {
     Ok(both)
 }
 
+/// Waits until no other process holds the lock of the folder of a file, for writers that read the
+/// file before they replace it. The lock ends with the returned file. On a file system without locks,
+/// users must avoid two such writers.
+pub(crate) fn lock_folder(path: &Path) -> Option<File> {
+    // The folder of the file that a link leads to.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent()?;
+    let is_named = !folder.as_os_str().is_empty();
+    let folder = File::open(if is_named { folder } else { Path::new(".") }).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
 /// Replaces a file atomically.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let file = AtomicFile::create(path)?;

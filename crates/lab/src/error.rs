@@ -16,6 +16,7 @@ mod sweep;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use afterstate::environment::StepError;
 use afterstate::format::native::NativeError;
 use afterstate::format::scan::ScanError;
 use afterstate::game::Shape;
@@ -48,9 +49,25 @@ pub enum LabError {
     /// Parts that cannot be merged.
     #[error(transparent)]
     Part(#[from] PartError),
+    /// A step of environments that was refused.
+    #[error(transparent)]
+    Step(#[from] StepError),
     /// Tuples that do not fit the board.
     #[error(transparent)]
     Tuples(#[from] TupleSetError),
+    /// A stage that begins at no tiles of the game.
+    #[error(
+        "a stage of {game} cannot begin at {found}: expected the value of a tile, or the sum of \
+         different ones, up to the {largest}-tile, which is the largest that tables tell apart"
+    )]
+    Stages {
+        /// The number.
+        found: u64,
+        /// The game and its board.
+        game: String,
+        /// The largest tile.
+        largest: u64,
+    },
     /// An unknown game.
     #[error("unknown game `{found}`; the games are {}", known.join(", "))]
     UnknownGame {
@@ -61,8 +78,10 @@ pub enum LabError {
     },
     /// A text that does not say how to search.
     #[error(
-        "`{0}` does not say how to search; expected plies such as `3ply`, a time for each move such as \
-         `100ms`, or plies by the number of empty cells, fewest first, such as `empty:4=5ply,8=4ply,3ply`"
+        "`{0}` does not say how to search; {hint}expected plies such as `3ply`, a time for each move such \
+         as `100ms`, or plies by the number of empty cells, fewest first, such as \
+         `empty:4=5ply,8=4ply,3ply`",
+        hint = search_units(.0)
     )]
     Search(String),
     /// A transposition table that needs more memory than is free.
@@ -178,6 +197,9 @@ pub enum LabError {
         /// Bytes free.
         available: u64,
     },
+    /// An option of a lesson that is refused.
+    #[error("{0}")]
+    Lesson(String),
     /// Layers that do not fit together.
     #[error("this network cannot be built: {0}")]
     Layers(String),
@@ -259,6 +281,41 @@ pub enum LabError {
         /// Why not.
         source: Unplayable,
     },
+    /// A file that cannot be packed.
+    #[error(
+        "{} cannot be packed: {reason}; expected a checkpoint of a run whose `learner.rule` is \
+         \"tc\", because TC's sums say which weights matter", path.display()
+    )]
+    CannotPack {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A limit that no packed file keeps.
+    #[error(
+        "no packed file of at most {limit} bytes was found: the smallest that was tried has \
+         {smallest}; allow a larger file"
+    )]
+    PackLimit {
+        /// The bytes allowed.
+        limit: u64,
+        /// Those of the smallest file.
+        smallest: u64,
+    },
+    /// Packing was cancelled.
+    #[error("packing was cancelled: no file was written")]
+    PackStopped,
+    /// A file that is not a packed model is not overwritten.
+    #[error("{} already exists and is not a packed model", .0.display())]
+    NotPacked(PathBuf),
+    /// A packed model where a run is to be resumed.
+    #[error(
+        "{} is a packed model, which cannot be resumed: it has no sums of TC and only some of the \
+         weights. Resume the run that it was packed from, or start a new run with its weights",
+        .0.display()
+    )]
+    PackedResume(PathBuf),
     /// A file that cannot be converted.
     #[error(transparent)]
     Convert(#[from] ConvertError),
@@ -483,4 +540,19 @@ impl LabError {
 /// A game on a board, as in messages: `2048 on 4x4`.
 pub fn game_on(game: &str, shape: Shape) -> String {
     format!("{game} on {shape}")
+}
+
+/// How a text would say how to search that lacks a unit, or has another one.
+fn search_units(text: &str) -> String {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim_matches([' ', '-', '_']).to_lowercase();
+    match (number.parse::<u32>(), &*unit) {
+        (Err(_) | Ok(0), _) => String::new(),
+        (Ok(n), "") => format!("write `{n}ply` for moves ahead, or `{n}ms` for milliseconds; "),
+        (Ok(n), "p" | "ply" | "plies" | "plys") => format!("write `{n}ply`; "),
+        (Ok(n), "s" | "sec" | "seconds") => format!("write `{}ms`; ", u64::from(n) * 1000),
+        (Ok(n), "msec" | "ms" | "milliseconds") => format!("write `{n}ms`; "),
+        _ => String::new(),
+    }
 }

@@ -22,8 +22,8 @@ use crate::part::{EvaluationPart, Part, PartError, PartInfo, PlayedGames};
 use crate::recorder::InOrder;
 use crate::records;
 use crate::report::{Evaluation, ModelInfo, Scores, TileRow};
-use crate::seal::number_of;
 use crate::seal::own::{self, OwnGames};
+use crate::seal::{Seal, number_of};
 use crate::search::SearchSpec;
 use crate::share::threads;
 use crate::spec::AgentSpec;
@@ -173,7 +173,7 @@ pub fn record(
     if !options.part.is_whole() {
         return Err(PartError::Records.into());
     }
-    own::check_place(path)?;
+    Seal::check_place(path)?;
     let started = SystemTime::now();
     let hints = games::rules(&contender.game)?.shows_hint(contender.shape);
     // Of what is written here: another process may replace the file before it could be read again.

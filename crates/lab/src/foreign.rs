@@ -8,18 +8,21 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use afterstate::format::foreign::{Foreign, Program, TablePatterns};
+use afterstate::format::packed;
 use afterstate::format::scan::ScanError;
 use afterstate::game::Shape;
-use afterstate::ntuple::TupleSet;
+use afterstate::ntuple::{Stages, TupleSet};
 
 use crate::LabError;
+use crate::boxed;
 pub use crate::error::Unplayable;
-use crate::metadata::Fields;
+use crate::metadata::{Fields, STAGES, THRESHOLDS};
+use crate::packed::PackedTables;
 use crate::tables::{Saved, open};
 
 /// A file of weights, open for reading.
 pub(crate) enum Weights {
-    /// A model or a checkpoint of ours.
+    /// A model, a packed model or a checkpoint of ours.
     Ours(Saved),
     /// A file of another program.
     Theirs(Theirs),
@@ -37,6 +40,11 @@ impl Weights {
         let wrong = |error| LabError::file("read", path)(error);
         let (mut file, size) = open(path).map_err(wrong)?;
         let start = start(&mut file).map_err(wrong)?;
+        if start.starts_with(&packed::MAGIC) {
+            let tables = PackedTables::read(&mut file, size);
+            let tables = tables.map_err(LabError::model("read", path))?;
+            return Ok(Self::Ours(Saved::of_packed(tables)));
+        }
         if !is_safetensors(&start, size, path) {
             let mut errors = Vec::new();
             for program in Program::ALL {
@@ -60,6 +68,18 @@ impl Weights {
         }
         Saved::open(path).map(Self::Ours)
     }
+}
+
+/// Whether a path is that of a packed model, damaged or not, or of a boxed network.
+pub(crate) fn is_packed(path: &Path) -> bool {
+    let starts_as_one = |path: &Path| -> std::io::Result<bool> {
+        let (file, _) = open(path)?;
+        let mut start = Vec::new();
+        file.take(packed::MAGIC.len() as u64)
+            .read_to_end(&mut start)?;
+        Ok(start == packed::MAGIC)
+    };
+    boxed::named(path).is_some() || starts_as_one(path).unwrap_or(false)
 }
 
 /// Whether TDL2048+ treats a file of this name as weights.
@@ -100,15 +120,37 @@ fn likely(start: &[u8], path: &Path) -> Option<Program> {
     }
 }
 
-/// The tuples of tables with these patterns, if an agent can use them.
-pub(crate) fn tuples(meaning: &TablePatterns, symmetry: bool) -> Result<TupleSet, Unplayable> {
-    let stages = meaning.iter().map(|(_, stage)| u64::from(*stage) + 1).max();
-    if let Some(stages) = stages.filter(|&stages| stages > 1) {
-        return Err(Unplayable::Stages(stages));
+/// The tuples of tables with these patterns, if an agent can use them. A file does not say where its
+/// stages begin: `stages` are those that were given.
+pub(crate) fn tuples(
+    meaning: &TablePatterns,
+    symmetry: bool,
+    stages: Option<&Stages>,
+) -> Result<TupleSet, Unplayable> {
+    let found = meaning.iter().map(|(_, stage)| u64::from(*stage) + 1).max();
+    let found = found.unwrap_or(1);
+    let given = stages.map_or(1, |stages| stages.count() as u64);
+    if found != given {
+        return Err(match stages {
+            None => Unplayable::Stages(found),
+            Some(_) => Unplayable::OtherStages { found, given },
+        });
     }
-    let patterns: Vec<&str> = meaning.iter().map(|(pattern, _)| &**pattern).collect();
+    let of_stage = |stage: u32| meaning.iter().filter(move |(_, of)| *of == stage);
+    let patterns: Vec<&str> = of_stage(0).map(|(pattern, _)| &**pattern).collect();
+    for stage in 1..found as u32 {
+        let lacks = |pattern: &&&str| !of_stage(stage).any(|(found, _)| found == **pattern);
+        if let Some(pattern) = patterns.iter().find(lacks) {
+            let pattern = (*pattern).to_owned();
+            return Err(Unplayable::NotInStage { pattern, stage });
+        }
+    }
+    if let Some((pattern, stage)) = meaning.iter().find(|(p, _)| !patterns.contains(&&**p)) {
+        let (pattern, stage) = (pattern.clone(), *stage);
+        return Err(Unplayable::OnlyInStage { pattern, stage });
+    }
     let tuples = TupleSet::parse(&patterns.join(" "), Shape::FOUR, symmetry)?;
-    Ok(tuples)
+    Ok(tuples.with_stages(stages.cloned().unwrap_or_default()))
 }
 
 /// Refuses one of our files whose tables cannot be used to play.
@@ -127,8 +169,8 @@ pub(crate) fn playable(fields: &Fields<'_>, path: &Path) -> Result<(), LabError>
             short,
         )?));
     }
-    if fields.has("stages") {
-        let stages = fields.get("stages", "a number", |text| text.parse().ok())?;
+    if fields.has(STAGES) && !fields.has(THRESHOLDS) {
+        let stages = fields.get(STAGES, "a number", |text| text.parse().ok())?;
         if stages != 1 {
             return refused(Unplayable::Stages(stages));
         }

@@ -46,6 +46,20 @@ pub fn merge(paths: &[PathBuf]) -> Result<Merged, LabError> {
     Ok(merged(parts)?)
 }
 
+/// The same for documents in memory, each with the name that errors call it by.
+///
+/// # Errors
+/// When a document is no part, parts do not belong together, or one is missing, given twice or
+/// incomplete.
+pub fn merge_documents(documents: &[(PathBuf, String)]) -> Result<Merged, LabError> {
+    let part = |(name, text): &(PathBuf, String)| {
+        let part = part_of(name, text.as_bytes())?;
+        Ok((name.clone(), part))
+    };
+    let parts: Result<Vec<_>, PartError> = documents.iter().map(part).collect();
+    Ok(merged(parts?)?)
+}
+
 /// A part as it was read.
 #[derive(Clone)]
 enum AnyPart {

@@ -25,6 +25,13 @@ pub(crate) const OUTPUTS: &str = "outputs";
 pub(crate) const ILLEGAL: &str = "illegal";
 /// A key that models and checkpoints have, but solutions do not.
 pub(crate) const TUPLES: &str = "tuples";
+/// The redundant tuples of a checkpoint, which its model has not.
+pub(crate) const REDUNDANT: &str = "redundant";
+/// The number of stages, of models that have several; where they begin; and whether weights of a
+/// stage start from those of the stage before.
+pub(crate) const STAGES: &str = "stages";
+pub(crate) const THRESHOLDS: &str = "thresholds";
+pub(crate) const PROMOTION: &str = "promotion";
 
 /// Converts metadata of any format to the current one. An unknown format is returned unchanged, and
 /// [`Fields::check_format`] refuses it.

@@ -1,7 +1,8 @@
 //! Models on disk: flat metadata that describes an agent, and its tables.
 //!
 //! The keys (docs/formats/native.md): `afterstate` (the format), `game`, `board`, `tuples`,
-//! `symmetry`, `hint` (only if true), `value`, `ties`, `rule`, `episodes`, and `recipe`, the whole
+//! `symmetry`, `hint` (only if true), `stages`, `thresholds` and `promotion` (only with several
+//! stages), `value`, `ties`, `rule`, `episodes`, and `recipe`, the whole
 //! recipe of its training. A model converted from another program has no `episodes` and no
 //! `recipe`, but `origin`, and `foreign`, which describes the original file.
 
@@ -11,17 +12,22 @@ use std::sync::Arc;
 
 use afterstate::format::floats::Float;
 use afterstate::format::native::{Keep, Metadata, NativeError};
-use afterstate::ntuple::TupleSet;
+use afterstate::game::Shape;
+use afterstate::ntuple::{Stages, TupleSet};
 use afterstate::policy::Ties;
 
 use crate::LabError;
 use crate::agent::{Agent, StoredAgent, TrainableAgent, ntuple_agent};
+use crate::boxed;
 use crate::disk::sha256;
 use crate::error::FileKind;
 use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
 use crate::games;
 use crate::memory::MemoryBudget;
-use crate::metadata::{FORMAT, Fields, RECIPE, SOLUTION, TUPLES, from_word, of_today, word};
+use crate::metadata::{
+    FORMAT, Fields, PROMOTION, RECIPE, REDUNDANT, SOLUTION, STAGES, THRESHOLDS, TUPLES, from_word,
+    of_today, word,
+};
 use crate::migrate::Format;
 use crate::recipe::{Recipe, Rule, ValueOf, parse_board};
 use crate::report::ModelInfo;
@@ -47,6 +53,13 @@ pub struct Model {
     pub agent: Arc<dyn Agent>,
 }
 
+/// The model that is used if none is named: the network in the program for this game and board,
+/// where there is one, or else that of the newest run in a folder.
+pub fn default_model(runs: &Path, game: &str, shape: Shape) -> Option<PathBuf> {
+    let boxed = boxed::of(game, shape).map(|boxed| boxed.path());
+    boxed.or_else(|| run::newest(runs, game, shape))
+}
+
 /// A file with the weights of a model, of which only the header is read.
 struct ModelFile {
     path: PathBuf,
@@ -70,7 +83,11 @@ impl ModelFile {
         } else {
             (path.to_owned(), None)
         };
-        let saved = match Weights::open(&path)? {
+        let weights = match boxed::named(&path) {
+            Some(boxed) => Weights::Ours(boxed.open()?),
+            None => Weights::open(&path)?,
+        };
+        let saved = match weights {
             Weights::Ours(saved) => saved,
             Weights::Theirs(theirs) => return Self::of_theirs(path, theirs),
         };
@@ -128,7 +145,7 @@ impl ModelFile {
     fn of_theirs(path: PathBuf, theirs: Theirs) -> Result<Self, LabError> {
         let Theirs { file, foreign } = theirs;
         let meaning = foreign.table_patterns(None).map_err(Unplayable::from);
-        let tuples = meaning.and_then(|meaning| foreign::tuples(&meaning, true));
+        let tuples = meaning.and_then(|meaning| foreign::tuples(&meaning, true, None));
         let player = NTupleSpec {
             game: games::DEFAULT_GAME.to_owned(),
             tuples: tuples.map_err(|source| LabError::Unplayable {
@@ -155,8 +172,8 @@ impl ModelFile {
     }
 }
 
-/// Fills a new agent with the weights of a model of the same network; what only learning needs
-/// (sums of TC, moments of Adam, a replay buffer) starts anew.
+/// Fills a new agent with the weights of a model of the same network, or of its first stages; what
+/// only learning needs (sums of TC, moments of Adam, a replay buffer) starts anew.
 ///
 /// # Errors
 /// When the file cannot be read, or is of another network.
@@ -165,8 +182,10 @@ pub(crate) fn fill(
     spec: &AgentSpec,
     path: &Path,
 ) -> Result<(), LabError> {
-    let file = ModelFile::open(path)?;
-    if let Some((what, found, expected)) = file.spec.difference(spec) {
+    let mut file = ModelFile::open(path)?;
+    if let Some(banks) = file.spec.banks_of(spec) {
+        file.saved.set_banks(banks);
+    } else if let Some((what, found, expected)) = file.spec.difference(spec) {
         return Err(LabError::OtherNetwork {
             path: file.path,
             what,
@@ -180,7 +199,8 @@ pub(crate) fn fill(
 }
 
 impl Model {
-    /// Opens a model file, the last save of a run folder, or weights of another program.
+    /// Opens a model file, the last save of a run folder, a boxed network by its name, or weights of
+    /// another program.
     ///
     /// # Errors
     /// When there is none, or it is damaged, foreign or too large.
@@ -225,8 +245,10 @@ impl ModelInfo {
     pub fn hash(&mut self) -> Result<(), LabError> {
         if self.sha256.is_none() {
             let path = Path::new(&self.path);
-            let digest = sha256(path).map_err(LabError::file("read", path))?;
-            self.sha256 = Some(digest);
+            self.sha256 = Some(match boxed::named(path) {
+                Some(boxed) => boxed.sha256(),
+                None => sha256(path).map_err(LabError::file("read", path))?,
+            });
         }
         Ok(())
     }
@@ -281,7 +303,18 @@ pub(crate) fn about(player: &NTupleSpec, rule: Rule) -> Metadata {
         (DISCOUNT, player.discount.to_string()),
     ];
     let hint = hint.then(|| ("hint", "true".to_owned()));
-    let entries = entries.into_iter().chain(hint);
+    let stages = spec::thresholds(player).map(|thresholds| {
+        let stages = player.tuples.stages();
+        [
+            (STAGES, stages.count().to_string()),
+            (THRESHOLDS, thresholds),
+            (PROMOTION, stages.promotes().to_string()),
+        ]
+    });
+    let redundant = Some(player.tuples.redundant()).filter(|patterns| !patterns.is_empty());
+    let redundant = redundant.map(|patterns| (REDUNDANT, patterns));
+    let entries = entries.into_iter().chain(hint).chain(redundant);
+    let entries = entries.chain(stages.into_iter().flatten());
     entries
         .map(|(key, value)| (key.to_owned(), value))
         .collect()
@@ -306,9 +339,24 @@ pub(crate) fn player(fields: &Fields<'_>) -> Result<NTupleSpec, LabError> {
     let tuples = text(TUPLES, "patterns such as 012345")?;
     let hint = fields.has("hint")
         && fields.get("hint", "true or false", |text| bool::from_str(text).ok())?;
-    let tuples = TupleSet::parse(&tuples, games::shape(rows, cols)?, symmetry)?;
+    let shape = games::shape(rows, cols)?;
+    let mut tuples = TupleSet::parse(&tuples, shape, symmetry)?;
+    if fields.has(REDUNDANT) {
+        tuples = tuples.with_redundant(&text(REDUNDANT, "patterns such as 012")?)?;
+    }
+    let tuples = spec::tuples_of(&game, tuples, hint)?;
+    let stages = match fields.has(THRESHOLDS) {
+        false => Stages::default(),
+        true => {
+            let promotion =
+                fields.get(PROMOTION, "true or false", |text| bool::from_str(text).ok())?;
+            fields.get(THRESHOLDS, "ascending sums of different tiles", |text| {
+                spec::stages_from(&game, shape, text, promotion)
+            })?
+        }
+    };
     Ok(NTupleSpec {
-        tuples: spec::tuples_of(&game, tuples, hint)?,
+        tuples: tuples.with_stages(stages),
         game,
         value: fields.get("value", "afterstate or state", |text| {
             from_word::<ValueOf>(text).filter(|value| *value != ValueOf::Action)

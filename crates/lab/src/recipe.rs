@@ -15,6 +15,7 @@ mod changes;
 mod check;
 mod dqn;
 mod error;
+mod form;
 #[cfg(test)]
 mod hostile;
 mod keys;
@@ -22,6 +23,7 @@ mod learner;
 mod names;
 mod network;
 mod overrides;
+mod phases;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -34,7 +36,7 @@ pub use afterstate::policy::Ties;
 pub use afterstate::replay::{Overwrite, StoredAction};
 use serde::{Deserialize, Serialize};
 
-pub use changes::Difference;
+pub use changes::RecipeDifference;
 pub use check::parse_board;
 pub(crate) use check::{MOST_FILTERS, MOST_LAYERS, SCALES, WIDEST, check_name, kernel_of};
 pub use dqn::{
@@ -42,13 +44,15 @@ pub use dqn::{
 };
 pub use error::RecipeError;
 pub(crate) use error::shorten;
+pub use form::{KeyForm, KeyType};
 pub use keys::parse_whole;
 pub use learner::{
-    BackwardRecipe, BufferRecipe, EndOfGame, LearnerRecipe, Limit, ReplayRecipe, Rule, Subtract,
-    Target, TdRecipe, Update, ValueOf,
+    BackwardRecipe, BufferRecipe, DelayedRecipe, EndOfGame, ForwardRecipe, LearnerRecipe, Limit,
+    ReplayRecipe, Rule, Subtract, Target, TdRecipe, Update, ValueOf,
 };
 pub(crate) use names::nearest;
 pub use network::{DeepRecipe, InitialWeights, NTupleRecipe, NetworkRecipe, Relu};
+pub use phases::{Phase, Phases};
 
 use crate::migrate::Stored;
 

@@ -141,7 +141,7 @@ impl Referee {
         games::rules(&options.game)?;
         if let Some(path) = &options.records {
             records::check_place(path)?;
-            Seal::check_place(&Seal::path_beside(path))?;
+            Seal::check_place(path)?;
         }
         let starter = Starter::new(&options.source, options.memory)?;
         let first = starter.start_program().map_err(|source| LabError::Player {

@@ -9,7 +9,9 @@
 //!   all spawns. Its values are those without search, of which there are up to 50 for each move. The
 //!   mean of luck is 0 for any value function; z is the sum in standard deviations.
 //!
-//! Under an exact solution, score = value of the start + sum of luck - sum of losses.
+//! Under an exact solution, score = value of the start + sum of luck - sum of losses. If values are the
+//! chance of a target, losses and luck are percentage points, and the sum is 100 where it is reached
+//! and 0 elsewhere.
 
 mod game;
 mod input;
@@ -29,7 +31,7 @@ use crate::agent::Agent;
 use crate::control::{Control, Job, Status, Task, Unit};
 use crate::direction_names;
 use crate::evaluate::Contender;
-use crate::games::with_game;
+use crate::games::{self, with_game};
 use crate::grade::{Grade, GradeThresholds};
 use crate::report::ModelInfo;
 use game::{Grader, Reviewing};
@@ -56,6 +58,8 @@ pub struct ReviewOptions<'a> {
 pub enum Detail {
     /// Every game, with every move and what stands out in it.
     Full,
+    /// The same with the position before each move.
+    Positions,
     /// This many games from the first on, without both; so the memory of a review does not grow
     /// with the file.
     FirstGames(usize),
@@ -75,6 +79,10 @@ pub struct Review {
     pub search: String,
     /// How the values of spawns were found.
     pub luck_search: String,
+    /// The tile whose chance the values are: then losses and luck are in percentage points, otherwise
+    /// in points of the score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<u64>,
     /// The thresholds of the grades.
     pub thresholds: GradeThresholds,
     /// Whether it was cancelled before the last game.
@@ -123,6 +131,21 @@ pub struct GameReview {
     pub highlights: Highlights,
     /// Every move, if that was asked for.
     pub moves: Vec<ReviewedMove>,
+    /// The position before each move and after the last one, if that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub positions: Vec<ReviewedPosition>,
+}
+
+/// A position of a reviewed game.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReviewedPosition {
+    /// The board in one line.
+    pub board: String,
+    /// The score so far.
+    pub score: u64,
+    /// The value of the best move: what the rest of the game is expected to earn. `None` after the
+    /// last move, and where the agent has no value.
+    pub value: Option<f64>,
 }
 
 /// What stands out in some games.
@@ -235,6 +258,7 @@ pub fn review(
             board: contender.shape.to_string(),
             search: contender.agent.search().to_owned(),
             luck_search: values.search().to_owned(),
+            target: target(contender)?,
             thresholds: options.thresholds,
             interrupted: false,
             total: Total {
@@ -270,6 +294,13 @@ pub fn review(
     done.map(|(review, _)| review)
 }
 
+/// The tile whose chance the values of a contender are.
+fn target(contender: &Contender) -> Result<Option<u64>, LabError> {
+    let rules = games::rules(&contender.game)?;
+    let target = contender.agent.target();
+    Ok(target.map(|tile| rules.tile_value(tile)))
+}
+
 /// Refuses records without a game that could be reviewed.
 fn check_not_empty(path: &Path, review: &Review) -> Result<(), LabError> {
     if review.total.games > 0 || review.interrupted {
@@ -292,7 +323,7 @@ impl Review {
         self.total.result.merge(&game.result);
         self.total.highlights.merge(&game.highlights, options.top);
         match options.detail {
-            Detail::Full => self.games.push(game),
+            Detail::Full | Detail::Positions => self.games.push(game),
             Detail::FirstGames(most) if self.games.len() < most => {
                 game.highlights = Highlights::default();
                 self.games.push(game);

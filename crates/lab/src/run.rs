@@ -19,6 +19,7 @@
 //! refused by name (`disk/inside.rs`), and a lock is never truncated.
 
 mod curves;
+mod diverged;
 mod found;
 mod gaps;
 mod guard;
@@ -26,6 +27,7 @@ mod log;
 mod rename;
 
 pub use curves::{blocks_of, curve_of, title};
+pub use diverged::Divergence;
 pub(crate) use found::{
     Saved, blocks_path, check_logs, claim_folder, lock_of, model_path, model_recipe, recipe_path,
     saved,
@@ -51,9 +53,10 @@ use crate::block::{Block, Columns, IterationRow, ReplayStats};
 use crate::disk::{AtomicFile, replace_inside, sync_folder};
 use crate::metadata::{self, FORMAT, Fields};
 use crate::migrate::{self, Format};
-use crate::recipe::{BufferRecipe, Difference, Recipe};
+use crate::recipe::{BufferRecipe, Recipe, RecipeDifference};
 use crate::share::{Background, threads};
 use crate::tables;
+use diverged::DIVERGED;
 use found::existing;
 use guard::{check_and_clean, free};
 use log::Log;
@@ -68,7 +71,9 @@ const CHECKPOINT: &str = "checkpoint.safetensors";
 const MODEL: &str = "model.safetensors";
 const LOCK: &str = ".lock";
 /// The files of a run.
-const FILES: [&str; 7] = [RECIPE, BLOCKS, SCORES, ITERATIONS, GAPS, CHECKPOINT, MODEL];
+const FILES: [&str; 8] = [
+    RECIPE, BLOCKS, SCORES, ITERATIONS, GAPS, CHECKPOINT, MODEL, DIVERGED,
+];
 /// The metadata key of [`RunProgress`] in a checkpoint.
 pub(crate) const PROGRESS: &str = "progress";
 
@@ -180,6 +185,7 @@ impl Run {
         run.cut_logs(&RunProgress::default())?;
         run.append_headers(tile_values, recipe)?;
         save_recipe(folder, recipe)?;
+        Divergence::forget(folder)?;
         Ok(run)
     }
 
@@ -229,6 +235,7 @@ impl Run {
         progress.complete(folder);
         // An override, such as more episodes, is also stored for the next time.
         save_recipe(folder, recipe)?;
+        Divergence::forget(folder)?;
         Ok((run, progress))
     }
 
@@ -249,12 +256,26 @@ impl Run {
         })
     }
 
-    /// Truncates the logs to the lengths in the checkpoint.
+    /// Truncates the logs to the lengths in the checkpoint, also those that the recipe has switched off
+    /// since: rows behind the checkpoint are of games that are played again.
     fn cut_logs(&self, progress: &RunProgress) -> Result<(), LabError> {
+        let off = |log: Option<&Log>, name: &str| {
+            let path = self.folder.join(name);
+            let is_left = log.is_none() && path.exists();
+            is_left.then(|| Log::open(path)).transpose()
+        };
+        let scores = off(self.scores.as_ref(), SCORES)?;
+        let iterations = off(self.iterations.as_ref(), ITERATIONS)?;
         let lengths = [
             (Some(&self.blocks), progress.blocks_bytes),
-            (self.scores.as_ref(), progress.scores_bytes),
-            (self.iterations.as_ref(), progress.iterations_bytes),
+            (
+                self.scores.as_ref().or(scores.as_ref()),
+                progress.scores_bytes,
+            ),
+            (
+                self.iterations.as_ref().or(iterations.as_ref()),
+                progress.iterations_bytes,
+            ),
         ];
         let logs = || {
             lengths
@@ -468,7 +489,7 @@ fn same_training(
     };
     let text = metadata.get(metadata::RECIPE).map_or("", String::as_str);
     let past = Recipe::parse_stored(text, CHECKPOINT, &[])?.content;
-    if let Err(Difference { key, values }) = recipe.continues(&past, progress.games) {
+    if let Err(RecipeDifference { key, values }) = recipe.continues(&past, progress.games) {
         let [trained, found] = values;
         let found = format!(
             "`{key}` is {found}, but the checkpoint was trained with {trained}; restore it, or start a new run"

@@ -75,6 +75,8 @@ pub enum RunStatus {
     Stopped,
     /// Ended before its first checkpoint.
     New,
+    /// Ended because a weight became NaN or infinite.
+    Diverged,
     /// One of its files cannot be read.
     Damaged,
 }
@@ -87,6 +89,7 @@ impl RunStatus {
             Self::Finished => "finished",
             Self::Stopped => "stopped",
             Self::New => "new",
+            Self::Diverged => "diverged",
             Self::Damaged => "damaged",
         }
     }
@@ -158,7 +161,12 @@ pub fn run_info(folder: &Path) -> RunInfo {
     let updates = updates.into_iter().flatten().max();
     let status = match (&recipe, &last) {
         _ if running => RunStatus::Running,
-        (Ok(recipe), Ok(_)) => status(recipe, &saved, iterations, updates),
+        (Ok(recipe), Ok(_)) => match status(recipe, &saved, iterations, updates) {
+            RunStatus::Stopped | RunStatus::New if run::Divergence::read(folder).is_some() => {
+                RunStatus::Diverged
+            }
+            status => status,
+        },
         _ => RunStatus::Damaged,
     };
     let recipe = recipe.ok();

@@ -350,15 +350,20 @@ impl Seal {
             .map_err(LabError::file("write", path))
     }
 
-    /// Checks that a seal may be written here: no other file is overwritten.
+    /// Checks that records of this name may be written, and a seal beside them: there is no seal yet,
+    /// or that of an evaluation, which can be played again.
     ///
     /// # Errors
-    /// When there is a file that is not a seal.
-    pub(crate) fn check_place(path: &Path) -> Result<(), LabError> {
+    /// When there are the records of a match, or another file has the name of the seal.
+    pub(crate) fn check_place(records: &Path) -> Result<(), LabError> {
+        let path = Self::path_beside(records);
+        if matches!(Self::open(&path), Ok(seal) if seal.kind == SealKind::Referee) {
+            return Err(LabError::Sealed(records.to_owned()));
+        }
         let is_seal = |path: &Path| Self::open(path).is_ok();
-        match can_be_written(path, is_seal).map_err(LabError::file("write", path))? {
+        match can_be_written(&path, is_seal).map_err(LabError::file("write", &path))? {
             true => Ok(()),
-            false => Err(LabError::NotSeal(path.to_owned())),
+            false => Err(LabError::NotSeal(path)),
         }
     }
 

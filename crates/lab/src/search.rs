@@ -31,6 +31,24 @@ impl SearchLimit {
         (is_fixed && self.time.is_none()).then_some(most)
     }
 
+    /// Splits the time of an answer between the search of its board, which gets four fifths, and this
+    /// many searches of the boards after it, each at least a millisecond. A limit by plies is not split.
+    pub fn split(&self, others: u32) -> (Self, Self) {
+        let part = |time: Duration| Self {
+            depth: self.depth.clone(),
+            time: Some(time.max(Duration::from_millis(1))),
+        };
+        match self.time {
+            Some(time) => (part(time * 4 / 5), part(time / 5 / others.max(1))),
+            None => (self.clone(), self.clone()),
+        }
+    }
+
+    /// Whether it is a time.
+    pub fn is_time(&self) -> bool {
+        self.time.is_some()
+    }
+
     /// The next limit: one ply more or less, or twice or half the time, up to a minute. Plies by the
     /// number of empty cells become a fixed number.
     pub fn step(&self, deeper: bool) -> Self {
@@ -221,6 +239,18 @@ mod tests {
                 error.contains(&format!("`{text}`")) && error.contains("3ply"),
                 "{error}"
             );
+        }
+        for (text, advice) in [
+            (
+                "3",
+                "write `3ply` for moves ahead, or `3ms` for milliseconds;",
+            ),
+            ("2-ply", "write `2ply`;"),
+            ("4 plies", "write `4ply`;"),
+            ("2s", "write `2000ms`;"),
+        ] {
+            let error = text.parse::<SearchLimit>().unwrap_err().to_string();
+            assert!(error.contains(advice), "{error}");
         }
     }
 }

@@ -10,6 +10,7 @@
 //! type depends on the game, and the state goes to an [`Agent`](crate::agent::Agent) as a
 //! [`BoardState`].
 
+mod begun;
 mod file;
 mod record;
 #[cfg(test)]
@@ -22,9 +23,10 @@ use afterstate::game::{
     After, ChanceState, Direction, Game, Grid, GridBoard, Rules, Shape, Slides, Spawn, State,
     each_cell,
 };
-use afterstate::judge::{Placed, Reason};
+use afterstate::judge::{Placed, Reason, allowed_spawn};
 use afterstate::random::Rng;
 
+pub use begun::Fortune;
 pub use file::{RecordFile, StoredRecord};
 
 use crate::LabError;
@@ -55,7 +57,7 @@ pub struct PossibleSpawn {
 
 /// A board, and whose turn it is on it.
 #[derive(Clone, Copy, Debug)]
-enum Board {
+enum Phase {
     Spawn(After<GridBoard>),
     Slide(State<GridBoard>, Slides<GridBoard>),
 }
@@ -63,7 +65,7 @@ enum Board {
 /// What an action leads to.
 #[derive(Clone, Debug)]
 struct Position {
-    board: Board,
+    board: Phase,
     score: u64,
     moves: u64,
     /// The stream, as it is here: after an undo, the same spawn comes again.
@@ -89,6 +91,8 @@ pub struct Session {
     stored: Option<Vec<u8>>,
     /// The number of actions that were added.
     changes: u64,
+    /// The initial tiles that a game of this kind begins with: none if it begins on a board.
+    initial_tiles: usize,
 }
 
 impl Session {
@@ -98,14 +102,16 @@ impl Session {
     /// # Errors
     /// When there is no such game.
     pub fn new(game: &str, shape: Shape, seed: u64, number: u64) -> Result<Self, LabError> {
-        let grid = Grid::new(shape, games::rules(game)?);
+        let rules = games::rules(game)?;
+        let grid = Grid::new(shape, rules);
         let start = Position {
-            board: Board::Spawn(grid.empty()),
+            board: Phase::Spawn(grid.empty()),
             score: 0,
             moves: 0,
             rng: evaluation_rng(seed, number),
         };
         Ok(Self {
+            initial_tiles: rules.initial_tiles(shape),
             name: game.to_owned(),
             grid,
             opened: Meta {
@@ -157,16 +163,16 @@ impl Session {
 
     fn grid_board(&self) -> GridBoard {
         match self.position().board {
-            Board::Spawn(After(board)) | Board::Slide(State(board), _) => board,
+            Phase::Spawn(After(board)) | Phase::Slide(State(board), _) => board,
         }
     }
 
     /// Whose turn it is.
     pub fn turn(&self) -> Turn {
         match self.position().board {
-            Board::Spawn(_) => Turn::Spawn,
-            Board::Slide(_, slides) if slides.any() => Turn::Slide,
-            Board::Slide(..) => Turn::Over,
+            Phase::Spawn(_) => Turn::Spawn,
+            Phase::Slide(_, slides) if slides.any() => Turn::Slide,
+            Phase::Slide(..) => Turn::Over,
         }
     }
 
@@ -200,8 +206,8 @@ impl Session {
     /// The state, if it is the player's turn or the game is over.
     pub fn state(&self) -> Option<BoardState> {
         match self.position().board {
-            Board::Spawn(_) => None,
-            Board::Slide(State(board), _) => Some(BoardState {
+            Phase::Spawn(_) => None,
+            Phase::Slide(State(board), _) => Some(BoardState {
                 tiles: board.tiles().to_vec(),
                 chance_state: board.chance_state(),
             }),
@@ -231,14 +237,14 @@ impl Session {
 
     /// Whether all initial tiles are in the record.
     pub fn is_started(&self) -> bool {
-        self.actions.len() >= self.rules().initial_tiles(self.shape())
+        self.actions.len() >= self.initial_tiles
     }
 
     /// The reward of each slide by direction; `None` if it is illegal, or not the player's turn.
     pub fn slides(&self) -> [Option<u32>; 4] {
         match self.position().board {
-            Board::Spawn(_) => [None; 4],
-            Board::Slide(_, slides) => {
+            Phase::Spawn(_) => [None; 4],
+            Phase::Slide(_, slides) => {
                 Direction::ALL.map(|direction| slides.get(direction).map(|slide| slide.reward()))
             }
         }
@@ -257,8 +263,7 @@ impl Session {
 
     /// The number of initial tiles that are still to spawn.
     pub fn initial_tiles_left(&self) -> usize {
-        let all = self.rules().initial_tiles(self.shape());
-        all.saturating_sub(self.made)
+        self.initial_tiles.saturating_sub(self.made)
     }
 
     /// Makes a slide, and returns its reward.
@@ -266,12 +271,12 @@ impl Session {
     /// # Errors
     /// When a tile is to spawn, or the slide changes nothing; then nothing is changed.
     pub fn slide(&mut self, direction: Direction) -> Result<u32, Reason> {
-        let Board::Slide(_, slides) = self.position().board else {
+        let Phase::Slide(_, slides) = self.position().board else {
             return Err(Reason::TileDue);
         };
         let slide = slides.get(direction).ok_or(Reason::Illegal(direction))?;
         let next = Position {
-            board: Board::Spawn(slide.after()),
+            board: Phase::Spawn(slide.after()),
             score: self.score() + u64::from(slide.reward()),
             moves: self.moves() + 1,
             rng: self.position().rng.clone(),
@@ -283,7 +288,7 @@ impl Session {
     /// What may spawn now, with its probabilities, which sum to 1; nothing if it is not the turn of
     /// chance.
     pub fn spawns(&self) -> Vec<PossibleSpawn> {
-        let Board::Spawn(after) = self.position().board else {
+        let Phase::Spawn(after) = self.position().board else {
             return Vec::new();
         };
         let cells = self.grid.spawn_cells(after);
@@ -308,7 +313,7 @@ impl Session {
             return Some(Placed { cell, tile, hint });
         }
         let Position { board, rng, .. } = self.position();
-        let (&Board::Spawn(after), mut rng) = (board, rng.clone()) else {
+        let (&Phase::Spawn(after), mut rng) = (board, rng.clone()) else {
             return None;
         };
         let (cell, spawn) = self.grid.draw_spawn(after, &mut rng);
@@ -326,62 +331,20 @@ impl Session {
     /// # Errors
     /// When it is the player's turn, or the rules do not allow this spawn; then nothing is changed.
     pub fn spawn(&mut self, chosen: Placed) -> Result<(), Reason> {
-        let Board::Spawn(after) = self.position().board else {
+        let Phase::Spawn(after) = self.position().board else {
             return Err(Reason::SlideDue);
         };
-        let Placed { cell, tile, hint } = chosen;
-        let cells = self.grid.spawn_cells(after);
-        let short = u8::try_from(cell).unwrap_or(u8::MAX);
-        if cell >= self.shape().cells() {
-            return Err(Reason::NoCell(short));
-        }
-        if after.cell(cell) != 0 {
-            return Err(Reason::Taken(short));
-        }
-        if cells >> cell & 1 == 0 {
-            return Err(Reason::Edge {
-                found: short,
-                expected: each_cell(cells).collect(),
-            });
-        }
-        let (mut tiles, mut hints, mut found) = (Vec::new(), Vec::new(), None);
-        self.grid.for_each_new_tile(after, |spawn, _| {
-            tiles.push(usize::from(spawn.tile));
-            if spawn.tile == tile {
-                hints.push(usize::from(spawn.chance_state.hint));
-                found = found.or((spawn.chance_state.hint == hint).then_some(spawn));
-            }
-        });
-        let listed = |mut expected: Vec<usize>| {
-            expected.sort_unstable();
-            expected.dedup();
-            expected
-        };
-        let spawn = match found {
-            Some(spawn) => spawn,
-            None if hints.is_empty() => {
-                return Err(Reason::Tile {
-                    found: tile,
-                    expected: listed(tiles),
-                });
-            }
-            None => {
-                return Err(Reason::Hint {
-                    found: hint,
-                    expected: listed(hints),
-                });
-            }
-        };
+        let spawn = allowed_spawn(&self.grid, after, chosen)?.spawn;
         let rng = self.position().rng.clone();
-        self.place(after, cell, spawn, rng);
+        self.place(after, chosen.cell, spawn, rng);
         Ok(())
     }
 
     fn place(&mut self, after: After<GridBoard>, cell: usize, spawn: Spawn, rng: Rng) {
         let state = self.grid.place(after, cell, spawn);
         let board = match self.initial_tiles_left() > 1 {
-            true => Board::Spawn(self.grid.as_afterstate(state)),
-            false => Board::Slide(state, self.grid.slides(state)),
+            true => Phase::Spawn(self.grid.as_afterstate(state)),
+            false => Phase::Slide(state, self.grid.slides(state)),
         };
         let reward = self.grid.spawn_reward(spawn.tile);
         let next = Position {

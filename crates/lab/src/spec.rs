@@ -6,10 +6,11 @@
 
 mod deep;
 mod size;
+mod stages;
 
 use afterstate::game::Shape;
 use afterstate::learn::schedule::Schedule;
-use afterstate::learn::{End, PublishedParams, Subtracted};
+use afterstate::learn::{Order, PublishedParams, Subtracted, TerminalTarget};
 use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
 use afterstate::replay::{NTupleReplayParams, ReplayConfig, StoredAction};
@@ -17,14 +18,15 @@ use afterstate::replay::{NTupleReplayParams, ReplayConfig, StoredAction};
 pub use deep::DeepSpec;
 pub(crate) use deep::{CONVOLUTIONS, DISCOUNT, discount};
 pub use size::NetworkSize;
+pub(crate) use stages::{stages_from, stages_of, thresholds};
 
 use crate::LabError;
 use crate::error::game_on;
 use crate::games::{self, rules};
 use crate::metadata::word;
 use crate::recipe::{
-    BackwardRecipe, EndOfGame, LearnerRecipe, NetworkRecipe, Recipe, Rule, Subtract, Target,
-    TdRecipe, ValueOf, parse_board,
+    BackwardRecipe, EndOfGame, LearnerRecipe, NetworkRecipe, Phases, Recipe, Subtract, Target,
+    TdRecipe, Update, ValueOf, parse_board,
 };
 
 /// An agent with either kind of network.
@@ -90,6 +92,8 @@ impl AgentSpec {
                     a.tuples.by_hint().to_string(),
                     b.tuples.by_hint().to_string(),
                 ),
+                ("redundant", a.tuples.redundant(), b.tuples.redundant()),
+                ("stages", stages::in_words(a), stages::in_words(b)),
             ],
             (Self::Deep(a), Self::Deep(b)) => {
                 let both = a.metadata().into_iter().zip(b.metadata());
@@ -107,6 +111,20 @@ impl AgentSpec {
         let game = ("game", self.game_on(), other.game_on());
         let mut all = std::iter::once(game).chain(pairs);
         all.find(|(_, found, expected)| found != expected)
+    }
+
+    /// How many tables of each tuple this network has, if it is `other` or its first stages.
+    pub(crate) fn banks_of(&self, other: &Self) -> Option<usize> {
+        let (Self::NTuple(first), Self::NTuple(whole)) = (self, other) else {
+            return None;
+        };
+        let stages = whole.tuples.stages();
+        let alike = Self::NTuple(NTupleSpec {
+            tuples: first.tuples.clone().with_stages(stages.clone()),
+            ..first.clone()
+        });
+        let begins = first.tuples.stages().begins(stages) && alike.difference(other).is_none();
+        begins.then(|| first.tuples.banks())
     }
 
     /// Whether symmetric boards have the same value.
@@ -143,8 +161,11 @@ impl NTupleSpec {
         let shape = games::shape(rows, cols)?;
         let network = recipe.network.expect_n_tuple()?;
         let tuples = TupleSet::parse(&network.tuples, shape, network.symmetry)?;
+        let tuples = tuples.with_redundant(&network.redundant)?;
+        let tuples = tuples_of(&recipe.game, tuples, network.hint)?;
+        let stages = stages_of(&recipe.game, shape, &network.stages, network.promotion)?;
         Ok(Self {
-            tuples: tuples_of(&recipe.game, tuples, network.hint)?,
+            tuples: tuples.with_stages(stages),
             game: recipe.game.clone(),
             value: recipe.learner.value(),
             ties: recipe.learner.ties(),
@@ -174,14 +195,18 @@ pub(crate) fn tuples_of(game: &str, tuples: TupleSet, hint: bool) -> Result<Tupl
 /// How an n-tuple network learns from its games.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TdSpec {
-    /// The update rule.
-    pub rule: Rule,
+    /// The update rule over the games of the run.
+    pub rule: Phases,
     /// When a value is updated.
     pub update: UpdateSpec,
     /// The learning rate.
     pub learning_rate: Schedule,
     /// Whether rewards of spawns are learned from.
     pub spawn_rewards: bool,
+    /// A game of at least this many moves is played again from its middle; 0 for none.
+    pub restart_length: usize,
+    /// The states from which games of each later stage begin; 0 for none.
+    pub carousel: usize,
 }
 
 /// When a value is updated.
@@ -196,6 +221,18 @@ pub enum UpdateSpec {
         /// Whether each reward counts twice, as published in two reports of the DLP lab, 2021.
         reward_twice: bool,
     },
+    /// From several rewards.
+    NStep {
+        /// During or after the game.
+        order: Order,
+        /// Their number.
+        n: usize,
+    },
+    /// During the game, from the errors of the next few moves.
+    Delayed {
+        /// The lambda of TD(lambda).
+        lambda: f32,
+    },
     /// The same as published, with other ends or errors.
     Published(PublishedParams),
 }
@@ -205,22 +242,39 @@ impl TdSpec {
     pub fn of(recipe: &Recipe) -> Self {
         let learner = &recipe.learner;
         Self {
-            rule: learner.rule(),
-            update: match learner.td().and_then(TdRecipe::backward) {
-                None => UpdateSpec::Forward,
-                Some(backward) => update_of(backward),
-            },
+            rule: learner.phases(),
+            update: learner.td().map_or(UpdateSpec::Forward, update_of),
             learning_rate: learner.learning_rate().clone(),
             spawn_rewards: learner.td().is_none_or(|td| td.spawn_rewards),
+            restart_length: learner.td().map_or(0, |td| td.restart_length),
+            carousel: learner.td().map_or(0, |td| td.carousel),
         }
     }
 }
 
-fn update_of(backward: &BackwardRecipe) -> UpdateSpec {
+fn update_of(learner: &TdRecipe) -> UpdateSpec {
+    let n_step = |order, n: u32| UpdateSpec::NStep {
+        order,
+        n: n as usize,
+    };
+    match &learner.update {
+        Update::Forward(forward) if forward.n_step > 1 => n_step(Order::Forward, forward.n_step),
+        Update::Forward(_) => UpdateSpec::Forward,
+        Update::Delayed(delayed) => UpdateSpec::Delayed {
+            lambda: delayed.lambda as f32,
+        },
+        Update::Backward(backward) if backward.n_step > 1 => {
+            n_step(Order::Backward, backward.n_step)
+        }
+        Update::Backward(backward) => backward_of(backward),
+    }
+}
+
+fn backward_of(backward: &BackwardRecipe) -> UpdateSpec {
     let reward_twice = backward.target == Target::RewardTwice;
     let end = match backward.end {
-        EndOfGame::Zero => End::Zero,
-        EndOfGame::Negated => End::Negated,
+        EndOfGame::Zero => TerminalTarget::Zero,
+        EndOfGame::Negated => TerminalTarget::Negated,
     };
     let subtracted = match backward.subtract {
         Subtract::Value => Subtracted::Value,
@@ -228,7 +282,7 @@ fn update_of(backward: &BackwardRecipe) -> UpdateSpec {
         Subtract::StoredTotal => Subtracted::StoredTotal,
     };
     match (end, subtracted) {
-        (End::Zero, Subtracted::Value) => UpdateSpec::Backward {
+        (TerminalTarget::Zero, Subtracted::Value) => UpdateSpec::Backward {
             lambda: backward.lambda as f32,
             reward_twice,
         },

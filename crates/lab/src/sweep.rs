@@ -25,8 +25,9 @@ mod table;
 mod tests;
 
 pub use crate::error::SweepError;
+pub use crate::run::Divergence;
 pub use rates::{OverSeeds, TileRate};
-pub use saved::{Divergence, Evaluated};
+pub use saved::Evaluated;
 pub use summary::{DivergedSeed, Metric, Score, Summary, SummaryRow, Verdict};
 
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ use crate::disk::inside;
 use crate::evaluate::{Contender, EvalOptions, evaluate};
 use crate::model::Model;
 use crate::part::Part;
-use crate::recipe::{Difference, Recipe};
+use crate::recipe::{Recipe, RecipeDifference};
 use crate::report::Evaluation;
 use crate::run;
 use crate::share::{share, threads};
@@ -241,7 +242,7 @@ impl SweepRun {
         let trained = run::recipe_of(&self.folder, &[])?;
         match trained.same_training(&self.recipe) {
             Ok(()) => Ok(()),
-            Err(Difference { key, values }) => {
+            Err(RecipeDifference { key, values }) => {
                 let [trained, wanted] = values;
                 let folder = self.folder.clone();
                 Err(SweepError::Changed {

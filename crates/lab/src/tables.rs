@@ -13,6 +13,7 @@ use afterstate::ntuple::{WeightCell, WeightTables};
 
 use crate::LabError;
 use crate::disk::{AtomicFile, SharedFile};
+use crate::packed::PackedTables;
 use crate::share::{threads, try_share};
 
 /// Writes a temporary file, which the caller commits. A draft that was written before is
@@ -20,6 +21,7 @@ use crate::share::{threads, try_share};
 ///
 /// # Errors
 /// When it cannot be written, or at the first weight that is not finite.
+#[cfg(test)]
 pub(crate) fn write<C: WeightCell>(
     tables: &WeightTables<C>,
     metadata: &Metadata,
@@ -58,16 +60,19 @@ pub(crate) fn write_with<C: WeightCell>(
 
 /// Tables in an open file.
 pub struct Saved {
-    file: SharedFile,
     places: Places,
+    /// The tables of each tuple that it has, if a network that reads it has more.
+    banks: Option<usize>,
 }
 
 /// Where they are.
 enum Places {
     /// In a model or a checkpoint: as its header says.
-    Ours(Header),
+    Ours(SharedFile, Header),
     /// In a file of another program: the float type and the offset of each table.
-    Theirs(Vec<(Float, u64)>),
+    Theirs(SharedFile, Vec<(Float, u64)>),
+    /// In a packed model.
+    Packed(PackedTables),
 }
 
 /// The metadata of a file of another program.
@@ -82,32 +87,52 @@ impl Saved {
         let (mut file, size) = open(path).map_err(LabError::file("read", path))?;
         let header = Header::read(&mut file, size).map_err(LabError::model("read", path))?;
         Ok(Self {
-            file: SharedFile::new(file),
-            places: Places::Ours(header),
+            places: Places::Ours(SharedFile::new(file), header),
+            banks: None,
         })
     }
 
     /// Tables in a file of another program: the float type and the offset of each.
     pub(crate) fn of_theirs(file: File, places: Vec<(Float, u64)>) -> Self {
         Self {
-            file: SharedFile::new(file),
-            places: Places::Theirs(places),
+            places: Places::Theirs(SharedFile::new(file), places),
+            banks: None,
         }
+    }
+
+    /// A packed model.
+    pub(crate) fn of_packed(packed: PackedTables) -> Self {
+        Self {
+            places: Places::Packed(packed),
+            banks: None,
+        }
+    }
+
+    /// Whether it is a packed model.
+    pub(crate) fn is_packed(&self) -> bool {
+        matches!(self.places, Places::Packed(_))
+    }
+
+    /// Says how many tables of each tuple it has, so that a network with more can read them as its
+    /// first ones.
+    pub(crate) fn set_banks(&mut self, banks: usize) {
+        self.banks = Some(banks);
     }
 
     /// The metadata.
     pub(crate) fn metadata(&self) -> &Metadata {
         match &self.places {
-            Places::Ours(header) => header.metadata(),
-            Places::Theirs(_) => &NO_METADATA,
+            Places::Ours(_, header) => header.metadata(),
+            Places::Theirs(..) => &NO_METADATA,
+            Places::Packed(packed) => packed.metadata(),
         }
     }
 
     /// The span of a tensor, if there is one of this name.
     pub(crate) fn span(&self, name: &str) -> Option<TensorSpan> {
         match &self.places {
-            Places::Ours(header) => header.span(name),
-            Places::Theirs(_) => None,
+            Places::Ours(_, header) => header.span(name),
+            Places::Theirs(..) | Places::Packed(_) => None,
         }
     }
 
@@ -119,8 +144,8 @@ impl Saved {
         count: u64,
     ) -> Result<TensorSpan, NativeError> {
         match &self.places {
-            Places::Ours(header) => header.span_of(name, float, count),
-            Places::Theirs(_) => Err(NativeError::NoTable(name.to_owned())),
+            Places::Ours(_, header) => header.span_of(name, float, count),
+            Places::Theirs(..) | Places::Packed(_) => Err(NativeError::NoTable(name.to_owned())),
         }
     }
 
@@ -133,8 +158,8 @@ impl Saved {
         let count = shape.iter().product::<usize>() as u64;
         self.span_of(name, Some(Float::F32), count)?;
         let found = match &self.places {
-            Places::Ours(header) => header.shape(name),
-            Places::Theirs(_) => None,
+            Places::Ours(_, header) => header.shape(name),
+            Places::Theirs(..) | Places::Packed(_) => None,
         };
         if found == Some(shape) {
             return Ok(());
@@ -154,7 +179,7 @@ impl Saved {
     pub(crate) fn numbers(&self, name: &str, count: usize) -> Result<Vec<f32>, NativeError> {
         let run = self.span_of(name, Some(Float::F32), count as u64)?;
         let mut bytes = vec![0; 4 * count];
-        self.file.read_at(&mut bytes, run.at)?;
+        self.read_at(&mut bytes, run.at)?;
         self.verify_tensor(name, &bytes)?;
         let numbers = bytes
             .as_chunks()
@@ -178,26 +203,36 @@ impl Saved {
     /// When there is no such tensor, or it cannot be read.
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>, NativeError> {
         let (at, count) = match &self.places {
-            Places::Ours(header) => header.bytes_of(name)?,
-            Places::Theirs(_) => return Err(NativeError::NoTable(name.to_owned())),
+            Places::Ours(_, header) => header.bytes_of(name)?,
+            Places::Theirs(..) | Places::Packed(_) => {
+                return Err(NativeError::NoTable(name.to_owned()));
+            }
         };
         // Within the file: its size was checked against the header.
         let mut bytes = vec![0; count as usize];
-        self.file.read_at(&mut bytes, at)?;
+        self.read_at(&mut bytes, at)?;
         self.verify_tensor(name, &bytes)?;
         Ok(bytes)
     }
 
     fn verify_tensor(&self, name: &str, bytes: &[u8]) -> Result<(), NativeError> {
         match &self.places {
-            Places::Ours(header) => header.verify_tensor(name, bytes),
-            Places::Theirs(_) => Ok(()),
+            Places::Ours(_, header) => header.verify_tensor(name, bytes),
+            Places::Theirs(..) | Places::Packed(_) => Ok(()),
+        }
+    }
+
+    /// Reads bytes at an offset of the file.
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
+        match &self.places {
+            Places::Ours(file, _) | Places::Theirs(file, _) => file.read_at(bytes, at),
+            Places::Packed(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
     /// Whether it is one of our files, but without checksums: an earlier version wrote it.
     pub(crate) fn lacks_checksums(&self) -> bool {
-        matches!(&self.places, Places::Ours(header) if !header.has_checksums())
+        matches!(&self.places, Places::Ours(_, header) if !header.has_checksums())
     }
 
     /// Reads the whole file and compares it with its checksums, if it has any.
@@ -206,14 +241,18 @@ impl Saved {
     /// When it cannot be read, or at the first piece that is damaged.
     pub(crate) fn verify(&self) -> Result<(), NativeError> {
         match &self.places {
-            Places::Ours(header) => verify(&self.file, header),
-            Places::Theirs(_) => Ok(()),
+            Places::Ours(file, header) => verify(file, header),
+            Places::Theirs(..) => Ok(()),
+            Places::Packed(packed) => packed.verify(),
         }
     }
 
-    /// The file alone.
-    pub(crate) fn into_file(self) -> SharedFile {
-        self.file
+    /// The file alone; a packed model has none, since nothing is at an offset of it.
+    pub(crate) fn into_file(self) -> Option<SharedFile> {
+        match self.places {
+            Places::Ours(file, _) | Places::Theirs(file, _) => Some(file),
+            Places::Packed(_) => None,
+        }
     }
 
     /// Fills new tables.
@@ -225,18 +264,22 @@ impl Saved {
         tables: &WeightTables<C>,
         keep: Keep,
     ) -> Result<(), NativeError> {
-        let layout = match &self.places {
-            Places::Ours(header) => header.layout(tables, keep)?,
-            Places::Theirs(places) => Layout::of_tables(tables, places),
-        };
-        let header = match &self.places {
-            Places::Ours(header) => Some(header),
-            Places::Theirs(_) => None,
+        let (file, layout, header) = match &self.places {
+            Places::Ours(file, header) => {
+                let banks = self.banks.unwrap_or(tables.tuples().banks());
+                let layout = header.layout_of_banks(tables, keep, banks)?;
+                (file, layout, Some(header))
+            }
+            Places::Theirs(file, places) => (file, Layout::of_tables(tables, places), None),
+            Places::Packed(packed) => {
+                let banks = self.banks.unwrap_or(tables.tuples().banks());
+                return packed.read_into(tables, banks);
+            }
         };
         let sums = header.and_then(Header::sums);
         carry(&layout.pieces(tables), threads(0), |piece, buffer| {
             piece.import(tables, buffer, |bytes, at| {
-                self.file.read_at(bytes, at)?;
+                file.read_at(bytes, at)?;
                 sums.iter().for_each(|sums| sums.add(bytes, at));
                 Ok(())
             })

@@ -33,7 +33,7 @@ use crate::referee::{Games, Referee, RefereeOptions, Source};
 use crate::seal::{Secret, Terms};
 pub use entrants::{Entrant, Entrants, Skipped, find};
 use table::Finished;
-pub use table::{Difference, Reached, Standing};
+pub use table::{Reached, ScoreDifference, Standing};
 
 /// The table of a tournament, in its folder of results.
 pub const RESULTS_CSV: &str = "results.csv";

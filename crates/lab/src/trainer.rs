@@ -23,11 +23,12 @@ use crate::block::ReplayResult;
 use crate::control::{Control, Event, Meter, RunSubject, Status, Task, TrainResult, Unit};
 use crate::evaluate::Contender;
 use crate::finish::draw_plots;
+use crate::foreign::is_packed;
 use crate::games;
 use crate::migrate::{Format, Stored};
 use crate::model::{self, metadata};
 use crate::recipe::{Limit, Recipe};
-use crate::run::{self, Run, RunProgress};
+use crate::run::{self, Divergence, Run, RunProgress};
 use crate::spec::{AgentSpec, replay_config, replay_params};
 use crate::tensorboard::EventWriter;
 
@@ -119,6 +120,9 @@ impl Trainer {
         overrides: &[String],
         control: &Control,
     ) -> Result<Self, LabError> {
+        if is_packed(folder) {
+            return Err(LabError::PackedResume(folder.to_owned()));
+        }
         let Stored {
             content: mut recipe,
             format,
@@ -356,9 +360,18 @@ impl Trainer {
         let _ = self.committed();
         let kept = self.folder().is_some_and(run::has_checkpoint);
         let games = self.progress.games;
+        let learning_rate = self.recipe.learner.learning_rate().at(games);
+        if let Some(folder) = self.folder() {
+            let diverged = Divergence {
+                games,
+                rate: learning_rate,
+            };
+            // The divergence is the error to report, not that its note could not be written.
+            let _ = diverged.save(folder);
+        }
         LabError::Diverged {
             games,
-            learning_rate: self.recipe.learner.learning_rate().at(games),
+            learning_rate,
             kept,
         }
     }

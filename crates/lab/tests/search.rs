@@ -232,7 +232,8 @@ fn a_search_can_be_given_up() {
         };
         let whole = agent.analyze(std::slice::from_ref(&board)).remove(0);
         assert!(whole.is_some());
-        assert_eq!(agent.analyze_until(&board, &|| false), whole, "{search}");
-        assert_eq!(agent.analyze_until(&board, &|| true), None, "{search}");
+        let until = |stop: bool| agent.analyze_until(&board, &move || stop);
+        assert_eq!(until(false), whole, "{search}");
+        assert_eq!(until(true), None, "{search}");
     }
 }

@@ -94,8 +94,9 @@ impl<G: Game> BaselineAgent<G> {
 
     fn analysis(&self, decision: &Decision<G>) -> StateAnalysis {
         let mut values = ActionValues::default();
-        for slide in decision.slides().legal() {
-            // It does not estimate the rest of the game.
+        // Neither estimates the rest of the game, and random moves have no values at all.
+        let valued = decision.slides().legal();
+        for slide in valued.filter(|_| self.baseline == Baseline::Greedy) {
             let total = slide.reward() as f32;
             values.set(slide.direction(), ActionValue { value: 0.0, total });
         }

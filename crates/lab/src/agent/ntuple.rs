@@ -3,10 +3,13 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use afterstate::episode::Player;
-use afterstate::format::native::{Keep, Metadata, NativeError};
-use afterstate::game::{ChanceState, Game};
-use afterstate::learn::{Backward, OnPolicyForward, PublishedBackward, SlideRewards, TdParams};
+use afterstate::episode::{Learner, Player};
+use afterstate::format::native::{Keep, Metadata, NativeError, RawTensor};
+use afterstate::game::{ChanceState, Direction, Game};
+use afterstate::learn::{
+    Backward, Carousel, Delayed, Kept, KeptArrays, NStep, OnPolicyForward, PublishedBackward,
+    Restarting, SlideRewards, TdParams,
+};
 use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{
     AfterstateNetwork, AtomicF32, NetworkError, NetworkOptions, StateNetwork, Tc, Td, UpdateRule,
@@ -20,16 +23,19 @@ use afterstate::tally::Outcome;
 use afterstate::value::{Decision, ValueFunction};
 use sha2::{Digest, Sha256};
 
+use super::batch::{Boards, Places, evaluate_by};
+use super::explain::{Explanation, explain};
 use super::{
     Agent, BoardState, FirstMove, PolicyFn, RoundResult, RoundSpec, StartFn, StateAnalysis,
-    StoredAgent, TrainableAgent, ValueAgent, initial, learn_games, play_games, search_agent,
-    with_first_move,
+    StoredAgent, TrainableAgent, ValueAgent, WeightArray, initial, learn_games, play_games,
+    search_agent, with_first_move,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
 use crate::error::game_on;
 use crate::games::{GameVisitor, with_game};
 use crate::memory::{MemoryBudget, Reservation};
+use crate::metadata::REDUNDANT;
 use crate::recipe::{Rule, ValueOf};
 use crate::recorder::Sink;
 use crate::search::SearchSpec;
@@ -83,12 +89,14 @@ impl<G: Game> NTupleNetwork<G> for StateNetwork {
 }
 
 /// An n-tuple network with its game. `D` is how its loops are compiled.
-pub(super) struct NTupleAgent<G, N, D> {
+pub(super) struct NTupleAgent<G: Game, N, D> {
     pub(super) game: G,
     pub(super) network: N,
     pub(super) ties: Ties,
     /// How it learns from a replay buffer, if it does.
     pub(super) replay: NTupleReplayParams,
+    /// The states from which games of a carousel begin.
+    kept: Kept<G::Board>,
     reserved: Reservation,
     dispatch: PhantomData<D>,
 }
@@ -98,7 +106,7 @@ pub(super) trait Dispatch: Send + Sync + 'static {
     fn learn<'a, G: Game, P: Player<G> + 'a>(
         game: &G,
         round: &RoundSpec<'_>,
-        learning_rate: impl Fn(u64) -> f32 + Sync,
+        learner: &TdSpec,
         make: impl Fn() -> P + Sync,
     ) -> RoundResult;
 }
@@ -110,10 +118,11 @@ impl Dispatch for Inlined {
     fn learn<'a, G: Game, P: Player<G> + 'a>(
         game: &G,
         round: &RoundSpec<'_>,
-        learning_rate: impl Fn(u64) -> f32 + Sync,
+        learner: &TdSpec,
         make: impl Fn() -> P + Sync,
     ) -> RoundResult {
-        learn_games(game, round, learning_rate, make)
+        let restart = learner.restart_length;
+        learn_games(game, round, learner, || Restarting::new(make(), restart))
     }
 }
 
@@ -124,14 +133,21 @@ impl Dispatch for Virtual {
     fn learn<'a, G: Game, P: Player<G> + 'a>(
         game: &G,
         round: &RoundSpec<'_>,
-        learning_rate: impl Fn(u64) -> f32 + Sync,
+        learner: &TdSpec,
         make: impl Fn() -> P + Sync,
     ) -> RoundResult {
         let make: &(dyn Fn() -> Box<dyn Player<G> + 'a> + Sync) = &|| Box::new(make());
-        let learning_rate: &(dyn Fn(u64) -> f32 + Sync) = &learning_rate;
-        learn_games(game, round, learning_rate, make)
+        let restart = learner.restart_length;
+        learn_games(game, round, learner, || Restarting::new(make(), restart))
     }
 }
+
+/// The tensors of the states that a carousel keeps.
+const CAROUSEL: [&str; 3] = [
+    "carousel.counts",
+    "carousel.tiles",
+    "carousel.chance_states",
+];
 
 /// Creates an agent in which every position has the value `initial_value`, with memory for what
 /// `rule` needs.
@@ -216,6 +232,7 @@ fn afterstate_agent<G: Game, D: Dispatch>(
         network: AfterstateNetwork::new(tuples, &options).map_err(refused)?,
         ties: new.spec.ties,
         replay: NTupleReplayParams::default(),
+        kept: Kept::default(),
         reserved,
         dispatch: PhantomData,
     })
@@ -241,6 +258,7 @@ pub(super) fn state_agent<G: Game, D: Dispatch>(
         network: network.map_err(refused)?,
         ties: spec.ties,
         replay: NTupleReplayParams::default(),
+        kept: Kept::default(),
         reserved,
         dispatch: PhantomData,
     })
@@ -288,23 +306,46 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
     }
 
     fn learn_by<R: UpdateRule>(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult {
-        let rate = |number| learner.learning_rate.at(number);
+        if learner.carousel > 0 {
+            return self.learn_in_turn(round, learner, &|| match learner.spawn_rewards {
+                true => self.any_player::<R>(learner.update),
+                false => Box::new(SlideRewards(self.any_player::<R>(learner.update))),
+            });
+        }
         if !learner.spawn_rewards {
             let make = || SlideRewards(self.any_player::<R>(learner.update));
-            return Virtual::learn(&self.game, round, rate, make);
+            return Virtual::learn(&self.game, round, learner, make);
         }
         match learner.update {
-            UpdateSpec::Published(_) => Virtual::learn(&self.game, round, rate, || {
-                self.any_player::<R>(learner.update)
-            }),
-            UpdateSpec::Forward => D::learn(&self.game, round, rate, || self.forward_player::<R>()),
+            UpdateSpec::Published(_) | UpdateSpec::NStep { .. } | UpdateSpec::Delayed { .. } => {
+                Virtual::learn(&self.game, round, learner, || {
+                    self.any_player::<R>(learner.update)
+                })
+            }
+            UpdateSpec::Forward => {
+                D::learn(&self.game, round, learner, || self.forward_player::<R>())
+            }
             UpdateSpec::Backward {
                 lambda,
                 reward_twice,
-            } => D::learn(&self.game, round, rate, || {
+            } => D::learn(&self.game, round, learner, || {
                 self.backward_player::<R>(lambda, reward_twice)
             }),
         }
+    }
+
+    /// Learns from games of all stages in turn.
+    fn learn_in_turn<'a>(
+        &self,
+        round: &RoundSpec<'_>,
+        learner: &TdSpec,
+        make: &(dyn Fn() -> Box<dyn Player<G> + 'a> + Sync),
+    ) -> RoundResult {
+        let tuples = self.network.tables().tuples();
+        let stages = (tuples.stages(), tuples.tile_bits());
+        learn_games(&self.game, round, learner, || {
+            Carousel::new(make(), stages, &self.kept, learner.carousel)
+        })
     }
 
     fn forward_player<R: UpdateRule>(&self) -> OnPolicyForward<'_, G, N, R> {
@@ -325,6 +366,12 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
         (self.policy(), learner)
     }
 
+    /// The greedy player with a learner, which is type-erased: the player is compiled once.
+    fn with_learner<'a>(&'a self, learner: impl Learner<G> + 'a) -> Box<dyn Player<G> + 'a> {
+        let learner: Box<dyn Learner<G> + 'a> = Box::new(learner);
+        Box::new((self.policy(), learner))
+    }
+
     /// The player of an update, type-erased: for those that are rarely used.
     fn any_player<R: UpdateRule>(&self, update: UpdateSpec) -> Box<dyn Player<G> + '_> {
         match update {
@@ -333,6 +380,12 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
                 lambda,
                 reward_twice,
             } => Box::new(self.backward_player::<R>(lambda, reward_twice)),
+            UpdateSpec::NStep { order, n } => {
+                self.with_learner(NStep::<_, _, R>::new(&self.game, &self.network, order, n))
+            }
+            UpdateSpec::Delayed { lambda } => {
+                self.with_learner(Delayed::<_, _, R>::new(&self.game, &self.network, lambda))
+            }
             UpdateSpec::Published(params) => {
                 let (game, network) = (&self.game, &self.network);
                 Box::new(PublishedBackward::new(game, network, self.ties, params))
@@ -364,6 +417,25 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
         })
     }
 
+    fn evaluate_boards(&self, boards: &Boards<'_>, places: &mut Places<'_>) -> Result<(), usize> {
+        evaluate_by(&self.game, &self.network, boards, places)
+    }
+
+    fn weights(&self) -> Vec<WeightArray> {
+        let tables = self.network.tables();
+        let array = |(number, (name, _)): (usize, (String, usize))| {
+            let view = tables.view(number);
+            let strides = view.strides();
+            WeightArray {
+                name,
+                address: view.address(),
+                shape: vec![view.values(); strides.len()],
+                strides,
+            }
+        };
+        tables.tuples().tables().enumerate().map(array).collect()
+    }
+
     fn policy_fn(&self) -> PolicyFn<'_> {
         let mut policy = self.policy();
         Box::new(move |tiles: &[u8], chance_state: ChanceState| {
@@ -382,12 +454,29 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
         search_agent(self, spec)
     }
 
+    fn explain(&self, board: &BoardState, direction: Direction) -> Option<Explanation> {
+        explain(
+            &self.game,
+            self.network.tables(),
+            N::VALUE,
+            board,
+            direction,
+        )
+    }
+
     fn digest(&self) -> Option<[u8; 32]> {
         let tables = self.network.tables();
         let tuples = tables.tuples();
         let mut sha = Sha256::new();
         let parts = (tuples.symmetry(), tuples.by_hint(), N::VALUE);
         sha.update(format!("{tuples} {parts:?} {:?}", self.ties));
+        let redundant = tuples.redundant();
+        if !redundant.is_empty() {
+            sha.update(redundant);
+        }
+        if tuples.stages().count() > 1 {
+            sha.update(format!("{:?}", tuples.stages()));
+        }
         let mut values = vec![0.0; 1 << 14];
         for (number, (_, weights)) in tuples.tables().enumerate() {
             for from in (0..weights).step_by(values.len()) {
@@ -416,7 +505,12 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> ValueAgent for NTupleAgent<G, N,
 
 impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> TrainableAgent for NTupleAgent<G, N, D> {
     fn learn(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult {
-        match learner.rule {
+        let phase = learner.rule.at(round.numbers.start);
+        // A later phase of TC begins with fresh sums.
+        if phase.rule == Rule::Tc && phase.from > 0 && phase.from == round.numbers.start {
+            self.network.tables().clear_sums();
+        }
+        match phase.rule {
             Rule::Td => self.learn_by::<Td>(round, learner),
             Rule::Tc => self.learn_by::<Tc>(round, learner),
         }
@@ -435,16 +529,75 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> StoredAgent for NTupleAgent<G, N
         output: &AtomicFile,
         threads: usize,
     ) -> Result<(), NativeError> {
-        tables::write(self.network.tables(), metadata, keep, output, threads)
+        // A model has redundant tuples folded into the others.
+        let mut metadata = metadata.clone();
+        if keep == Keep::Weights {
+            metadata.remove(REDUNDANT);
+        }
+        let arrays = self.kept.arrays(&self.game);
+        let further = match (keep, arrays.counts.is_empty()) {
+            (Keep::Everything, false) => carousel_tensors(&arrays, self.game.shape().cells()),
+            _ => Vec::new(),
+        };
+        tables::write_with(
+            self.network.tables(),
+            &metadata,
+            keep,
+            &further,
+            output,
+            threads,
+        )
     }
 
     fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
         saved.read(self.network.tables(), keep)?;
         if keep == Keep::Weights {
             self.network.refresh(threads(0));
+        } else if let Some(arrays) = carousel_arrays(saved)? {
+            let restored = self.kept.restore(&self.game, &arrays);
+            restored.map_err(|error| NativeError::Table {
+                table: CAROUSEL[0].to_owned(),
+                found: error.to_string(),
+                expected: "states in which games entered a stage".to_owned(),
+            })?;
         }
         Ok(())
     }
+}
+
+fn carousel_tensors(arrays: &KeptArrays, cells: usize) -> Vec<RawTensor> {
+    let [counts, tiles, chance_states] = CAROUSEL;
+    let shape = [arrays.chance_states.len(), cells];
+    vec![
+        RawTensor::u32(counts, &arrays.counts),
+        RawTensor::u8(tiles, &shape, &arrays.tiles),
+        RawTensor::u16(chance_states, &arrays.chance_states),
+    ]
+}
+
+/// The kept states of a checkpoint, if it has any.
+fn carousel_arrays(saved: &Saved) -> Result<Option<KeptArrays>, NativeError> {
+    let [counts, tiles, chance_states] = CAROUSEL;
+    let all = match saved.bytes(counts) {
+        Err(NativeError::NoTable(_)) => return Ok(None),
+        counts => counts?,
+    };
+    let numbers = saved.bytes(chance_states)?;
+    Ok(Some(KeptArrays {
+        counts: all
+            .as_chunks()
+            .0
+            .iter()
+            .map(|four| u32::from_le_bytes(*four))
+            .collect(),
+        tiles: saved.bytes(tiles)?,
+        chance_states: numbers
+            .as_chunks()
+            .0
+            .iter()
+            .map(|two| u16::from_le_bytes(*two))
+            .collect(),
+    }))
 }
 
 /// Analyses many states with a value function and the choices of a policy.
@@ -452,7 +605,7 @@ pub(crate) fn analyze_states<G: Game, V: ValueFunction<G>>(
     game: &G,
     values: &V,
     boards: &[BoardState],
-    mut choose: impl FnMut(&Decision<G>) -> afterstate::game::Direction,
+    mut choose: impl FnMut(&Decision<G>) -> Direction,
 ) -> Vec<Option<StateAnalysis>> {
     let state = |board: &BoardState| game.state(&board.tiles, board.chance_state);
     let states: Vec<_> = boards.iter().map(state).collect();

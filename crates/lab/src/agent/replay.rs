@@ -5,19 +5,19 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use afterstate::format::native::{Keep, Metadata, NativeError, RawTensor};
-use afterstate::game::Game;
+use afterstate::game::{Direction, Game};
 use afterstate::ntuple::StateNetwork;
 use afterstate::replay::{
     EnvSnapshot, Format1Replay, NTupleReplayAgent, NTupleReplayParams, PositionArrays, ReplayAgent,
     ReplayConfig, ReplaySnapshot, ReplayTrainer, TrainingStats, Transition, TransitionArrays,
 };
-use afterstate::tally::Outcome;
+use afterstate::tally::{Outcome, Tally};
 use serde::{Deserialize, Serialize};
 
 use super::ntuple::{Dispatch, NTupleAgent, Virtual, no_states, state_agent};
 use super::{
-    Agent, BoardState, FirstMove, PolicyFn, RoundResult, RoundSpec, StateAnalysis, StoredAgent,
-    TrainableAgent,
+    Agent, BoardState, Explanation, FirstMove, PolicyFn, RoundResult, RoundSpec, StateAnalysis,
+    StoredAgent, TrainableAgent,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
@@ -214,6 +214,10 @@ impl<G: Game, A: BatchAgent<G>> Agent for ReplayedAgent<G, A> {
         self.agent.draws_per_move()
     }
 
+    fn explain(&self, board: &BoardState, direction: Direction) -> Option<Explanation> {
+        self.agent.explain(board, direction)
+    }
+
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
         self.agent.play(round, sink)
     }
@@ -263,6 +267,7 @@ impl<G: Game, A: BatchAgent<G>> TrainableAgent for ReplayedAgent<G, A> {
         *waiting = outcomes.split_off(games.min(outcomes.len()));
         RoundResult {
             outcomes,
+            restarts: Tally::default(),
             finite: stats.is_finite(),
             stats: Some(stats),
         }

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use afterstate::episode::{Learner, NoLearner, Step, play_on};
-use afterstate::game::{ChanceState, Game, Slide, State};
+use afterstate::game::{ChanceState, Direction, Game, Slide, State};
 use afterstate::policy::Policy;
 use afterstate::random::Rng;
-use afterstate::search::{Expectimax, Helper, SearchOptions, StopCondition, TranspositionTable};
+use afterstate::search::{
+    Expectimax, Helper, SearchOptions, SearchResult, StopCondition, TranspositionTable,
+};
 use afterstate::tally::Outcome;
 use afterstate::value::{Decision, ValueFunction};
 use sha2::{Digest, Sha256};
 
 use super::{
-    Agent, BoardState, FirstMove, PolicyFn, RoundSpec, StartFn, StateAnalysis, initial, recorder,
-    with_first_move,
+    Agent, BoardState, Explanation, FirstMove, PolicyFn, RoundSpec, SearchObserver, StartFn,
+    StateAnalysis, initial, recorder, with_first_move,
 };
 use crate::LabError;
 use crate::memory::{MemoryBudget, Reservation};
@@ -94,16 +96,25 @@ impl<A: ValueAgent> SearchAgent<A> {
     /// Analyses a board by a search, with the help of other threads.
     fn analysis(&self, with: Searching<'_, A>, board: &BoardState) -> Option<StateAnalysis> {
         let Searching {
-            mut search,
+            search,
+            watch,
             values,
             table,
             helpers,
-            deepening,
         } = with;
         let game = self.agent.game();
         let state = game.state(&board.tiles, board.chance_state)?;
         let Some(decision) = Decision::new(game, state) else {
             return Some(StateAnalysis::OVER);
+        };
+        let deepening = watch.is_some() || self.spec.clock().is_some();
+        let mut search = match watch {
+            Some(watch) => search.with_limit(Watched {
+                clock: self.spec.clock(),
+                watch,
+                decision: &decision,
+            }),
+            None => search,
         };
         let done = AtomicBool::new(false);
         let help = |number: usize| {
@@ -168,12 +179,12 @@ impl<A: ValueAgent> SearchAgent<A> {
 /// The search of one board.
 struct Searching<'v, A: ValueAgent> {
     search: Expectimax<'v, A::Game>,
+    /// Who follows it: then it deepens ply by ply.
+    watch: Option<&'v SearchObserver<'v>>,
     values: &'v A::Values,
     table: &'v TranspositionTable,
     /// How many threads help.
     helpers: usize,
-    /// Whether it deepens ply by ply.
-    deepening: bool,
 }
 
 /// Sets a flag when it is dropped.
@@ -205,6 +216,10 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
         Some(0)
     }
 
+    fn explain(&self, board: &BoardState, direction: Direction) -> Option<Explanation> {
+        self.agent.explain(board, direction)
+    }
+
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
         self.play_games(round, &initial(self.agent.game()), sink)
     }
@@ -229,10 +244,10 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
                     |number| {
                         let with = Searching {
                             search: self.policy(values, &table),
+                            watch: None,
                             values,
                             table: &table,
                             helpers,
-                            deepening: self.spec.clock().is_some(),
                         };
                         self.analysis(with, &boards[number as usize])
                     }
@@ -243,27 +258,23 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
 
     /// Deepens the search ply by ply: the last ply takes most of the time, and has the values of a
     /// search of that depth alone.
-    fn analyze_until(
+    fn analyze_watched(
         &self,
         board: &BoardState,
-        stop: &(dyn Fn() -> bool + Sync),
+        watch: &SearchObserver<'_>,
     ) -> Option<StateAnalysis> {
         let table = self.table();
-        let limit = Until {
-            clock: self.spec.clock(),
-            stop,
-        };
         let found = self.agent.with_values(|values| {
             let with = Searching {
-                search: self.policy(values, &table).with_limit(limit),
+                search: self.policy(values, &table),
+                watch: Some(watch),
                 values,
                 table: &table,
                 helpers: self.helpers(threads(self.spec.threads)),
-                deepening: true,
             };
             self.analysis(with, board)
         });
-        found.filter(|_| !stop())
+        found.filter(|_| !(watch.stop)())
     }
 
     fn policy_fn(&self) -> PolicyFn<'_> {
@@ -291,13 +302,14 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
     }
 }
 
-/// Ends a search by its clock, or when somebody no longer waits for it.
-struct Until<'a> {
+/// Ends a search by its clock, or when its follower says so, and reports its plies.
+struct Watched<'a, G: Game> {
     clock: Option<Clock>,
-    stop: &'a (dyn Fn() -> bool + Sync),
+    watch: &'a SearchObserver<'a>,
+    decision: &'a Decision<G>,
 }
 
-impl StopCondition for Until<'_> {
+impl<G: Game> StopCondition for Watched<'_, G> {
     fn begin(&mut self) {
         if let Some(clock) = &mut self.clock {
             clock.begin();
@@ -305,7 +317,12 @@ impl StopCondition for Until<'_> {
     }
 
     fn is_over(&mut self) -> bool {
-        (self.stop)() || self.clock.as_mut().is_some_and(Clock::is_over)
+        (self.watch.stop)() || self.clock.as_mut().is_some_and(Clock::is_over)
+    }
+
+    fn searched(&mut self, found: &SearchResult) {
+        let analysis = StateAnalysis::of(self.decision, found.values, found.best);
+        (self.watch.on_ply)(found.plies, &analysis);
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::agent::{Agent, BoardState, board_state};
-use crate::board::{Board, cell_name};
+use crate::board::{GameBoard, cell_name};
 use crate::direction_names;
 use crate::evaluate::Contender;
 use crate::games::{GameVisitor, with_game};
@@ -48,33 +48,36 @@ pub fn line_text(line: &[LineMove]) -> String {
 }
 
 /// The lines of the legal ones of some moves. `values` is the contender without its search. Each
-/// line analyses up to four boards by the contender.
+/// line analyses up to four boards by the contender. If `stop` returns true, lines end early.
 ///
 /// # Errors
 /// When there is no such game.
 pub fn lines(
     contender: &Contender,
     values: &dyn Agent,
-    board: &Board,
+    board: &GameBoard,
     moves: &[Direction],
+    stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<[Option<Vec<LineMove>>; 4], LabError> {
-    let visitor = Lines {
+    let visitor = LineVisitor {
         agent: &*contender.agent,
         values,
         board,
         moves,
+        stop,
     };
     with_game(&contender.game, contender.shape, visitor)
 }
 
-struct Lines<'a> {
+struct LineVisitor<'a> {
     agent: &'a dyn Agent,
     values: &'a dyn Agent,
-    board: &'a Board,
+    board: &'a GameBoard,
     moves: &'a [Direction],
+    stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl GameVisitor for Lines<'_> {
+impl GameVisitor for LineVisitor<'_> {
     type Output = [Option<Vec<LineMove>>; 4];
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
@@ -86,7 +89,7 @@ impl GameVisitor for Lines<'_> {
     }
 }
 
-impl Lines<'_> {
+impl LineVisitor<'_> {
     /// The line of a move; `None` if it is illegal.
     fn line<G: Game>(
         &self,
@@ -122,8 +125,9 @@ impl Lines<'_> {
                     cell: cell_name(game.shape(), cell),
                 });
             }
-            let found = self.agent.analyze(&[board_state(game, state)]);
-            match found.first().copied().flatten().and_then(|it| it.chosen) {
+            let next = board_state(game, state);
+            let found = self.agent.analyze_until(&next, self.stop);
+            match found.and_then(|found| found.chosen) {
                 Some(chosen) => direction = chosen,
                 None => return Some(line),
             }

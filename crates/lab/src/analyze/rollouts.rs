@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{impossible, state_of};
 use crate::LabError;
 use crate::agent::{FirstMove, RoundSpec};
-use crate::board::Board;
+use crate::board::GameBoard;
 use crate::control::{Control, Job, Meter, Status, Task, Unit};
 use crate::evaluate::Contender;
 use crate::games;
@@ -53,7 +53,7 @@ pub struct RolloutInfo {
 
 /// The chance of reaching a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Chance {
+pub struct TileChance {
     /// The tile.
     pub tile: u64,
     /// The share of games that reached it.
@@ -79,7 +79,7 @@ pub struct Rollouts {
     pub info: RolloutInfo,
     /// By direction: the chances of the next tiles, and the score of the rest. `None` where the
     /// move is illegal, or no game was finished.
-    pub moves: [Option<(Vec<Chance>, Rest)>; 4],
+    pub moves: [Option<(Vec<TileChance>, Rest)>; 4],
 }
 
 /// Plays on from every legal move of a board.
@@ -88,7 +88,7 @@ pub struct Rollouts {
 /// When no game can reach the board.
 pub fn rollouts(
     contender: &Contender,
-    board: &Board,
+    board: &GameBoard,
     options: &RolloutOptions<'_>,
 ) -> Result<Rollouts, LabError> {
     let state = state_of(board);
@@ -141,7 +141,7 @@ pub fn rollouts(
 }
 
 /// The values of the next tiles above the largest one on the board.
-fn next_tiles(contender: &Contender, board: &Board) -> Result<Vec<u64>, LabError> {
+fn next_tiles(contender: &Contender, board: &GameBoard) -> Result<Vec<u64>, LabError> {
     let values = games::tile_values(&contender.game, contender.shape)?;
     let largest = board.tiles().iter().copied().max().unwrap_or(0);
     let next = values.into_iter().skip(largest.into());
@@ -166,7 +166,7 @@ fn summary(
         }
         let chance = |&tile: &u64| {
             let hits = played.iter().filter(|it| it.largest >= tile).count() as u64;
-            Chance {
+            TileChance {
                 tile,
                 p: hits as f64 / games as f64,
                 ci95: share_interval(hits, games as u64),

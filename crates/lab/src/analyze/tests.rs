@@ -49,7 +49,7 @@ fn rollouts_do_not_depend_on_threads() {
         } else {
             text.to_owned()
         };
-        let board = Board::parse(&text, game, Shape::FOUR).unwrap();
+        let board = GameBoard::parse(&text, game, Shape::FOUR).unwrap();
         let [one, three] = [1, 3]
             .map(|threads| rollouts(&contender, &board, &options(100, threads, quiet())).unwrap());
         assert_eq!(one, three, "{game}");
@@ -74,7 +74,7 @@ fn rollouts_do_not_depend_on_threads() {
 #[test]
 fn rollouts_of_optimal_play_agree_with_the_solution() {
     let contender = exact(2, 2);
-    let board = Board::parse("2 0/0 4", "2048", contender.shape).unwrap();
+    let board = GameBoard::parse("2 0/0 4", "2048", contender.shape).unwrap();
     let analysis = analyze_board(&contender, &board).unwrap();
     let found = rollouts(&contender, &board, &options(20_000, 2, quiet())).unwrap();
     for (one, found) in analysis.moves.iter().zip(&found.moves) {
@@ -92,7 +92,7 @@ fn rollouts_of_optimal_play_agree_with_the_solution() {
 #[test]
 fn a_merge_that_makes_the_next_tile_reaches_it() {
     let contender = baseline("2048", Shape::FOUR);
-    let board = Board::parse("64 64 0 0/0 2 0 0/0 0 0 0/0 0 0 0", "2048", Shape::FOUR).unwrap();
+    let board = GameBoard::parse("64 64 0 0/0 2 0 0/0 0 0 0/0 0 0 0", "2048", Shape::FOUR).unwrap();
     let found = rollouts(&contender, &board, &options(40, 1, quiet())).unwrap();
     let (chances, _) = found.moves[Direction::Left as usize].as_ref().unwrap();
     assert_eq!((chances[0].tile, chances[0].p), (128, 1.0));
@@ -111,7 +111,7 @@ fn cancelled_rollouts_are_paired() {
     });
     let control = control.with_interval(std::time::Duration::ZERO);
     let contender = baseline("2048", Shape::FOUR);
-    let board = Board::parse("2 0 0 2/0 0 0 0/0 0 8 0/4 0 0 0", "2048", Shape::FOUR).unwrap();
+    let board = GameBoard::parse("2 0 0 2/0 0 0 0/0 0 8 0/4 0 0 0", "2048", Shape::FOUR).unwrap();
     let found = rollouts(&contender, &board, &options(100_000, 2, &control)).unwrap();
     assert!(found.info.interrupted && found.info.games < 100_000);
     let cancelled = Control::new();
@@ -124,8 +124,15 @@ fn cancelled_rollouts_are_paired() {
 #[test]
 fn a_line_alternates_moves_and_typical_spawns() {
     let contender = exact(2, 2);
-    let board = Board::parse("2 2/0 0", "2048", contender.shape).unwrap();
-    let lines = lines(&contender, &*contender.agent, &board, &Direction::ALL).unwrap();
+    let board = GameBoard::parse("2 2/0 0", "2048", contender.shape).unwrap();
+    let lines = lines(
+        &contender,
+        &*contender.agent,
+        &board,
+        &Direction::ALL,
+        &|| false,
+    )
+    .unwrap();
     assert_eq!(lines[Direction::Up as usize], None);
     let line = lines[Direction::Left as usize].as_ref().unwrap();
     assert_eq!(
@@ -137,7 +144,7 @@ fn a_line_alternates_moves_and_typical_spawns() {
     assert!(["b1", "a2", "b2"].contains(&&*first.cell), "{first:?}");
     assert_eq!(line[LINE_MOVES - 1].spawn, None);
     let wanted = [Direction::Left];
-    let one = super::lines(&contender, &*contender.agent, &board, &wanted).unwrap();
+    let one = super::lines(&contender, &*contender.agent, &board, &wanted, &|| false).unwrap();
     let expected = [&None, &None, &None, &lines[Direction::Left as usize]];
     assert_eq!(one.each_ref(), expected);
     let text = line_text(line);
@@ -150,7 +157,7 @@ fn a_line_alternates_moves_and_typical_spawns() {
         .unwrap();
     let mut tiles = vec![2, 0, 0, 0];
     tiles[cell] = 1;
-    let next = Board::new("2048", contender.shape, tiles, board.chance_state()).unwrap();
+    let next = GameBoard::new("2048", contender.shape, tiles, board.chance_state()).unwrap();
     let next = analyze_board(&contender, &next).unwrap();
     assert_eq!(next.best, Some(line[1].direction));
 }
@@ -158,9 +165,18 @@ fn a_line_alternates_moves_and_typical_spawns() {
 #[test]
 fn an_analysis_with_lines_and_rollouts_is_read_back_from_json() {
     let contender = baseline("2048", Shape::FOUR);
-    let board = Board::parse("2 2 0 0/0 0 0 0/0 0 0 0/0 0 0 0", "2048", Shape::FOUR).unwrap();
+    let board = GameBoard::parse("2 2 0 0/0 0 0 0/0 0 0 0/0 0 0 0", "2048", Shape::FOUR).unwrap();
     let mut analysis = analyze_board(&contender, &board).unwrap();
-    analysis.add_lines(lines(&contender, &*contender.agent, &board, &Direction::ALL).unwrap());
+    analysis.add_lines(
+        lines(
+            &contender,
+            &*contender.agent,
+            &board,
+            &Direction::ALL,
+            &|| false,
+        )
+        .unwrap(),
+    );
     analysis.add_rollouts(rollouts(&contender, &board, &options(5, 1, quiet())).unwrap());
     let text = serde_json::to_string(&analysis).unwrap();
     assert_eq!(
@@ -187,8 +203,15 @@ fn an_analysis_with_lines_and_rollouts_is_read_back_from_json() {
 #[test]
 fn a_line_ends_with_the_game() {
     let contender = baseline("2048", Shape::new(2, 2).unwrap());
-    let board = Board::parse("2 4/0 8", "2048", contender.shape).unwrap();
-    let lines = lines(&contender, &*contender.agent, &board, &Direction::ALL).unwrap();
+    let board = GameBoard::parse("2 4/0 8", "2048", contender.shape).unwrap();
+    let lines = lines(
+        &contender,
+        &*contender.agent,
+        &board,
+        &Direction::ALL,
+        &|| false,
+    )
+    .unwrap();
     // Up moves nothing; left makes 2 4 / 8 and a 2 fills the last cell, after which nothing moves.
     let line = lines[Direction::Left as usize].as_ref().unwrap();
     assert_eq!(line_text(line), "left, 2 at b2");

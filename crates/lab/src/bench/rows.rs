@@ -15,8 +15,15 @@ pub(super) struct Subject {
     pub(super) rows: &'static [(&'static str, Mode)],
 }
 
-/// The name of the network that searches are measured with: the first one.
-const SEARCHED_NETWORK: &str = "4x6";
+impl Subject {
+    /// The name of the network: the first word of its rows.
+    fn network(&self) -> &'static str {
+        let first = self.rows.first().map(|(name, _)| *name);
+        first
+            .and_then(|name| name.split(' ').next())
+            .unwrap_or(self.recipe)
+    }
+}
 
 pub(super) static SUBJECTS: [Subject; 7] = [
     Subject {
@@ -89,9 +96,11 @@ pub(super) fn chosen(
     if options.searches.is_empty() {
         return by_name(options.networks);
     }
+    // Searches are measured with the first network.
+    let searched = &SUBJECTS[0];
     let rows = options.searches.iter();
-    let rows = rows.map(|search| Row::of_search(SEARCHED_NETWORK, search));
-    Ok(vec![(&SUBJECTS[0], rows.collect())])
+    let rows = rows.map(|search| Row::of_search(searched.network(), search));
+    Ok(vec![(searched, rows.collect())])
 }
 
 /// The networks with rows of these names; without names, the main ones.

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use afterstate::game::Shape;
 
-use super::Board;
+use super::GameBoard;
 
 /// The name of a cell as in chess: a letter for the column from the left, and the number of the row
 /// from the top.
@@ -15,7 +15,7 @@ pub fn cell_name(shape: Shape, cell: usize) -> String {
 
 /// The board with a box around each cell, and the names of rows and columns. The next tile and the
 /// bag follow in games that have them.
-impl fmt::Display for Board {
+impl fmt::Display for GameBoard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (rows, cols) = (self.shape.rows(), self.shape.cols());
         let values: Vec<u64> = self.values().collect();

@@ -32,10 +32,11 @@ impl<'t> Layout<'t> {
             () if is_drawing(text) => drawing(text),
             () if text.contains(OPEN) => bracketed(text)?,
             () => {
-                if let Some(hex) = hex(text) {
+                if let Some(hex) = hex(text)? {
                     return Ok(hex);
                 }
-                tabbed(lines).unwrap_or_else(|| separated(text))
+                let sheet = tabbed(lines).or_else(|| csv(text));
+                sheet.unwrap_or_else(|| separated(text))
             }
         };
         let single = |(_, cells): &(&str, Vec<&str>)| cells.len() == 1;
@@ -174,20 +175,54 @@ fn bracketed(text: &str) -> Result<Vec<Row<'_>>, BoardFault> {
     }
 }
 
-/// 16 hexadecimal digits, or fewer behind `0x`, where zeros at the front may be left out.
-fn hex<'t>(text: &str) -> Option<Layout<'t>> {
+/// 16 hexadecimal digits, also in four groups, or fewer behind `0x`, where zeros at the front may be
+/// left out; `None` for other texts.
+fn hex<'t>(text: &str) -> Result<Option<Layout<'t>>, BoardFault> {
+    let joined = hex_groups(text);
+    let text = joined.as_deref().unwrap_or(text);
     let plain = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let digits = plain.unwrap_or(text);
-    let fits = digits.len() == 16 || plain.is_some() && (1..16).contains(&digits.len());
-    if !fits || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
+    if plain.is_none() && !is_like_hex(digits) {
+        return Ok(None);
     }
-    let number = u64::from_str_radix(digits, 16).ok()?;
+    let wrong = digits.chars().find(|c| !c.is_ascii_hexdigit());
+    let fits = digits.len() == 16 || plain.is_some() && (1..16).contains(&digits.len());
+    let number = u64::from_str_radix(digits, 16).ok();
+    let Some(number) = number.filter(|_| fits && wrong.is_none()) else {
+        return Err(BoardFault::NotHex {
+            text: text.chars().take(40).collect(),
+            digits: digits.chars().count(),
+            wrong,
+        });
+    };
     let digit = |place: usize| (number >> (60 - 4 * place) & 15) as u8;
-    Some(Layout::Hex {
+    Ok(Some(Layout::Hex {
         digits: std::array::from_fn(digit),
         text: text.to_owned(),
-    })
+    }))
+}
+
+/// Whether a text without `0x` is meant as hexadecimal digits: one long word, of which nearly all
+/// letters are such digits.
+fn is_like_hex(text: &str) -> bool {
+    let letters = text.chars().count();
+    let digits = text.chars().filter(char::is_ascii_hexdigit).count();
+    let is_word = text.chars().all(|c| c.is_ascii_alphanumeric());
+    is_word && letters > 10 && digits + 2 >= letters
+}
+
+/// Four groups of four hexadecimal digits as one word. Without a letter, or a zero before other
+/// digits, they would be four tiles.
+fn hex_groups(text: &str) -> Option<String> {
+    let words = text.split(|c: char| c.is_whitespace() || "/,;|_".contains(c));
+    let groups: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let is_hex = |word: &str| word.len() == 4 && word.bytes().all(|c| c.is_ascii_hexdigit());
+    let is_no_tile = |word: &str| {
+        let has_letter = word.contains(|c: char| c.is_ascii_alphabetic());
+        has_letter || word.starts_with('0')
+    };
+    let fits = groups.len() == 4 && groups.iter().all(|word| is_hex(word));
+    (fits && groups.iter().any(|word| is_no_tile(word))).then(|| groups.concat())
 }
 
 /// Rows between slashes, semicolons or bars, or on lines of their own where there are none.
@@ -220,6 +255,50 @@ fn tabbed<'t>(text: &'t str) -> Option<Vec<Row<'t>>> {
         (row, cells.collect())
     };
     (is_sheet && has_gaps).then(|| rows.into_iter().map(filled).collect())
+}
+
+/// Rows of a CSV file on lines of their own, which may leave empty cells out; between cells are
+/// semicolons, or commas. `None` for other texts.
+fn csv<'t>(text: &'t str) -> Option<Vec<Row<'t>>> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<&str> = lines.collect();
+    let between = [';', ','].into_iter().find(|&c| text.contains(c))?;
+    let rows = lines.iter().map(|line| (*line, line.split(between)));
+    let rows: Vec<Row<'t>> = rows
+        .map(|(line, cells)| (line, cells.map(str::trim).collect()))
+        .collect();
+    let width = rows.first()?.1.len();
+    let is_even = rows.iter().all(|(_, cells)| cells.len() == width);
+    let mut cells = rows.iter().flat_map(|(_, cells)| cells);
+    let is_sheet = is_even
+        && rows.len() > 1
+        && width > 1
+        && !cells.any(|cell| cell.contains([' ', '\t', ',', '/', '|']));
+    if !is_sheet {
+        return None;
+    }
+    let is_left_out = |cell: &&str| cell.is_empty() || *cell == "\"\"";
+    let is_gap = |column: usize| rows.iter().any(|(_, cells)| is_left_out(&cells[column]));
+    let has_gaps = (0..width - 1).any(is_gap);
+    // A separator behind every row may also be punctuation.
+    let ends_empty = rows.iter().all(|(_, cells)| is_left_out(&cells[width - 1]));
+    let is_punctuation = match rows.len() {
+        rows if rows == width => false,
+        rows if rows + 1 == width => true,
+        _ => !has_gaps,
+    };
+    let width = width - usize::from(ends_empty && is_punctuation);
+    let leaves_cells_out = has_gaps || ends_empty && !is_punctuation;
+    // What is complete, with commas, is read as any other text.
+    if between == ',' && !leaves_cells_out {
+        return None;
+    }
+    let filled = |(row, cells): Row<'t>| {
+        let cells = cells.into_iter().take(width);
+        let cells = cells.map(|cell| if is_left_out(&cell) { "0" } else { cell });
+        (row, cells.collect())
+    };
+    Some(rows.into_iter().map(filled).collect())
 }
 
 /// The cells of a row: between commas, or between spaces where there is no comma.

@@ -57,6 +57,36 @@ fn boards_are_read_as_people_have_them() {
     }
 }
 
+/// Spreadsheets leave empty cells out, between commas or semicolons.
+#[test]
+fn csv_files_may_leave_cells_out() {
+    let expected = "2,0,0,4/0,0,8,0/0,0,0,0/16,0,1024,0";
+    for text in [
+        "2,,,4\n,,8,\n,,,\n16,,1024,",
+        "2;;;4\n;;8;\n;;;\n16;;1024;\n",
+        "2;0;0;4\r\n0;0;8;0\r\n0;0;0;0\r\n16;0;1024;0\r\n",
+        "2;0;0;4;\n0;0;8;0;\n0;0;0;0;\n16;0;1024;0;",
+        "\"2\",\"\",\"\",\"4\"\n\"\",\"\",\"8\",\"\"\n\"\",\"\",\"\",\"\"\n\"16\",\"\",\"1024\",\"\"",
+        "2,,,4,\n,,8,,\n,,,,\n16,,1k,,",
+    ] {
+        let board = GameBoard::parse(text, "2048", Shape::FOUR);
+        assert_eq!(board.unwrap().text(), expected, "{text}");
+        assert_eq!(shape_of(text).unwrap(), Shape::FOUR, "{text}");
+    }
+    // The last column may be empty as a whole.
+    let shape = Shape::new(2, 4).unwrap();
+    for text in ["2,,2,\n,4,,", "2;;2;\n;4;;"] {
+        let board = GameBoard::parse(text, "2048", shape).unwrap();
+        assert_eq!(board.text(), "2,0,2,0/0,4,0,0");
+    }
+    let full = GameBoard::parse("2,4,\n8,16,", "2048", two_by_two());
+    assert_eq!(full.unwrap().text(), "2,4/8,16");
+    // A semicolon between rows is as before.
+    let rows = GameBoard::parse("2 0; 32 4", "2048", two_by_two());
+    assert_eq!(rows.unwrap().text(), "2,0/32,4");
+    assert!(GameBoard::parse("2,,4\n8,2", "2048", two_by_two()).is_err());
+}
+
 /// Text on both sides of the bars is cells, on one side it is labels.
 #[test]
 fn drawings_may_have_no_outer_bars() {
@@ -70,7 +100,7 @@ fn drawings_may_have_no_outer_bars() {
         "| 2 |   |   | 4 | 1\n| | 8 | | | 2\n| | | | 2 | 3\n| 16 | | | | 4",
     ] {
         assert_eq!(shape_of(text).unwrap(), Shape::FOUR, "{text}");
-        let board = Board::parse(text, "2048", Shape::FOUR).unwrap();
+        let board = GameBoard::parse(text, "2048", Shape::FOUR).unwrap();
         assert_eq!(board.text(), expected, "{text}");
     }
 }
@@ -99,7 +129,7 @@ fn invalid_boards_are_refused_with_the_place() {
         format!("2 0/32 4@{}1", " ".repeat(LONGEST)),
     ];
     for text in long {
-        let found = Board::parse(&text, "2048", two_by_two()).unwrap_err();
+        let found = GameBoard::parse(&text, "2048", two_by_two()).unwrap_err();
         assert!(found.to_string().contains("too long"), "{found}");
         assert!(
             shape_of(&text)
@@ -164,7 +194,7 @@ fn thousands_stand_for_one_tile() {
 
 #[test]
 fn hexadecimal_digits_are_tile_indices() {
-    let board = |text| Board::parse(text, "2048", Shape::FOUR).map(|board| board.text());
+    let board = |text| GameBoard::parse(text, "2048", Shape::FOUR).map(|board| board.text());
     let expected = "2,4,8,16/0,0,0,0/0,0,0,0/0,1024,2048,32768";
     let short = board("0x1234").unwrap();
     assert_eq!(short, "0,0,0,0/0,0,0,0/0,0,0,0/2,4,8,16");
@@ -176,8 +206,31 @@ fn hexadecimal_digits_are_tile_indices() {
         assert_eq!(board(text).unwrap(), expected);
         assert_eq!(shape_of(text).unwrap(), Shape::FOUR);
     }
-    for text in ["1234000000000abg", "12340000000000000abf", "1234"] {
-        assert!(board(text).is_err(), "{text}");
+    for text in [
+        "1234 0000 0000 0abf",
+        "1234/0000/0000/0abf",
+        "1234\n0000\n0000\n0ABF\n",
+    ] {
+        assert_eq!(board(text).unwrap(), expected, "{text}");
+        assert_eq!(shape_of(text).unwrap(), Shape::FOUR);
+    }
+    // Four tiles are no groups of digits.
+    assert_eq!(shape_of("1024 2048 4096 8192").unwrap(), two_by_two());
+    for (text, words) in [
+        (
+            "1234000000000abg",
+            "`g` is no such digit; such a board has 16 digits",
+        ),
+        ("123400000000abf", "it has 15 digits; such"),
+        ("12340000000000000abf", "it has 20 digits; such"),
+        ("0x12340000000000abf", "it has 17 digits"),
+        ("0x12340000z", "`z` is no such digit"),
+        ("0x", "it has 0 digits"),
+        ("1234", "the board has 1 row of 1 cell"),
+    ] {
+        let found = board(text).unwrap_err().to_string();
+        assert!(found.contains(words), "{text}: {found}");
+        assert!(shape_of(text).is_err(), "{text}");
     }
 }
 
@@ -208,7 +261,7 @@ fn the_hint_and_the_bag_follow_the_tiles() {
 #[test]
 fn a_drawing_names_its_rows_and_columns() {
     let (shape, tiles) = (Shape::new(2, 3).unwrap(), vec![1, 0, 10, 0, 4, 2]);
-    let board = Board::new("2048", shape, tiles, ChanceState::NONE).unwrap();
+    let board = GameBoard::new("2048", shape, tiles, ChanceState::NONE).unwrap();
     let expected = [
         "      a      b      c  ",
         "  ┌──────┬──────┬──────┐",
@@ -229,9 +282,9 @@ struct Sampled {
 }
 
 impl GameVisitor for Sampled {
-    type Output = Vec<Board>;
+    type Output = Vec<GameBoard>;
 
-    fn visit<G: Game>(self, game: G) -> Vec<Board> {
+    fn visit<G: Game>(self, game: G) -> Vec<GameBoard> {
         let shape = game.shape();
         let mut rng = game_rng(self.seed, 3);
         let mut state = game.start(&mut rng);
@@ -239,7 +292,7 @@ impl GameVisitor for Sampled {
         loop {
             let tiles = (0..shape.cells()).map(|i| state.cell(i)).collect();
             let chance_state = game.chance_state(state);
-            boards.push(Board::new(self.game, shape, tiles, chance_state).unwrap());
+            boards.push(GameBoard::new(self.game, shape, tiles, chance_state).unwrap());
             let slides = game.slides(state);
             let legal: Vec<_> = slides.legal().collect();
             if legal.is_empty() {
@@ -260,7 +313,7 @@ fn what_is_printed_is_read_back() {
             let boards = with_game(game, shape, Sampled { game, seed: 7 }).unwrap();
             for board in boards.iter().step_by(3) {
                 for text in [board.text(), board.to_string()] {
-                    let again = Board::parse(&text, game, shape);
+                    let again = GameBoard::parse(&text, game, shape);
                     let again = again.unwrap_or_else(|error| panic!("{game}\n{text}\n{error}"));
                     assert_eq!(again, *board, "{game}\n{text}");
                     assert_eq!(shape_of(&text).unwrap(), shape, "{game}\n{text}");
@@ -282,9 +335,9 @@ proptest! {
         for text in [any_text, likely, cells.join(&between)] {
             let _ = shape_of(&text);
             for (game, shape) in [("2048", Shape::FOUR), ("threes-hint", Shape::FOUR), ("2584", two_by_two())] {
-                if let Ok(board) = Board::parse(&text, game, shape) {
-                    prop_assert_eq!(Board::parse(&board.text(), game, shape).unwrap(), board.clone());
-                    prop_assert_eq!(Board::parse(&board.to_string(), game, shape).unwrap(), board);
+                if let Ok(board) = GameBoard::parse(&text, game, shape) {
+                    prop_assert_eq!(GameBoard::parse(&board.text(), game, shape).unwrap(), board.clone());
+                    prop_assert_eq!(GameBoard::parse(&board.to_string(), game, shape).unwrap(), board);
                 }
             }
         }
@@ -294,7 +347,7 @@ proptest! {
 /// Tiles beyond four bits are read, too.
 #[test]
 fn the_largest_tiles_are_read() {
-    let board = Board::parse(
+    let board = GameBoard::parse(
         "131072 65536 32768 2\n. . . .\n. . . .\n. . . .",
         "2048",
         Shape::FOUR,

@@ -96,6 +96,16 @@ impl<'c> Meter<'c> {
         self.report(&mut recent);
     }
 
+    /// Counts the moves of a game that was played again from the middle of another.
+    pub(crate) fn restart(&self, outcome: &Outcome) {
+        if self.control.listeners.is_empty() {
+            return;
+        }
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.moves += outcome.moves;
+        self.report(&mut recent);
+    }
+
     /// Counts an iteration, after which a run with a replay buffer has these statistics.
     pub(crate) fn iteration(&self, stats: &TrainingStats, log: &IterationLog) {
         if self.control.listeners.is_empty() {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use afterstate::Value;
 use afterstate::format::floats::Float;
 use afterstate::format::foreign::{Foreign, Program, TablePatterns, TensorSpan};
+use afterstate::format::framework::Framework;
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::Shape;
 use afterstate::ntuple::{
@@ -14,7 +15,9 @@ use afterstate::ntuple::{
 use afterstate::policy::Ties;
 
 use super::rebase::{self, Rebased};
-use super::{ConvertError, ConvertOptions, ConvertReport, Kind, WeightFile, json, spans};
+use super::{
+    ConvertError, ConvertOptions, ConvertReport, Kind, WeightFile, asked_kind, json, spans,
+};
 use crate::LabError;
 use crate::agent::reserve;
 use crate::disk::SharedFile;
@@ -26,8 +29,11 @@ use crate::metadata::{FORMAT, Fields, from_word, of_today};
 use crate::model;
 use crate::recipe::{Rule, ValueOf};
 use crate::run;
-use crate::spec::{CONVOLUTIONS, NTupleSpec};
+use crate::spec::{CONVOLUTIONS, NTupleSpec, stages_of};
 use crate::tables::Saved;
+
+/// The metadata key of a model from a file whose number of tables takes eight bytes.
+pub(super) const WIDE: &str = "wide";
 
 /// An opened file and its description.
 pub(super) struct Input {
@@ -57,6 +63,12 @@ pub(super) struct Tuple {
 }
 
 impl Tuple {
+    /// The pattern alone, and the stage.
+    pub(super) fn stage(&self) -> (&str, u32) {
+        let (pattern, stage) = self.pattern.split_once('@').unwrap_or((&self.pattern, "0"));
+        (pattern, stage.parse().unwrap_or_default())
+    }
+
     /// Its spans, with or without the sums.
     pub(super) fn spans(&self, sums: bool) -> Vec<TensorSpan> {
         let sums = self.sums.iter().flatten().filter(|_| sums);
@@ -93,7 +105,7 @@ impl Input {
                 Err(ConvertError::HasPatterns(path).into())
             }
             Weights::Ours(_) if options.game.is_some() => Err(ConvertError::HasGame(path).into()),
-            Weights::Ours(saved) => Self::of_ours(path, saved, options.control.memory()),
+            Weights::Ours(saved) => Self::of_ours(path, saved, options),
         }
     }
 
@@ -188,9 +200,23 @@ impl Input {
             meaning => meaning,
         };
         foreign.name_tables(meaning.as_ref().ok());
-        let played = meaning.clone().and_then(|m| tuples(&m, options.symmetry));
+        let stages = options
+            .stages
+            .map(|sums| stages_of(game, Shape::FOUR, sums, false));
+        let stages = stages.transpose()?;
+        let played = meaning
+            .clone()
+            .and_then(|m| tuples(&m, options.symmetry, stages.as_ref()));
+        // If stages are given, they must be right.
+        let played = match played {
+            Err(source) if stages.is_some() => return Err(unplayable(source)),
+            played => played,
+        };
         let entries = foreign.entries();
-        let table = |(entry, (pattern, _)): (_, &(String, u32))| tuple(entry, pattern);
+        let table = |(entry, (pattern, stage)): (_, &(String, u32))| match stage {
+            0 => tuple(entry, pattern),
+            stage => tuple(entry, &format!("{pattern}@{stage}")),
+        };
         let tables = match (&played, &meaning) {
             (Ok(_), Ok(meaning)) => Ok(entries.iter().zip(meaning).map(table).collect()),
             (Err(error), _) | (_, Err(error)) => Err(error.clone()),
@@ -243,20 +269,32 @@ impl Input {
         }
         let mut source = Rebased::new(self.source);
         for tuple in tuples {
-            let cells = tuple.pattern.len() as u32;
+            let cells = tuple.stage().0.len() as u32;
             let sums = tuple.sums.iter_mut().flatten();
             for span in std::iter::once(&mut tuple.weights).chain(sums) {
                 *span = source.add(span.clone(), cells, (from, to));
             }
         }
         self.source = Box::new(source);
+        if matches!(
+            self.original,
+            Some(Foreign::Framework(Framework { wide: true, .. }))
+        ) {
+            // Of the description, all else follows from the tables.
+            self.metadata.insert(WIDE.to_owned(), "true".to_owned());
+        }
         self.original = None;
         self.spans.clear();
         self.metadata.remove("foreign");
         Ok(self)
     }
 
-    fn of_ours(path: PathBuf, saved: Saved, budget: &MemoryBudget) -> Result<Self, LabError> {
+    fn of_ours(
+        path: PathBuf,
+        saved: Saved,
+        options: &ConvertOptions<'_>,
+    ) -> Result<Self, LabError> {
+        let budget = options.control.memory();
         let metadata = of_today(saved.metadata());
         let wrong = |error| LabError::model("read", &path)(error);
         let fields = Fields::new(&metadata, &path, |path, error| {
@@ -271,9 +309,10 @@ impl Input {
                 expected: "the tables of tuples; other programs open this file as it is, see docs/formats/deep.md",
             });
         }
-        // A checkpoint is verified while its tables are read; numbers of a model are copied in any
-        // order, so it is verified beforehand.
-        if !fields.has("order") {
+        // A checkpoint or a packed model is verified while its tables are read; numbers of a model are
+        // copied in any order, so it is verified beforehand.
+        let is_read_whole = fields.has("order") || saved.is_packed();
+        if !is_read_whole {
             saved.verify().map_err(wrong)?;
         }
         let original = match fields.has("foreign") {
@@ -299,17 +338,28 @@ impl Input {
                     ties: Ties::Order,
                     discount: 1.0,
                 };
-                (placeholder, Err(source), Box::new(saved.into_file()))
+                (placeholder, Err(source), source_of(saved))
             }
             Ok(()) => {
+                if options.stages.is_some() {
+                    return Err(ConvertError::HasStages(path).into());
+                }
                 let player = model::player(&fields)?;
-                if fields.has("order") {
-                    let rule = fields.get("rule", "td or tc", from_word::<Rule>)?;
-                    let (tuples, memory) = checkpoint(&player, rule, &saved, &path, budget)?;
+                // Other programs know no promotion.
+                let promote =
+                    player.tuples.stages().promotes() && asked_kind(options) != Some(Kind::Native);
+                if is_read_whole || promote {
+                    // A model and a packed model have weights alone.
+                    let rule = match fields.has("order") {
+                        true => fields.get("rule", "td or tc", from_word::<Rule>)?,
+                        false => Rule::Td,
+                    };
+                    let loading = (rule, promote, budget);
+                    let (tuples, memory) = in_memory(&player, &saved, &path, loading)?;
                     (player, Ok(tuples), memory)
                 } else {
                     let tuples = tables_of(&player, &saved).map_err(wrong)?;
-                    (player, Ok(tuples), Box::new(saved.into_file()))
+                    (player, Ok(tuples), source_of(saved))
                 }
             }
         };
@@ -328,6 +378,23 @@ impl Input {
             tuples,
             has_more,
         })
+    }
+}
+
+/// A file whose numbers are read at their offsets.
+fn source_of(saved: Saved) -> Box<dyn ReadAt> {
+    match saved.into_file() {
+        Some(file) => Box::new(file),
+        None => Box::new(NoSource),
+    }
+}
+
+/// The source of a file without numbers at offsets, of which no span is read.
+struct NoSource;
+
+impl ReadAt for NoSource {
+    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 
@@ -407,17 +474,22 @@ fn tables_of(player: &NTupleSpec, saved: &Saved) -> Result<Vec<Tuple>, NativeErr
     player.tuples.tables().map(table).collect()
 }
 
-/// The tables of a checkpoint, which are read into memory, because a file has another order.
-fn checkpoint(
+/// How tables are read into memory: with the sums of which rule, whether later stages get the
+/// weights that they start from, and in which memory.
+type Loading<'a> = (Rule, bool, &'a MemoryBudget);
+
+/// Tables that are read into memory: those of a checkpoint, because a file has another order, and
+/// those of stages that depend on each other.
+fn in_memory(
     player: &NTupleSpec,
-    rule: Rule,
     saved: &Saved,
     path: &Path,
-    budget: &MemoryBudget,
+    loading: Loading<'_>,
 ) -> Result<(Vec<Tuple>, Box<dyn ReadAt>), LabError> {
+    let (rule, ..) = loading;
     let memory: Box<dyn ReadAt> = match player.value {
-        ValueOf::Afterstate => memory::<AtomicF32>(player, rule, saved, path, budget)?,
-        ValueOf::State => memory::<[AtomicF32; 2]>(player, rule, saved, path, budget)?,
+        ValueOf::Afterstate => memory::<AtomicF32>(player, saved, path, loading)?,
+        ValueOf::State => memory::<[AtomicF32; 2]>(player, saved, path, loading)?,
         ValueOf::Action => return Err(LabError::NoActions),
     };
     let mut end = 0;
@@ -445,10 +517,9 @@ fn checkpoint(
 
 fn memory<C: WeightCell>(
     player: &NTupleSpec,
-    rule: Rule,
     saved: &Saved,
     path: &Path,
-    budget: &MemoryBudget,
+    (rule, promote, budget): Loading<'_>,
 ) -> Result<Box<dyn ReadAt>, LabError> {
     let options = NetworkOptions {
         coherence: rule == Rule::Tc,
@@ -461,8 +532,15 @@ fn memory<C: WeightCell>(
         NetworkError::Memory { source, .. } => LabError::Refused { needed, source },
         other => LabError::Layers(other.to_string()),
     })?;
-    let read = saved.read(&tables, Keep::Everything);
+    let keep = match rule {
+        Rule::Td => Keep::Weights,
+        Rule::Tc => Keep::Everything,
+    };
+    let read = saved.read(&tables, keep);
     read.map_err(LabError::model("read", path))?;
+    if promote {
+        tables.promote_all();
+    }
     Ok(Box::new(Memory {
         tables,
         _reserved: reserved,

@@ -19,6 +19,7 @@ fn options<'a>(from: &'a Path, to: &'a Path, control: &'a Control) -> ConvertOpt
         to,
         kind: None,
         patterns: Some("0 5"),
+        stages: None,
         game: None,
         symmetry: true,
         base: None,
@@ -81,8 +82,11 @@ fn a_file_truncated_during_conversion_is_an_error() {
 }
 
 /// Tables of 15 and 15^2 weights, whose numbers tell their index.
-fn framework_of_base_15() -> Vec<u8> {
-    let mut bytes = 2_u32.to_le_bytes().to_vec();
+fn framework_of_base_15(wide: bool) -> Vec<u8> {
+    let mut bytes = match wide {
+        true => 2_u64.to_le_bytes().to_vec(),
+        false => 2_u32.to_le_bytes().to_vec(),
+    };
     for count in [15_u32, 225] {
         bytes.extend(u64::from(count).to_le_bytes());
         bytes.extend((1..=count).flat_map(|weight| (weight as f32).to_le_bytes()));
@@ -92,10 +96,17 @@ fn framework_of_base_15() -> Vec<u8> {
 
 #[test]
 fn tables_of_base_15_become_ours_and_are_written_back() {
+    // The number of tables takes four bytes, or eight as in the course of 2017.
+    for wide in [false, true] {
+        there_and_back(&framework_of_base_15(wide));
+    }
+}
+
+fn there_and_back(file: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let (from, ours) = (path("weights.bin"), path("a.safetensors"));
-    fs::write(&from, framework_of_base_15()).unwrap();
+    fs::write(&from, file).unwrap();
     let threes = |from, to, patterns, base| ConvertOptions {
         patterns,
         game: patterns.and(Some("threes")),
@@ -121,7 +132,7 @@ fn tables_of_base_15_become_ours_and_are_written_back() {
         ..threes(&ours, &back, None, Some(15))
     };
     convert(&again).unwrap();
-    assert_eq!(fs::read(&back).unwrap(), framework_of_base_15());
+    assert_eq!(fs::read(&back).unwrap(), file);
 }
 
 #[test]
@@ -129,7 +140,7 @@ fn a_base_of_15_is_for_games_with_few_tiles_and_for_the_framework() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let (from, to) = (path("weights.bin"), path("a.safetensors"));
-    fs::write(&from, framework_of_base_15()).unwrap();
+    fs::write(&from, framework_of_base_15(false)).unwrap();
     let refused = |options: &ConvertOptions<'_>| convert(options).unwrap_err().to_string();
     let of_2048 = ConvertOptions {
         patterns: Some("0 15"),

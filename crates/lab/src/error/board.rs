@@ -56,6 +56,20 @@ pub enum BoardFault {
     /// A number of 4x4 cells for another board.
     #[error("`{0}` has the hexadecimal digits of a board of 4x4")]
     Hex(String),
+    /// Text that is nearly the hexadecimal digits of a board.
+    #[error(
+        "`{text}` is not a board in hexadecimal digits: {}; such a board has 16 digits, one for each \
+         cell of 4x4, and behind 0x zeros at the front may be left out",
+        not_hex(*digits, *wrong)
+    )]
+    NotHex {
+        /// The text.
+        text: String,
+        /// How many digits it has.
+        digits: usize,
+        /// The first letter that is no digit.
+        wrong: Option<char>,
+    },
     /// A cell that is not a tile.
     #[error("`{found}` in row {row}, cell {cell}, is not a tile")]
     NotTile {
@@ -127,6 +141,13 @@ impl fmt::Display for BoardError {
                  (0 is an empty cell)",
             ),
         }
+    }
+}
+
+fn not_hex(digits: usize, wrong: Option<char>) -> String {
+    match wrong {
+        Some(letter) => format!("`{letter}` is no such digit"),
+        None => format!("it has {}", counted(digits, "digit")),
     }
 }
 

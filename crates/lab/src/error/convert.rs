@@ -49,6 +49,9 @@ pub enum ConvertError {
     /// A game for a file that declares its own.
     #[error("{} names its own game; one can be given only for files of the 2048-Framework", .0.display())]
     HasGame(PathBuf),
+    /// Stages that were given for a file that declares its own.
+    #[error("{} says where its own stages begin; that can be given only for files of TDL2048+", .0.display())]
+    HasStages(PathBuf),
     /// A game with too many tiles for the tables of other programs.
     #[error("{game} has more kinds of tiles than the tables of {} can represent", path.display())]
     TooManyTiles {

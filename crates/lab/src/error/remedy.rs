@@ -55,6 +55,8 @@ pub enum Remedy {
     MeasureAllSymmetries,
     /// Name the patterns of the tables when converting.
     NamePatterns,
+    /// Say where the stages of a file begin when it is converted.
+    NameStages,
     /// Name the format of the output file.
     NameFormat,
     /// Write to another file, or ask for this one to be overwritten.
@@ -85,6 +87,7 @@ impl LabError {
     /// What to do about it, if there is more to do than its text says.
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
+            Self::NotPacked(_) => Some(Remedy::Overwrite),
             Self::NotRecords(_)
             | Self::NotSeal(_)
             | Self::Sealed(_)
@@ -179,6 +182,9 @@ fn of_writing(error: &io::Error) -> Option<Remedy> {
 }
 
 fn of_tables(error: &Unplayable) -> Option<Remedy> {
+    if error.lacks_stages() {
+        return Some(Remedy::NameStages);
+    }
     error.lacks_patterns().then_some(Remedy::NamePatterns)
 }
 

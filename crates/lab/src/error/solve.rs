@@ -113,6 +113,11 @@ pub enum SolveError {
         "the solution is of the game that ends at {0}, and has no values beyond; expected a solution of the whole game"
     )]
     EndsAtTarget(u64),
+    /// The chance of a target that a solution does not have.
+    #[error(
+        "the solution has no target tile; `afterstate solve --target TILE` adds the chance of one"
+    )]
+    NoTarget,
     /// A game that is over at the start.
     #[error("the solved game has its target at the start: there is no move to compare")]
     NoMoves,

@@ -53,7 +53,7 @@ pub(super) const MIDDLE: f32 = 0.35;
 /// The title, and below it what the y axis shows.
 pub(super) fn heading(scene: &mut Scene, letters: &Letters, title: &str, about: &str) {
     let room = scene.width - 2.0 * MARGIN;
-    let title = letters.fit(title, TITLE, room);
+    let title = letters.fit_title(title, TITLE, room);
     let about = letters.fit(about, PLAIN, room);
     scene.text((MARGIN, 46.0), &title, Anchor::Start, TITLE);
     scene.text((MARGIN, 84.0), &about, Anchor::Start, PLAIN);

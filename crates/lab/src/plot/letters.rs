@@ -63,6 +63,32 @@ impl Letters {
         shorter.unwrap_or_default()
     }
 
+    /// A title such as `NAME (a=1, b=2): REST`. What does not fit are whole changes, from the last one:
+    /// half a schedule would be another one.
+    pub fn fit_title(&self, title: &str, face: Type, room: f32) -> String {
+        let fits = |text: &String| self.room(text, face) <= room;
+        let shorter = || {
+            let (name, rest) = title.split_once(" (")?;
+            let (changes, rest) = rest.rsplit_once("): ")?;
+            let changes = changes_of(changes);
+            let shorter = (0..changes.len()).rev().map(|kept| {
+                let left = changes.len() - kept;
+                let mut shown = changes[..kept].to_vec();
+                let more = match kept {
+                    0 => format!("{left} changes"),
+                    _ => format!("{left} more"),
+                };
+                shown.push(more);
+                format!("{name} ({}): {rest}", shown.join(", "))
+            });
+            { shorter }.find(fits)
+        };
+        let whole = Some(title.to_owned()).filter(fits);
+        whole
+            .or_else(shorter)
+            .unwrap_or_else(|| self.fit(title, face, room))
+    }
+
     /// The outline of the text, its baseline beginning at `at`; `None` if nothing of it is visible.
     pub fn outline(&self, text: &str, face: Type, at: PixelPoint) -> Option<Path> {
         let font = self.font(face);
@@ -140,4 +166,21 @@ impl OutlineBuilder for Pen {
     fn close(&mut self) {
         self.path.close();
     }
+}
+
+/// The changes in a title, of which a value may have commas.
+fn changes_of(text: &str) -> Vec<String> {
+    let mut changes: Vec<String> = Vec::new();
+    for part in text.split(", ") {
+        let key = part.split_once('=').map(|(key, _)| key);
+        let is_key = |key: &str| {
+            key.chars()
+                .all(|c| c.is_ascii_alphanumeric() || "_.".contains(c))
+        };
+        match changes.last_mut() {
+            Some(last) if !key.is_some_and(is_key) => *last = format!("{last}, {part}"),
+            _ => changes.push(part.to_owned()),
+        }
+    }
+    changes
 }

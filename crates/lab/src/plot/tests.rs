@@ -424,6 +424,25 @@ fn misplaced(scene: &Scene, letters: &Letters) -> Vec<String> {
     found
 }
 
+/// A schedule that is cut in its middle would be another one.
+#[test]
+fn a_title_too_long_leaves_out_whole_changes() {
+    let letters = Letters::new().unwrap();
+    let title =
+        "quick (episodes=5000, learning_rate=0.1, then 0.05 from game 3000, seed=2): 2048 on 4x4";
+    let width = |text: &str| letters.room(text, chart::PLAIN) + 0.5;
+    let fitted = |room| letters.fit_title(title, chart::PLAIN, room);
+    assert_eq!(fitted(width(title)), title);
+    let shorter = [
+        "quick (episodes=5000, 2 more): 2048 on 4x4",
+        "quick (3 changes): 2048 on 4x4",
+    ];
+    for expected in shorter {
+        assert_eq!(fitted(width(expected)), expected);
+    }
+    assert!(fitted(60.0).contains('…'));
+}
+
 #[test]
 fn a_name_too_long_keeps_its_ends() {
     let letters = Letters::new().unwrap();

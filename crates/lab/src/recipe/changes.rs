@@ -63,7 +63,7 @@ const SHOWN: usize = 4;
 
 /// A key under which two recipes differ, with both values as TOML.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
+pub struct RecipeDifference {
     /// The key, with its table.
     pub key: String,
     /// The values of the two; "nothing" if one has no such key.
@@ -98,14 +98,14 @@ impl Recipe {
     ///
     /// # Errors
     /// With the first key that differs and may not.
-    pub fn continues(&self, past: &Recipe, games: u64) -> Result<(), Difference> {
+    pub fn continues(&self, past: &Recipe, games: u64) -> Result<(), RecipeDifference> {
         if let Some(found) = difference(past, self, &ON_RESUME) {
             return Err(found);
         }
         let [before, now] = [past, self].map(|recipe| recipe.learner.learning_rate());
         match before.agrees_before(now, games) {
             true => Ok(()),
-            false => Err(Difference {
+            false => Err(RecipeDifference {
                 key: LEARNING_RATE.to_owned(),
                 values: [past, self].map(|recipe| shorten(&rate_of(recipe))),
             }),
@@ -138,7 +138,7 @@ impl Recipe {
     ///
     /// # Errors
     /// With the first key that makes a difference.
-    pub fn same_training(&self, other: &Recipe) -> Result<(), Difference> {
+    pub fn same_training(&self, other: &Recipe) -> Result<(), RecipeDifference> {
         difference(self, other, &SAME_TRAINING).map_or(Ok(()), Err)
     }
 }
@@ -150,7 +150,7 @@ fn rate_of(recipe: &Recipe) -> String {
 }
 
 /// The first key, except for descriptions and some others, in which two recipes differ.
-fn difference(a: &Recipe, b: &Recipe, but: &[&str]) -> Option<Difference> {
+fn difference(a: &Recipe, b: &Recipe, but: &[&str]) -> Option<RecipeDifference> {
     let [a, b] = [a, b].map(flat);
     let mut all: Vec<&String> = a.keys().chain(b.keys()).collect();
     all.sort();
@@ -161,7 +161,7 @@ fn difference(a: &Recipe, b: &Recipe, but: &[&str]) -> Option<Difference> {
     counted.find_map(|key| {
         let values = [a.get(key), b.get(key)];
         let text = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
-        (values[0] != values[1]).then(|| Difference {
+        (values[0] != values[1]).then(|| RecipeDifference {
             key: key.clone(),
             values: values.map(|value| shorten(&text(value))),
         })

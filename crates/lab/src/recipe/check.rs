@@ -6,8 +6,12 @@ use std::ops::RangeInclusive;
 use super::Recipe;
 use super::dqn::{DqnRecipe, DqnValue, Illegal, Optimiser, TargetUpdate};
 use super::error::{RecipeError, shorten};
-use super::learner::{BufferRecipe, EndOfGame, LearnerRecipe, Rule, Subtract, TdRecipe, ValueOf};
+use super::learner::{
+    BackwardRecipe, BufferRecipe, EndOfGame, LearnerRecipe, Rule, Subtract, Target, TdRecipe,
+    Update, ValueOf,
+};
 use super::network::{DeepRecipe, NTupleRecipe, NetworkRecipe};
+use afterstate::ntuple::Stages;
 
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
 const LARGEST: u64 = i64::MAX as u64;
@@ -45,7 +49,11 @@ impl Recipe {
             return Err(bad("checkpoint_seconds", seconds, expected));
         }
         match &self.network {
-            NetworkRecipe::NTuple(network) => validate_tables(network)?,
+            NetworkRecipe::NTuple(network) => {
+                validate_tables(network)?;
+                validate_stages(network, self.learner.value())?;
+                validate_carousel(network, &self.learner)?;
+            }
             NetworkRecipe::Deep(network) => self.validate_layers(network)?,
         }
         number("learner.discount", self.learner.discount(), 0.0..=1.0)?;
@@ -120,11 +128,82 @@ fn validate_tables(network: &NTupleRecipe) -> Result<(), RecipeError> {
     ))
 }
 
-fn validate_td(learner: &TdRecipe) -> Result<(), RecipeError> {
-    let Some(backward) = learner.backward() else {
+fn validate_stages(network: &NTupleRecipe, value: ValueOf) -> Result<(), RecipeError> {
+    const KEY: &str = "network.stages";
+    let NTupleRecipe {
+        stages, promotion, ..
+    } = network;
+    let most = Stages::MOST - 1;
+    if stages.len() > most {
+        let found = format!("a list of {}", stages.len());
+        return Err(bad(KEY, found, format!("at most {most} of them")));
+    }
+    if !stages.is_sorted_by(|a, b| a < b) {
+        let expected = "ascending numbers, such as [16384, 32768]";
+        return Err(bad(KEY, stages, expected));
+    }
+    if stages.is_empty() && !promotion {
+        let needed = ("network.stages", "such as [16384]", "empty");
+        return Err(conflict("network.promotion", "false".into(), needed));
+    }
+    if !stages.is_empty() && value == ValueOf::State {
+        let expected = "an empty list, or `learner.value` = \"afterstate\": the expected change by a \
+                        spawn, which state values are chosen by, would need the tables of two \
+                        stages";
+        return Err(bad(KEY, stages, expected));
+    }
+    Ok(())
+}
+
+fn validate_carousel(network: &NTupleRecipe, learner: &LearnerRecipe) -> Result<(), RecipeError> {
+    const KEY: &str = "learner.carousel";
+    let td = learner.td().filter(|td| td.carousel > 0);
+    let Some(TdRecipe {
+        carousel,
+        restart_length,
+        ..
+    }) = td
+    else {
         return Ok(());
     };
+    whole(KEY, *carousel as u64, 0..=100_000)?;
+    let found = carousel.to_string();
+    if network.stages.is_empty() {
+        return Err(conflict(
+            KEY,
+            found,
+            ("network.stages", "such as [16384]", "empty"),
+        ));
+    }
+    if *restart_length > 0 {
+        let restart = format!(
+            "`learner.restart_length` = 0, which is {restart_length}: both say where \
+                               the games after a whole game begin"
+        );
+        return Err(bad(KEY, carousel, format!("0, or {restart}")));
+    }
+    Ok(())
+}
+
+fn validate_td(learner: &TdRecipe) -> Result<(), RecipeError> {
+    let restart = learner.restart_length as u64;
+    if restart != 0 {
+        whole("learner.restart_length", restart, 2..=1_000_000)?;
+    }
+    let backward = match &learner.update {
+        Update::Forward(forward) => return n_steps(forward.n_step),
+        Update::Delayed(delayed) => return number("learner.lambda", delayed.lambda, 0.0..=0.99),
+        Update::Backward(backward) => backward,
+    };
     number("learner.lambda", backward.lambda, 0.0..=1.0)?;
+    n_steps(backward.n_step)?;
+    if backward.n_step > 1 {
+        return of_n_steps(backward);
+    }
+    let rule = match learner.rule.has(Rule::Tc) {
+        true => Rule::Tc,
+        false => Rule::Td,
+    };
     let (key, found, default) = match (backward.end, backward.subtract) {
         (EndOfGame::Zero, Subtract::Value) => return Ok(()),
         (EndOfGame::Negated, _) => ("learner.end", "\"negated\"", "zero"),
@@ -135,7 +214,7 @@ fn validate_td(learner: &TdRecipe) -> Result<(), RecipeError> {
             ("learner.subtract", "\"stored-value\"", "value")
         }
     };
-    let needed = match (learner.value, learner.rule) {
+    let needed = match (learner.value, rule) {
         (ValueOf::State, Rule::Td) if backward.lambda == 0.0 => return Ok(()),
         (ValueOf::State, Rule::Td) => "`learner.lambda` = 0",
         (ValueOf::State, _) => "`learner.rule` = \"td\"",
@@ -143,6 +222,33 @@ fn validate_td(learner: &TdRecipe) -> Result<(), RecipeError> {
     };
     let expected = format!("\"{default}\", or {needed}: it is for TD(0) of state values");
     Err(bad(key, found, expected))
+}
+
+fn n_steps(found: u32) -> Result<(), RecipeError> {
+    whole("learner.n_step", found.into(), 1..=1000)
+}
+
+/// Sums of several rewards are those of TD, without lambda.
+fn of_n_steps(backward: &BackwardRecipe) -> Result<(), RecipeError> {
+    let other = [
+        ("learner.lambda", "0", backward.lambda != 0.0),
+        (
+            "learner.target",
+            "\"textbook\"",
+            backward.target != Target::Textbook,
+        ),
+        ("learner.end", "\"zero\"", backward.end != EndOfGame::Zero),
+        (
+            "learner.subtract",
+            "\"value\"",
+            backward.subtract != Subtract::Value,
+        ),
+    ];
+    let conflicting = other.into_iter().find(|(.., differs)| *differs);
+    conflicting.map_or(Ok(()), |(key, needed, _)| {
+        let found = backward.n_step.to_string();
+        Err(conflict("learner.n_step", found, (key, needed, "another")))
+    })
 }
 
 fn validate_dqn(learner: &DqnRecipe, network: &DeepRecipe) -> Result<(), RecipeError> {

@@ -13,7 +13,9 @@ use toml::{Table, Value};
 
 use super::dqn::{ActionRecipe, DqnRecipe, DqnValue, Optimiser, TargetUpdate};
 use super::error::{RecipeError, describe, shorten};
-use super::learner::{BackwardRecipe, LearnerRecipe, ReplayRecipe, TdRecipe, Update};
+use super::learner::{
+    BackwardRecipe, DelayedRecipe, ForwardRecipe, LearnerRecipe, ReplayRecipe, TdRecipe, Update,
+};
 use super::network::{DeepRecipe, NTupleRecipe, NetworkRecipe};
 use super::{Recipe, names};
 use crate::migrate;
@@ -48,8 +50,12 @@ static NETWORK: LazyLock<Section> = LazyLock::new(|| {
 });
 
 static LEARNER: LazyLock<Section> = LazyLock::new(|| {
-    let backward = || Update::Backward(BackwardRecipe::default());
-    let td = [backward(), Update::Forward].map(|update| {
+    let updates = [
+        Update::Backward(BackwardRecipe::default()),
+        Update::Forward(ForwardRecipe::default()),
+        Update::Delayed(DelayedRecipe::default()),
+    ];
+    let td = updates.map(|update| {
         LearnerRecipe::Td(TdRecipe {
             update,
             ..TdRecipe::default()
@@ -188,10 +194,13 @@ impl Section {
             let with = self.of_kind(kind).filter(|v| v.keys.contains_key(key));
             let words: BTreeSet<&str> = with.filter_map(|v| text(&v.keys, choice)).collect();
             let found = text(&key_set.keys, choice)?;
-            let needed = words.first().filter(|_| words.len() == 1)?;
-            (*needed != found).then(|| {
+            let all = self.of_kind(kind).filter_map(|v| text(&v.keys, choice));
+            let decides = all.into_iter().any(|word| !words.contains(word));
+            (decides && !words.contains(found)).then(|| {
+                let needed: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                let needed = needed.join(" or ");
                 format!(
-                    "it needs `{name}.{choice}` = \"{needed}\", which is \"{found}\" in this recipe"
+                    "it needs `{name}.{choice}` = {needed}, which is \"{found}\" in this recipe"
                 )
             })
         });
@@ -340,11 +349,13 @@ fn fault<T: serde::de::DeserializeOwned>(
 pub(super) fn make_whole(key: &str, value: &mut Value) {
     match (sample(key), &mut *value) {
         (Some(Value::Integer(_)), found) => whole(found),
-        (Some(Value::Array(sample)), Value::Array(found)) if sample[0].is_integer() => {
+        (Some(Value::Array(sample)), Value::Array(found))
+            if sample.iter().all(Value::is_integer) =>
+        {
             found.iter_mut().for_each(whole);
         }
-        // The steps of a schedule.
-        (Some(Value::Float(_)), Value::Array(steps)) => {
+        // The steps of a schedule, and phases.
+        (Some(Value::Float(_) | Value::String(_)), Value::Array(steps)) => {
             let steps = steps.iter_mut().filter_map(Value::as_table_mut);
             let from = steps.filter_map(|step| step.get_mut("from"));
             from.for_each(whole);
@@ -430,6 +441,7 @@ fn expected(key: &str, kind: Option<&str>, found: &Value) -> String {
         (Some(Value::Integer(_)), _) => "a whole number".into(),
         (Some(Value::Float(_)), _) => "a number".into(),
         (Some(Value::Boolean(_)), _) => "true or false".into(),
+        (Some(Value::Array(default)), _) if default.is_empty() => "a list of whole numbers".into(),
         (Some(default @ Value::Array(_)), _) => format!("a list such as {default}"),
         _ => words(key, kind).unwrap_or_else(|| "a string in quotes".into()),
     }
@@ -437,7 +449,7 @@ fn expected(key: &str, kind: Option<&str>, found: &Value) -> String {
 
 /// The words that are accepted under a key, or `None` where any text is. Only serde knows those of
 /// an enum: it is asked with a word that is none of them, and lists them in its refusal.
-fn words(key: &str, kind: Option<&str>) -> Option<String> {
+pub(super) fn words(key: &str, kind: Option<&str>) -> Option<String> {
     let (name, key) = key.split_once('.')?;
     let of_kind = |v: &&KeySet| kind.is_none_or(|kind| v.kind == kind) || key == KIND;
     let mut key_sets = section(name)?.key_sets.iter().filter(of_kind);

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::dqn::{DqnRecipe, DqnValue};
 use super::error::RecipeError;
+use super::phases::Phases;
 
 /// The learner of a recipe, by `learner.kind`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,8 +34,8 @@ pub struct TdRecipe {
     /// When a value is updated.
     #[serde(flatten)]
     pub update: Update,
-    /// How the step of a weight follows from the error.
-    pub rule: Rule,
+    /// How the step of a weight follows from the error, over the games of the run.
+    pub rule: Phases,
     /// The learning rate. A recipe without one has 0.1 with TD and 1.0 with TC.
     pub learning_rate: Schedule,
     /// The weight of a reward one move later.
@@ -43,6 +44,12 @@ pub struct TdRecipe {
     pub ties: Ties,
     /// Whether points that a new tile brings count as reward in learning; they do in the score.
     pub spawn_rewards: bool,
+    /// A game of at least this many moves is played again from its middle, and that one again from
+    /// its own; with 0 no game is.
+    pub restart_length: usize,
+    /// How many states in which games entered a stage are kept, to begin games of this stage in
+    /// them; with 0 every game begins with the initial tiles.
+    pub carousel: usize,
 }
 
 /// The keys of `kind = "replay"`.
@@ -159,15 +166,47 @@ pub enum ValueOf {
 #[serde(tag = "update", rename_all = "kebab-case")]
 pub enum Update {
     /// As soon as the next move is chosen.
-    Forward,
+    Forward(ForwardRecipe),
     /// After the game, last move first.
     Backward(BackwardRecipe),
+    /// During the game, from the errors of the next few moves.
+    Delayed(DelayedRecipe),
+}
+
+/// The keys of `update = "forward"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ForwardRecipe {
+    /// Rewards that are summed before the value of the position that follows.
+    pub n_step: u32,
+}
+
+/// The keys of `update = "delayed"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DelayedRecipe {
+    /// The lambda of TD(lambda), below 1.
+    pub lambda: f64,
+}
+
+impl Default for ForwardRecipe {
+    fn default() -> Self {
+        Self { n_step: 1 }
+    }
+}
+
+impl Default for DelayedRecipe {
+    fn default() -> Self {
+        Self { lambda: 0.5 }
+    }
 }
 
 /// The keys of `update = "backward"`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BackwardRecipe {
+    /// Rewards that are summed before the value of the position that follows.
+    pub n_step: u32,
     /// The lambda of TD(lambda): 0 is TD(0), 1 the return of the whole game.
     pub lambda: f64,
     /// What a value is moved towards.
@@ -176,6 +215,18 @@ pub struct BackwardRecipe {
     pub end: EndOfGame,
     /// What the error subtracts from the target.
     pub subtract: Subtract,
+}
+
+impl Default for BackwardRecipe {
+    fn default() -> Self {
+        Self {
+            n_step: 1,
+            lambda: 0.0,
+            target: Target::default(),
+            end: EndOfGame::default(),
+            subtract: Subtract::default(),
+        }
+    }
 }
 
 /// How the last state of a game is treated.
@@ -308,15 +359,26 @@ impl LearnerRecipe {
         }
     }
 
-    /// How the step of a weight follows from the error.
+    /// How the step of a weight follows from the error: TC, if it is that in any phase.
     pub fn rule(&self) -> Rule {
-        self.td().map_or(Rule::Td, |td| td.rule)
+        match self.phases().has(Rule::Tc) {
+            true => Rule::Tc,
+            false => Rule::Td,
+        }
+    }
+
+    /// The rule over the games of the run.
+    pub fn phases(&self) -> Phases {
+        self.td().map_or(Phases::of(Rule::Td), |td| td.rule.clone())
     }
 
     /// The lambda of TD(lambda); 0 for learners without it, which are TD(0).
     pub fn lambda(&self) -> f64 {
-        let backward = self.td().and_then(TdRecipe::backward);
-        backward.map_or(0.0, |backward| backward.lambda)
+        self.td().map_or(0.0, |td| match &td.update {
+            Update::Forward(_) => 0.0,
+            Update::Backward(backward) => backward.lambda,
+            Update::Delayed(delayed) => delayed.lambda,
+        })
     }
 
     /// How ties between equally good slides are broken.
@@ -346,7 +408,7 @@ impl TdRecipe {
     /// The keys of `update = "backward"`, if it is that.
     pub fn backward(&self) -> Option<&BackwardRecipe> {
         match &self.update {
-            Update::Forward => None,
+            Update::Forward(_) | Update::Delayed(_) => None,
             Update::Backward(backward) => Some(backward),
         }
     }
@@ -377,11 +439,13 @@ impl Default for TdRecipe {
         Self {
             value: ValueOf::default(),
             update: Update::Backward(BackwardRecipe::default()),
-            rule: Rule::default(),
+            rule: Phases::of(Rule::default()),
             learning_rate: Schedule::default(),
             discount: 1.0,
             ties: Ties::default(),
             spawn_rewards: true,
+            restart_length: 0,
+            carousel: 0,
         }
     }
 }

@@ -42,6 +42,9 @@ const SYNONYMS: &[(&str, &str)] = &[
         "network.initial_value",
         "initial init init_value v_init vinit optimistic oi",
     ),
+    ("network.redundant", "redundant_tuples redundant_encoding"),
+    ("network.stages", "stage thresholds multistage"),
+    ("network.promotion", "promote weight_promotion"),
     (
         "network.convolutions",
         "conv convs kernels kernel kernel_size",

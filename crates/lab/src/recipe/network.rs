@@ -22,6 +22,9 @@ pub enum NetworkRecipe {
 pub struct NTupleRecipe {
     /// A named set such as `4x6`, or patterns in hex separated by spaces.
     pub tuples: String,
+    /// Further tuples inside these, which exist while the network learns and are folded into them in
+    /// its model: patterns separated by spaces.
+    pub redundant: String,
     /// Whether all symmetries of the board (eight of a square, four of a rectangle) share each
     /// table.
     pub symmetry: bool,
@@ -30,6 +33,11 @@ pub struct NTupleRecipe {
     /// V of every position in a new network: each of the m weights of a lookup starts at
     /// `initial_value` / m. High values are optimistic initialisation.
     pub initial_value: f64,
+    /// Where further stages of the game begin, each with its own tables: sums of different tiles,
+    /// ascending.
+    pub stages: Vec<u64>,
+    /// Whether a weight of a stage starts from that of the stage before.
+    pub promotion: bool,
 }
 
 /// The keys of a deep network.
@@ -139,9 +147,12 @@ impl Default for NTupleRecipe {
     fn default() -> Self {
         Self {
             tuples: "4x6".into(),
+            redundant: String::new(),
             symmetry: true,
             hint: false,
             initial_value: 0.0,
+            stages: Vec::new(),
+            promotion: true,
         }
     }
 }

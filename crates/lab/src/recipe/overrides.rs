@@ -37,9 +37,11 @@ impl Override {
             });
         }
         let wants_text = matches!(keys::sample(&key), Some(Value::String(_)));
+        let takes_list = key == "learner.rule";
         let value = match value.parse::<Value>() {
             // `game=2048` and `tuples=456789` are numbers to TOML, but names to us.
             Ok(parsed) if !wants_text || parsed.is_str() => parsed,
+            Ok(parsed) if takes_list && parsed.is_array() => parsed,
             _ => Value::String(value.into()),
         };
         Ok(Self {

@@ -229,11 +229,37 @@ fn filled(section: &Section, key_set: &KeySet, mut table: Table) -> Table {
         }
     }
     // TC's own steps begin at the whole error, so that its usual learning rate is ten times TD's.
-    if table.get("rule").and_then(Value::as_str) == Some("tc") {
-        let rate = table.entry("learning_rate");
-        rate.or_insert_with(|| Value::Float(1.0));
+    if let Some(rate) = table.get("rule").and_then(rate_of) {
+        let entry = table.entry("learning_rate");
+        entry.or_insert(rate);
     }
     table
+}
+
+/// The usual learning rate of a rule, or of each phase, where it is not the default.
+fn rate_of(rule: &Value) -> Option<Value> {
+    let usual = |rule: &Value| match rule.as_str() {
+        Some("tc") => 1.0,
+        _ => 0.1,
+    };
+    match rule {
+        Value::Array(phases) => {
+            let step = |phase: &Value| {
+                let phase = phase.as_table()?;
+                let mut step = Table::new();
+                step.insert("from".into(), phase.get("from")?.clone());
+                let rate = usual(phase.get("rule")?);
+                step.insert("learning_rate".into(), Value::Float(rate));
+                Some(Value::Table(step))
+            };
+            phases
+                .iter()
+                .map(step)
+                .collect::<Option<_>>()
+                .map(Value::Array)
+        }
+        rule => (usual(rule) == 1.0).then_some(Value::Float(1.0)),
+    }
 }
 
 /// A deep network without `outputs` has those that its learner needs.

@@ -301,7 +301,7 @@ initial_value=[1] -> expected a number, found the list [1]
 rule=sarsa       -> expected `td` or `tc`, found the string "sarsa"
 target={ a = 1 } -> expected `textbook` or `reward-twice`, found the string "{ a = 1 }"
 value=action     -> expected `afterstate` or `state`, found the string "action"
-update=sideways  -> `learner.update` in the override `update=sideways`: expected `forward` or `backward`, found
+update=sideways  -> `learner.update` in the override `update=sideways`: expected one of `forward`, `backward`, `delayed`, found
 learner.kind=q   -> expected one of `td`, `replay`, `dqn`, found the string "q"
 learning_rate=fast -> `learner.learning_rate` in the override `learning_rate=fast` is the string "fast": expected a number
 learning_rate=nan -> is NaN: the learning rate of step 1 is NaN: expected a number above 0 and at most 10

@@ -17,7 +17,7 @@ use crate::games::{DEFAULT_GAME, GameVisitor, games, with_game};
 const TRIED: usize = 8;
 
 /// The game that records are judged by.
-pub(crate) struct Choice {
+pub(crate) struct JudgedGame {
     pub(crate) game: String,
     pub(crate) shape: Shape,
     /// Whether it was not named.
@@ -36,10 +36,10 @@ struct Fit {
 }
 
 /// Chooses the game: the one that was named, or the one that fits.
-pub(crate) fn choose(options: &JudgeOptions<'_>, batch: &Batch) -> Result<Choice, LabError> {
+pub(crate) fn choose(options: &JudgeOptions<'_>, batch: &Batch) -> Result<JudgedGame, LabError> {
     let records = batch.first(TRIED);
     let shape = options.shape.unwrap_or(Shape::FOUR);
-    let choice = |game: &str, shape, is_guess| Choice {
+    let choice = |game: &str, shape, is_guess| JudgedGame {
         game: game.to_owned(),
         shape,
         is_guess,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use afterstate::format::episode::{EpisodeError, EpisodeRecord};
 use afterstate::game::Game;
-use afterstate::judge::{End, Fault, Judge, Replayed};
+use afterstate::judge::{Fault, Judge, RecordEnd, Replayed};
 
 use super::batch::{Batch, Numbered};
 use super::duplicates::Duplicates;
 use super::faults::{FaultKind, FaultReport, Faults};
-use super::guess::Choice;
+use super::guess::JudgedGame;
 use super::lines::{LONGEST, Lines};
 use super::luck::ByAgent;
 use super::sealed::SealCheck;
@@ -26,7 +26,7 @@ use crate::share::{share, threads};
 /// Judges records of a game.
 pub(super) struct Judging<'a> {
     pub(super) options: &'a JudgeOptions<'a>,
-    pub(super) choice: &'a Choice,
+    pub(super) choice: &'a JudgedGame,
     /// In bytes; 0 if it is not known.
     pub(super) length: u64,
     /// The lines that are read already.
@@ -215,11 +215,11 @@ impl<G: Game> Progressing<'_, G> {
 }
 
 /// Why a game is not over, if it is not.
-fn unfinished(end: &End) -> Option<String> {
+fn unfinished(end: &RecordEnd) -> Option<String> {
     match end {
-        End::Over => None,
-        End::Slide => Some("the game is not over: a new tile is due".to_owned()),
-        End::Slides(legal) => {
+        RecordEnd::Over => None,
+        RecordEnd::Slide => Some("the game is not over: a new tile is due".to_owned()),
+        RecordEnd::Slides(legal) => {
             let names: Vec<&str> = legal.iter().map(|direction| direction.name()).collect();
             let (is, slides) = match names.len() {
                 1 => ("is", "slide"),

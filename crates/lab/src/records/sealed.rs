@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use afterstate::judge::End;
+use afterstate::judge::RecordEnd;
 use serde::{Deserialize, Serialize};
 
 use super::JudgeOptions;
 use super::batch::Numbered;
 use super::faults::{FaultKind, Faults};
-use super::guess::Choice;
+use super::guess::JudgedGame;
 use crate::error::game_on;
 use crate::seal::{Seal, SealKind, SealedSpawns, number_of};
 
@@ -64,7 +64,7 @@ impl<'a> SealCheck<'a> {
     /// Checks the seal itself; `None` without a seal.
     pub(super) fn begin(
         options: &JudgeOptions<'a>,
-        choice: &Choice,
+        choice: &JudgedGame,
         faults: &mut Faults,
     ) -> Option<Self> {
         let seal = options.seal?;
@@ -116,8 +116,8 @@ impl<'a> SealCheck<'a> {
     }
 
     /// What is wrong with the end of a game: only games that the player has broken off are not over.
-    pub(super) fn fault_of_end(&self, number: u64, end: &End) -> Option<String> {
-        match (*end == End::Over, self.broken.contains(&number)) {
+    pub(super) fn fault_of_end(&self, number: u64, end: &RecordEnd) -> Option<String> {
+        match (*end == RecordEnd::Over, self.broken.contains(&number)) {
             (true, true) => Some(format!(
                 "game {number} is over, but by the seal the player has broken it off"
             )),

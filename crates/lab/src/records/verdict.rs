@@ -6,7 +6,7 @@ use afterstate::tally::Tally;
 
 use super::duplicates::{Duplicates, Repeated};
 use super::faults::{FaultKind, Faults};
-use super::guess::Choice;
+use super::guess::JudgedGame;
 use super::sealed::SealReport;
 use super::times::Times;
 use super::{JudgeOptions, JudgeReport, LEAST_P, NamedTest};
@@ -61,7 +61,7 @@ const SEALED: &str = "A seal does not show who played.";
 
 pub(super) fn report(
     options: &JudgeOptions<'_>,
-    choice: &Choice,
+    choice: &JudgedGame,
     summary: &Summary,
     mut faults: Faults,
     interrupted: bool,
@@ -203,7 +203,7 @@ fn check_speed(options: &JudgeOptions<'_>, tally: &Tally, speed: Option<f64>, fa
 
 /// The percentage of games that reach the goal tile, and a point for the goal and each tile beyond
 /// it.
-fn assessment(choice: &Choice, tally: &Tally) -> Option<f64> {
+fn assessment(choice: &JudgedGame, tally: &Tally) -> Option<f64> {
     let rules = games::rules(&choice.game).ok()?;
     let goal = rules.goal_tile()?;
     let highest = tally.ended.keys().next_back().copied().unwrap_or(0);
@@ -235,7 +235,7 @@ mod tests {
                 ..Default::default()
             });
         }
-        let choice = |game: &str| Choice {
+        let choice = |game: &str| JudgedGame {
             game: game.to_owned(),
             shape: Shape::FOUR,
             is_guess: false,

@@ -8,22 +8,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use afterstate::game::{Game, Slide, State};
-use afterstate::judge::{End, Fault, Judge, Martingale, Observed};
+use afterstate::judge::{Fault, Judge, Martingale, Observed, RecordEnd};
 
 use super::input::{Item, Records, item};
 use super::result::{ReviewResult, Top};
 use super::{
-    Detail, GameReview, Highlights, Review, ReviewFault, ReviewOptions, ReviewedMove, SpawnLuck,
-    WorstMove,
+    Detail, GameReview, Highlights, Review, ReviewFault, ReviewOptions, ReviewedMove,
+    ReviewedPosition, SpawnLuck, WorstMove,
 };
 use crate::LabError;
 use crate::agent::{Agent, BoardState, StateAnalysis, board_state};
-use crate::board::{Board, cell_name};
+use crate::board::{GameBoard, cell_name};
 use crate::control::{Event, Progress, Task, Unit};
+use crate::error::game_on;
 use crate::evaluate::Contender;
 use crate::games::GameVisitor;
 use crate::grade::{Grade, share_kept};
-use crate::records::Numbered;
+use crate::records::{Numbered, game_of};
 use crate::share::{share, threads};
 
 /// Turns that are graded at once; fewer in tests, so that short games have several pieces.
@@ -55,7 +56,7 @@ pub(super) struct Grader<'a> {
 }
 
 /// A move, and the spawn after it.
-pub(super) struct Turn<G: Game> {
+pub(super) struct MoveAndSpawn<G: Game> {
     pub(super) state: State<G::Board>,
     pub(super) slide: Slide<G::Board>,
     /// The cell and the state; `None` where the record ends with the move.
@@ -72,6 +73,8 @@ struct Successor<G: Game> {
 /// A turn with its values.
 struct Graded {
     reviewed: ReviewedMove,
+    /// The value of the best move.
+    best: Option<f64>,
     /// Its luck; `None` where it is not known.
     spawn: Option<Martingale>,
 }
@@ -120,11 +123,11 @@ impl Grader<'_> {
         let (record, is_replay) = match item(text, game, &self.contender.game) {
             Ok(Item::Episode(record)) => (record, false),
             Ok(Item::Replay(record)) => (record, true),
-            Err(reason) => return Ok(Err(reason)),
+            Err(reason) => return Ok(Err(self.other_game(text)?.unwrap_or(reason))),
         };
-        let mut turns: Vec<Turn<G>> = Vec::new();
+        let mut turns: Vec<MoveAndSpawn<G>> = Vec::new();
         let replayed = judge.observe(&record, &mut |half| match half {
-            Observed::Slide { state, slide } => turns.push(Turn {
+            Observed::Slide { state, slide } => turns.push(MoveAndSpawn {
                 state,
                 slide,
                 spawn: None,
@@ -137,7 +140,10 @@ impl Grader<'_> {
         });
         let replayed = match replayed {
             Ok(replayed) => replayed,
-            Err(fault) => return Ok(Err(reason(&fault, is_replay))),
+            Err(fault) => {
+                let reason = reason(&fault, is_replay);
+                return Ok(Err(self.other_game(text)?.unwrap_or(reason)));
+            }
         };
         let graded = self.grade(game, &turns, |share| {
             self.tell_progress(read as f64 + share * bytes as f64);
@@ -152,14 +158,28 @@ impl Grader<'_> {
             player: record.opened.tag,
             score: outcome.score,
             largest: outcome.largest,
-            finished: *replayed.end() == End::Over,
+            finished: *replayed.end() == RecordEnd::Over,
             result,
             highlights,
             moves: match self.options.detail {
-                Detail::Full => graded.iter().map(|it| it.reviewed).collect(),
+                Detail::Full | Detail::Positions => graded.iter().map(|it| it.reviewed).collect(),
                 Detail::FirstGames(_) => Vec::new(),
             },
+            positions: match self.options.detail {
+                Detail::Positions => self.positions(game, &turns, &graded, outcome.score)?,
+                _ => Vec::new(),
+            },
         })))
+    }
+
+    /// That a line is a record of another game or board, if it is.
+    fn other_game(&self, line: &[u8]) -> Result<Option<String>, LabError> {
+        let own = (&*self.contender.game, self.contender.shape);
+        let found = game_of(line)?.filter(|&found| found != own);
+        Ok(found.map(|(game, shape)| {
+            let (found, own) = (game_on(game, shape), self.contender.game_on());
+            format!("a game of {found}, but the model plays {own}")
+        }))
     }
 
     fn tell_progress(&self, bytes: f64) {
@@ -177,14 +197,14 @@ impl Grader<'_> {
     fn grade<G: Game>(
         &self,
         game: &G,
-        turns: &[Turn<G>],
+        turns: &[MoveAndSpawn<G>],
         progress: impl Fn(f64) + Sync,
     ) -> Vec<Graded> {
         let searched = self.searches.then(|| self.search(game, turns, &progress));
         if searched.as_ref().is_some_and(|it| it.len() < turns.len()) {
             return Vec::new();
         }
-        let pieces: Vec<&[Turn<G>]> = turns.chunks(PIECE).collect();
+        let pieces: Vec<&[MoveAndSpawn<G>]> = turns.chunks(PIECE).collect();
         let done = AtomicUsize::new(0);
         let stop = || self.options.control.is_cancelled();
         let (agent, values) = (&*self.contender.agent, self.values);
@@ -206,6 +226,7 @@ impl Grader<'_> {
                     let turns = piece.iter().zip(moves).zip(spawns);
                     let graded: Vec<Graded> = turns
                         .map(|((turn, analysis), spawn)| Graded {
+                            best: analysis.and_then(|it| it.best_total()),
                             reviewed: reviewed(turn, analysis, spawn.as_ref(), |total, best| {
                                 thresholds.grade(total, best)
                             }),
@@ -227,7 +248,7 @@ impl Grader<'_> {
     fn search<G: Game>(
         &self,
         game: &G,
-        turns: &[Turn<G>],
+        turns: &[MoveAndSpawn<G>],
         progress: &impl Fn(f64),
     ) -> Vec<Option<StateAnalysis>> {
         let mut found = Vec::with_capacity(turns.len());
@@ -251,7 +272,7 @@ impl Grader<'_> {
         &self,
         game: &G,
         line: u64,
-        turns: &[Turn<G>],
+        turns: &[MoveAndSpawn<G>],
         graded: &[Graded],
     ) -> Result<(ReviewResult, Highlights), LabError> {
         let top = self.options.top;
@@ -287,7 +308,7 @@ impl Grader<'_> {
         &self,
         game: &G,
         (line, place): (u64, usize),
-        turn: &Turn<G>,
+        turn: &MoveAndSpawn<G>,
         graded: &Graded,
     ) -> Result<Option<WorstMove>, LabError> {
         let ReviewedMove {
@@ -317,7 +338,7 @@ impl Grader<'_> {
         &self,
         game: &G,
         (line, place): (u64, usize),
-        turn: &Turn<G>,
+        turn: &MoveAndSpawn<G>,
         graded: &Graded,
     ) -> Result<Option<SpawnLuck>, LabError> {
         let Some(((cell, state), luck)) = turn.spawn.zip(graded.reviewed.luck) else {
@@ -333,13 +354,49 @@ impl Grader<'_> {
         }))
     }
 
+    /// The position before each turn, and the one after the last.
+    fn positions<G: Game>(
+        &self,
+        game: &G,
+        turns: &[MoveAndSpawn<G>],
+        graded: &[Graded],
+        last_score: u64,
+    ) -> Result<Vec<ReviewedPosition>, LabError> {
+        let mut score = 0;
+        let mut positions = Vec::with_capacity(turns.len() + 1);
+        let mut end = None;
+        for (turn, graded) in turns.iter().zip(graded) {
+            positions.push(ReviewedPosition {
+                board: self.text(game, turn.state)?,
+                score,
+                value: graded.best,
+            });
+            score += u64::from(turn.slide.reward());
+            end = turn.spawn.map(|(cell, state)| {
+                score += u64::from(game.rules().spawn_reward(state.cell(cell)));
+                state
+            });
+        }
+        if let Some(state) = end {
+            positions.push(ReviewedPosition {
+                board: self.text(game, state)?,
+                score,
+                value: None,
+            });
+        }
+        // The initial tiles may have brought points.
+        let before = last_score.saturating_sub(score);
+        positions.iter_mut().for_each(|it| it.score += before);
+        Ok(positions)
+    }
+
     /// A state in one line of text.
     fn text<G: Game>(&self, game: &G, state: State<G::Board>) -> Result<String, LabError> {
         let BoardState {
             tiles,
             chance_state,
         } = board_state(game, state);
-        let board = Board::new(&self.contender.game, game.shape(), tiles, chance_state)?;
+        let board = GameBoard::new(&self.contender.game, game.shape(), tiles, chance_state)?;
         Ok(board.text())
     }
 }
@@ -355,14 +412,14 @@ fn reason(fault: &Fault, is_replay: bool) -> String {
 }
 
 /// The boards before the moves.
-fn boards<G: Game>(game: &G, turns: &[Turn<G>]) -> Vec<BoardState> {
+fn boards<G: Game>(game: &G, turns: &[MoveAndSpawn<G>]) -> Vec<BoardState> {
     let boards = turns.iter().map(|turn| board_state(game, turn.state));
     boards.collect()
 }
 
 /// The review of a move.
 fn reviewed<G: Game>(
-    turn: &Turn<G>,
+    turn: &MoveAndSpawn<G>,
     analysis: Option<StateAnalysis>,
     spawn: Option<&Martingale>,
     grade: impl Fn(f64, f64) -> Grade,
@@ -383,7 +440,7 @@ fn reviewed<G: Game>(
 /// where the agent has no value of a state that a spawn may lead to.
 pub(super) fn luck<G: Game>(
     game: &G,
-    turns: &[Turn<G>],
+    turns: &[MoveAndSpawn<G>],
     values: &dyn Agent,
 ) -> Vec<Option<Martingale>> {
     let mut boards = Vec::new();
@@ -405,19 +462,21 @@ pub(super) fn luck<G: Game>(
     let mut found = values.analyze(&boards).into_iter();
     let mut sums = Vec::new();
     for (turn, of_turn) in turns.iter().zip(successors) {
-        let value = |reward: f64, analysis: Option<StateAnalysis>| {
+        let value = |it: &Successor<G>, analysis: Option<StateAnalysis>| {
             let analysis = analysis?;
             // The game is over without a slide.
             let is_over = analysis.rewards == StateAnalysis::OVER.rewards;
-            let best = if is_over {
-                Some(0.0)
-            } else {
-                analysis.best_total()
+            let best = match (is_over, values.target()) {
+                (false, _) => analysis.best_total(),
+                (true, Some(tile)) if game.max_tile(it.state) >= tile => Some(100.0),
+                (true, _) => Some(0.0),
             };
+            // Rewards are no part of the chance of a target.
+            let reward = values.target().map_or(it.reward, |_| 0.0);
             Some(reward + best?)
         };
         let numbers = of_turn.iter().map(|it| {
-            let value = value(it.reward, found.next().flatten());
+            let value = value(it, found.next().flatten());
             value.map(|value| (value, it.chance))
         });
         // Every analysis is taken, also behind a missing one.

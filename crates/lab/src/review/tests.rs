@@ -10,22 +10,26 @@ use afterstate::tally::Outcome;
 use afterstate::value::ActionValues;
 use tempfile::TempDir;
 
-use super::game::{PIECE, Turn, luck};
+use super::game::{MoveAndSpawn, PIECE, luck};
 use super::*;
 use crate::agent::{
     Baseline, BoardState, FirstMove, PolicyFn, RoundSpec, StateAnalysis, board_state,
 };
-use crate::board::Board;
+use crate::board::GameBoard;
 use crate::control::{Event, quiet};
 use crate::evaluate::{EvalOptions, record};
 use crate::recorder::Sink;
 use crate::solve::{Solution, SolveOptions, solve};
 
 fn solution(rows: usize, cols: usize) -> Arc<Solution> {
+    solution_to(rows, cols, None)
+}
+
+fn solution_to(rows: usize, cols: usize, target: Option<u64>) -> Arc<Solution> {
     let solved = solve(&SolveOptions {
         game: "2048",
         shape: Shape::new(rows, cols).unwrap(),
-        target: None,
+        target,
         discount: 1.0,
         bounds: false,
         threads: 1,
@@ -73,7 +77,51 @@ fn reviewed(path: &Path, contender: &Contender, threads: usize) -> Result<Review
 /// probabilities, is 0 in the mean, and the value of a spawn is that of the afterstate plus luck.
 #[test]
 fn the_mean_of_luck_is_zero_at_every_afterstate() {
-    let exact = exact(&solution(2, 2));
+    assert!(lucky_spawns(&exact(&solution(2, 2))) > 50);
+}
+
+/// The same in percentage points of the chance of a target. States that have the target are worth
+/// 100, also those in which the game is over, and also if the solved game ends there.
+#[test]
+fn the_mean_of_luck_in_percentage_points_is_zero_as_well() {
+    let path = Path::new("solution");
+    let solution = solution_to(2, 2, Some(16));
+    let target = Contender::exact_for_target(Arc::clone(&solution), path).unwrap();
+    assert!(lucky_spawns(&target) > 0);
+    let none = Contender::exact_for_target(self::solution(2, 2), path).err();
+    assert!(none.unwrap().to_string().contains("no target tile"));
+    let search = crate::search::SearchSpec::new("2ply".parse().unwrap());
+    assert!(target.clone().with_search(&search).is_err());
+
+    // The chance at the start, with all luck and without all losses, is 100 or 0 in the end.
+    let (_folder, records) = recorded(&weak_player(), 40);
+    let review = reviewed(&records, &target, 1).unwrap();
+    assert_eq!(review.target, Some(16));
+    let text = fs::read_to_string(&records).unwrap();
+    let mut reached = 0;
+    for (game, line) in review.games.iter().zip(text.lines()) {
+        let session = crate::session::Session::open("2048", target.shape, line.as_bytes(), 1);
+        let mut session = session.unwrap();
+        while session.moves() > 0 {
+            session.undo();
+        }
+        let start = target.agent.analyze(&[session.state().unwrap()]);
+        let start = start[0].unwrap().best_total().unwrap();
+        let end = start + game.result.luck - game.result.total_loss;
+        let expected = if game.largest >= 16 { 100.0 } else { 0.0 };
+        assert!((end - expected).abs() < 0.01, "{end} is not {expected}");
+        reached += u32::from(game.largest >= 16);
+    }
+    assert!((1..40).contains(&reached), "{reached}");
+}
+
+/// A weak player, so that some games reach the target and some do not.
+fn weak_player() -> Contender {
+    Contender::baseline(Baseline::Random, "2048", Shape::new(2, 2).unwrap()).unwrap()
+}
+
+/// Walks through all afterstates, and returns how many spawns were lucky.
+fn lucky_spawns(exact: &Contender) -> u32 {
     let game = Grid::new(exact.shape, &PowersOfTwo);
     let analyze = |state: State<_>| exact.agent.analyze(&[board_state(&game, state)])[0].unwrap();
     let mut seen = std::collections::HashSet::new();
@@ -90,13 +138,17 @@ fn the_mean_of_luck_is_zero_at_every_afterstate() {
             let (mut turns, mut drawn) = (Vec::new(), Vec::new());
             game.for_each_spawn(slide.after(), |next, reward, p| {
                 let spawn = Some((0, next));
-                turns.push(Turn::<Grid> {
+                turns.push(MoveAndSpawn::<Grid> {
                     state,
                     slide,
                     spawn,
                 });
-                let best = analyze(next).best_total().unwrap_or(0.0);
-                drawn.push((f64::from(reward) + best, p));
+                let target = exact.agent.target();
+                let is_reached = target.is_some_and(|tile| game.max_tile(next) >= tile);
+                let over = if is_reached { 100.0 } else { 0.0 };
+                let best = analyze(next).best_total().unwrap_or(over);
+                let reward = target.map_or(f64::from(reward), |_| 0.0);
+                drawn.push((reward + best, p));
                 waiting.push(next);
             });
             let mut mean = 0.0;
@@ -112,7 +164,8 @@ fn the_mean_of_luck_is_zero_at_every_afterstate() {
             afterstates += 1;
         }
     }
-    assert!(afterstates > 200 && lucky > 50, "{afterstates} {lucky}");
+    assert!(afterstates > 200, "{afterstates}");
+    lucky
 }
 
 /// An agent that notes the threads from which it is asked.
@@ -190,7 +243,7 @@ fn the_score_is_explained_by_luck_and_losses() {
             tiles[usize::from(cell)] = tile;
         }
         let chance_state = afterstate::game::ChanceState::NONE;
-        let start = Board::new("2048", judge.shape, tiles, chance_state).unwrap();
+        let start = GameBoard::new("2048", judge.shape, tiles, chance_state).unwrap();
         let start = solution.analyze(&start.text()).unwrap();
         let value = start
             .moves

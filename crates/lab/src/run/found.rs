@@ -11,6 +11,7 @@ use super::{
     BLOCKS, CHECKPOINT, ITERATIONS, LOCK, Log, MODEL, RECIPE, RunProgress, SCORES, blocks_of,
 };
 use crate::LabError;
+use crate::boxed;
 use crate::disk::inside;
 use crate::migrate::Stored;
 use crate::recipe::Recipe;
@@ -69,6 +70,9 @@ pub(super) fn existing(folder: &Path, name: &'static str) -> Result<PathBuf, Lab
 /// When the folder has neither, or the header of one of them is damaged: it may be the newer one,
 /// which is not passed over.
 pub fn model_of(folder: &Path) -> Result<PathBuf, LabError> {
+    if boxed::named(folder).is_some() {
+        return Ok(folder.to_owned());
+    }
     let candidates = [folder.join(CHECKPOINT), folder.join(MODEL)];
     for path in &candidates {
         inside::check(path).map_err(LabError::file("read", path))?;

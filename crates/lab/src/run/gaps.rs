@@ -2,7 +2,6 @@
 //! was measured.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{BLOCKS, GAPS, existing};
 use crate::LabError;
 use crate::curve::GapPoint;
-use crate::disk::{inside, replace_inside};
+use crate::disk::{inside, lock_folder, replace_inside};
 use crate::migrate;
 use crate::rows::{columns, line_at};
 
@@ -128,14 +127,6 @@ impl Measurement {
         ];
         numbers.into_iter().all(f64::is_finite)
     }
-}
-
-/// Waits until no other process writes the file; on a file system without locks, users must avoid two
-/// of them.
-fn lock_folder(path: &Path) -> Option<File> {
-    let folder = File::open(path.parent()?).ok()?;
-    folder.lock().ok()?;
-    Some(folder)
 }
 
 /// The measurements in a file; none if there is no such file.

@@ -72,6 +72,23 @@ fn every_status_is_told() {
     assert_eq!(run_info(&folder("running")).status, RunStatus::New);
 }
 
+/// A run whose weights overflow says so until it is resumed.
+#[test]
+fn a_run_that_diverged_is_told() {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("run");
+    let wild = recipe(5000, &["learning_rate=10"]);
+    let error = Trainer::new(wild, &folder, quiet()).unwrap().train();
+    assert!(matches!(error, Err(LabError::Diverged { .. })), "{error:?}");
+    assert_eq!(run_info(&folder).status, RunStatus::Diverged);
+    let lower = ["learning_rate=0.1", "episodes=25"].map(str::to_owned);
+    let mut resumed = Trainer::resume(&folder, &lower, quiet()).unwrap();
+    assert_eq!(run_info(&folder).status, RunStatus::Running);
+    resumed.train().unwrap();
+    drop(resumed);
+    assert_eq!(run_info(&folder).status, RunStatus::Finished);
+}
+
 #[test]
 fn a_run_is_described() {
     let root = tempfile::tempdir().unwrap();

@@ -15,7 +15,7 @@ use afterstate::random::Rng;
 
 use super::{Seal, SealKind, Terms};
 use crate::LabError;
-use crate::disk::{can_be_written, sha256};
+use crate::disk::sha256;
 use crate::recorder::evaluation_rng;
 
 /// What the seal says about itself.
@@ -67,23 +67,6 @@ pub(crate) struct OwnGames<'a> {
     pub(crate) started: SystemTime,
     /// The digest of the records as they were written.
     pub(crate) records_sha256: String,
-}
-
-/// Checks that the records of an evaluation may have this name: there is no seal beside it, or the
-/// seal of another evaluation.
-///
-/// # Errors
-/// When there are the records of a match, or another file has the name of the seal.
-pub(crate) fn check_place(records: &Path) -> Result<(), LabError> {
-    let path = Seal::path_beside(records);
-    if matches!(Seal::open(&path), Ok(seal) if seal.kind == SealKind::Referee) {
-        return Err(LabError::Sealed(records.to_owned()));
-    }
-    let is_seal = |path: &Path| Seal::open(path).is_ok();
-    match can_be_written(&path, is_seal).map_err(LabError::file("write", &path))? {
-        true => Ok(()),
-        false => Err(LabError::NotSeal(path)),
-    }
 }
 
 /// Writes the seal of records that were just written. Games that cannot be drawn again have no

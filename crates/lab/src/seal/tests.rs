@@ -74,13 +74,18 @@ fn a_seal_is_written_and_read() {
         broken: BTreeMap::from([("timeout".to_owned(), vec![1, 2])]),
         ..Seal::new(&terms(), &Secret([9; 32]))
     };
-    Seal::check_place(&path).unwrap();
+    Seal::check_place(&records).unwrap();
     seal.write(&path).unwrap();
     assert_eq!(Seal::beside(&records).unwrap(), Some(seal.clone()));
     assert_eq!(seal.expected_commitment(), Some(seal.commitment));
-    Seal::check_place(&path).unwrap();
+    // The records of a match are the only proof of it.
+    let taken = Seal::check_place(&records);
+    assert!(matches!(taken, Err(LabError::Sealed(path)) if path == records));
     std::fs::write(&path, "a letter").unwrap();
-    assert!(Seal::check_place(&path).is_err());
+    assert!(matches!(
+        Seal::check_place(&records),
+        Err(LabError::NotSeal(_))
+    ));
 }
 
 #[test]

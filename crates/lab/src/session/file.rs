@@ -8,7 +8,7 @@ use afterstate::game::Shape;
 
 use super::Session;
 use crate::LabError;
-use crate::disk::replace;
+use crate::disk::{lock_folder, replace};
 use crate::error::RecordError;
 use crate::records::{LONGEST_LINE, check_place, game_of};
 use crate::seal::Seal;
@@ -251,15 +251,4 @@ fn check(path: &Path) -> Result<(), LabError> {
         true => Err(wrong(path, RecordError::Sealed)),
         false => Ok(()),
     }
-}
-
-/// Waits until no other process adds a game to a file of the folder; on a file system without locks,
-/// users must avoid two of them.
-fn lock_folder(path: &Path) -> Option<File> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent()?;
-    let named = !folder.as_os_str().is_empty();
-    let folder = File::open(if named { folder } else { Path::new(".") }).ok()?;
-    folder.lock().ok()?;
-    Some(folder)
 }

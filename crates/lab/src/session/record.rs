@@ -4,7 +4,7 @@ use afterstate::format::episode::{Action, EpisodeRecord, Meta};
 use afterstate::game::Shape;
 use afterstate::judge::{Fault, Placed, Reason};
 
-use super::{Board, Session};
+use super::{Phase, Session};
 use crate::error::RecordError;
 use crate::recorder::{LAST, now};
 
@@ -20,7 +20,7 @@ impl Session {
         let taken = moves.iter().map(|one| one.millis);
         let taken = taken.fold(0, u64::saturating_add);
         let last = match self.end().board {
-            Board::Spawn(_) if self.all_moves() > 0 => PLAYER,
+            Phase::Spawn(_) if self.all_moves() > 0 => PLAYER,
             _ => LAST,
         };
         EpisodeRecord {
@@ -52,7 +52,7 @@ impl Session {
         session.replayed(line)
     }
 
-    fn replayed(mut self, line: &[u8]) -> Result<Self, RecordError> {
+    pub(super) fn replayed(mut self, line: &[u8]) -> Result<Self, RecordError> {
         let mut record = EpisodeRecord::default();
         record.read(line, self.shows_hint())?;
         for (number, one) in record.moves.iter().enumerate() {
@@ -77,7 +77,7 @@ impl Session {
             // The time is that of the record.
             self.actions[number].millis = one.millis;
         }
-        let expected = self.rules().initial_tiles(self.shape());
+        let expected = self.initial_tiles;
         let found = record.moves.len();
         if found < expected {
             let reason = Reason::NoStart { found, expected };

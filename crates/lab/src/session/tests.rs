@@ -5,7 +5,7 @@ use std::path::Path;
 
 use afterstate::format::episode::EpisodeRecord;
 use afterstate::game::{ChanceState, Position as _};
-use afterstate::judge::{End, Judge};
+use afterstate::judge::{Judge, RecordEnd};
 use afterstate::random::game_rng;
 
 use super::*;
@@ -94,7 +94,10 @@ impl Twin<'_> {
         record.read(&session.line(), session.shows_hint()).unwrap();
         let replayed = Judge::new(*game).replay(&record, None).unwrap();
         assert_eq!(replayed.outcome().score, session.score());
-        assert_eq!(*replayed.end() == End::Over, session.turn() == Turn::Over);
+        assert_eq!(
+            *replayed.end() == RecordEnd::Over,
+            session.turn() == Turn::Over
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use afterstate::game::{ChanceState, Game, Slide};
+use afterstate::game::{ChanceState, Game, Slide, State};
 use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::game_rng;
 use afterstate::solve::{Packed, Solver};
@@ -26,6 +26,28 @@ use crate::search::SearchSpec;
 struct ExactValues<G> {
     solution: Arc<Solution>,
     solver: Solver<G>,
+    /// The tile whose chance, in percent, is the value; `None` for the score.
+    target: Option<u8>,
+}
+
+impl<G: Game<Board: Packed>> ExactValues<G> {
+    /// Value and total of a slide. A solution has a value for every position that play can reach.
+    fn value(&self, game: &G, state: State<G::Board>, slide: Slide<G::Board>) -> (f64, f64) {
+        let after = self.solver.code().of_afterstate(slide.after());
+        let Some(tile) = self.target else {
+            let value = self.solution.after_value(&self.solver, after);
+            let value = value.unwrap_or(f64::NAN);
+            return (value, f64::from(slide.reward()) + value);
+        };
+        let mut cells = (0..game.shape().cells()).map(|cell| slide.after().cell(cell));
+        let is_reached = game.max_tile(state) >= tile || cells.any(|cell| cell >= tile);
+        let chance = match is_reached {
+            true => Some(1.0),
+            false => self.solution.after_win(&self.solver, after),
+        };
+        let percent = 100.0 * chance.unwrap_or(f64::NAN);
+        (percent, percent)
+    }
 }
 
 impl<G: Game<Board: Packed>> ValueFunction<G> for ExactValues<G> {
@@ -35,17 +57,13 @@ impl<G: Game<Board: Packed>> ValueFunction<G> for ExactValues<G> {
 
     fn evaluate(
         &self,
-        _: &G,
+        game: &G,
         pending: &Pending<'_, G, ()>,
         mut visit: impl FnMut(Slide<G::Board>, ActionValue),
     ) {
         for slide in pending.decision().slides().legal() {
-            let after = self.solver.code().of_afterstate(slide.after());
-            let value = self.solution.after_value(&self.solver, after);
-            // A solution has a value for every position that play can reach.
-            let value = value.unwrap_or(f64::NAN);
-            let total = (f64::from(slide.reward()) + value) as f32;
-            let value = value as f32;
+            let values = self.value(game, pending.decision().state(), slide);
+            let (value, total) = (values.0 as f32, values.1 as f32);
             visit(slide, ActionValue { value, total });
         }
     }
@@ -55,7 +73,10 @@ impl<G: Game<Board: Packed>> ValueFunction<G> for ExactValues<G> {
     }
 
     fn discount(&self) -> f32 {
-        self.solution.about().discount as f32
+        match self.target {
+            Some(_) => 1.0,
+            None => self.solution.about().discount as f32,
+        }
     }
 }
 
@@ -82,6 +103,10 @@ impl<G: Game<Board: Packed>> ExactAgent<G> {
 impl<G: Game<Board: Packed>> Agent for ExactAgent<G> {
     fn search(&self) -> &str {
         "exact"
+    }
+
+    fn target(&self) -> Option<u8> {
+        self.values.target
     }
 
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
@@ -116,7 +141,11 @@ impl<G: Game<Board: Packed>> Agent for ExactAgent<G> {
     }
 
     fn with_search(self: Arc<Self>, spec: &SearchSpec) -> Result<Arc<dyn Agent>, LabError> {
-        search_agent(self, spec)
+        // A search adds rewards, which are no part of a chance.
+        match self.values.target {
+            Some(_) => Err(LabError::NoSearch("the chance of a target".to_owned())),
+            None => search_agent(self, spec),
+        }
     }
 }
 
@@ -133,17 +162,22 @@ impl<G: Game<Board: Packed>> ValueAgent for ExactAgent<G> {
     }
 }
 
-struct NewAgent(Arc<Solution>);
+struct NewAgent {
+    solution: Arc<Solution>,
+    target: Option<u8>,
+}
 
 impl PackedVisitor for NewAgent {
     type Output = Arc<dyn Agent>;
 
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
-        let (code, ending) = (self.0.code().clone(), self.0.about().ending());
+        let Self { solution, target } = self;
+        let (code, ending) = (solution.code().clone(), solution.about().ending());
         let solver = Solver::with_code(game, code, ending);
         let values = ExactValues {
-            solution: self.0,
+            solution,
             solver,
+            target,
         };
         Arc::new(ExactAgent { game, values })
     }
@@ -174,10 +208,30 @@ impl Contender {
         if let Some(target) = about.target.filter(|_| about.ends_at_target()) {
             return Err(SolveError::EndsAtTarget(target.value).into());
         }
+        Self::of_solution(solution, path, None)
+    }
+
+    /// Optimal play by the exact solution of this file, for the chance of its target: see
+    /// [`Agent::target`].
+    ///
+    /// # Errors
+    /// When the solution has no target.
+    pub fn exact_for_target(solution: Arc<Solution>, path: &Path) -> Result<Self, LabError> {
+        let target = solution.about().target;
+        let target = target.ok_or(SolveError::NoTarget)?.tile;
+        Self::of_solution(solution, path, Some(target))
+    }
+
+    fn of_solution(
+        solution: Arc<Solution>,
+        path: &Path,
+        target: Option<u8>,
+    ) -> Result<Self, LabError> {
+        let about = solution.about();
         let (game, shape) = (about.game.clone(), about.shape);
         let model = solution.info(path);
         let label = model.path.clone();
-        let agent = with_packed_game(&game, shape, NewAgent(solution))?;
+        let agent = with_packed_game(&game, shape, NewAgent { solution, target })?;
         Ok(Self {
             label,
             game,

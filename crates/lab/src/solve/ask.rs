@@ -5,8 +5,8 @@ use afterstate::solve::{AfterCode, Aim, Chance, Code, Goal, Packed, Solver};
 
 use super::{Solution, SolveError};
 use crate::LabError;
-use crate::analyze::{Analysis, Exact, Move, best, set_losses};
-use crate::board::{Board, parse};
+use crate::analyze::{Analysis, Exact, Move, best, set_losses, set_win_losses};
+use crate::board::{GameBoard, parse};
 use crate::games::{PackedVisitor, with_packed_game};
 
 impl Solution {
@@ -78,6 +78,7 @@ impl PackedVisitor for Question<'_> {
         let moves = Direction::ALL.map(|direction| self.weigh(&solver, slides.as_ref(), direction));
         let mut moves: Vec<Move<f64>> = moves.into_iter().collect::<Result<_, _>>()?;
         set_losses(&mut moves);
+        set_win_losses(&mut moves);
         let about = solution.about();
         let win = |m: &Move<f64>| m.win_probability.flatten().filter(|&p| p > 0.0);
         Ok(Analysis {
@@ -87,6 +88,8 @@ impl PackedVisitor for Question<'_> {
             position,
             rollouts: None,
             search: "exact".to_owned(),
+            plies: None,
+            interrupted: false,
             exact: Some(Exact {
                 discount: about.discount,
                 target: about.target.map(|target| target.value),
@@ -116,7 +119,7 @@ impl Question<'_> {
             has_chance_state: game.rules().has_chance_state(),
         };
         let state = known.ok_or_else(unknown)?;
-        let board = Board::new(&self.solution.about().game, shape, tiles, chance_state)?;
+        let board = GameBoard::new(&self.solution.about().game, shape, tiles, chance_state)?;
         Ok((state, board.text()))
     }
 

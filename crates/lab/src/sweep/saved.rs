@@ -11,6 +11,7 @@ use crate::LabError;
 use crate::disk::{inside, replace_inside};
 use crate::migrate;
 use crate::report::{Evaluation, TileRow};
+use crate::run::Divergence;
 use crate::tables::open;
 
 const RESULT: &str = "result.json";
@@ -34,16 +35,6 @@ pub struct Evaluated {
     /// How often each tile was reached.
     #[serde(default)]
     pub tiles: Vec<TileRow>,
-}
-
-/// How a run diverged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Divergence {
-    /// Games played so far.
-    pub games: u64,
-    /// The learning rate.
-    #[serde(rename = "learning_rate")]
-    pub rate: f32,
 }
 
 /// The file as read.

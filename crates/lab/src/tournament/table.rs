@@ -37,9 +37,9 @@ pub struct Standing {
     /// The mean time of a move in milliseconds, measured by the referee; `None` without a move.
     pub move_ms: Option<f64>,
     /// Its mean minus that of the first player.
-    pub behind_first: Option<Difference>,
+    pub behind_first: Option<ScoreDifference>,
     /// Its mean minus that of the player above it.
-    pub behind_previous: Option<Difference>,
+    pub behind_previous: Option<ScoreDifference>,
     /// Whether the interval of that difference excludes 0; `None` for the first player.
     pub told_apart: Option<bool>,
     /// The players with the same score, moves and largest tile in every game.
@@ -61,14 +61,14 @@ pub struct Reached {
 
 /// A difference of means over pairs of games.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Difference {
+pub struct ScoreDifference {
     /// The difference.
     pub mean: f64,
     /// Its 95% interval; `None` for a single game.
     pub mean_ci95: Option<Interval>,
 }
 
-impl Difference {
+impl ScoreDifference {
     fn of(games: &[Outcome], others: &[Outcome]) -> Self {
         let pairs = games.iter().zip(others);
         let differences: Vec<f64> = pairs
@@ -162,7 +162,7 @@ pub(super) fn rank(players: &mut [Finished]) {
         if previous.standing.scores.mean == player.standing.scores.mean {
             player.standing.rank = previous.standing.rank;
         }
-        let difference = |other: &Finished| Difference::of(&player.outcomes, &other.outcomes);
+        let difference = |other: &Finished| ScoreDifference::of(&player.outcomes, &other.outcomes);
         let (behind_first, behind) = (difference(first), difference(previous));
         player.standing.told_apart = Some(behind.is_significant());
         player.standing.behind_first = Some(behind_first);
@@ -223,7 +223,7 @@ pub(super) fn csv(
 fn cells(row: &Standing, target: &str) -> Vec<String> {
     let number = |number: Option<f64>| number.map_or_else(String::new, |n| n.to_string());
     let ends = |interval: Option<Interval>| [0, 1].map(|end| number(interval.map(|i| i[end])));
-    let difference = |difference: &Option<Difference>| {
+    let difference = |difference: &Option<ScoreDifference>| {
         let mean = number(difference.as_ref().map(|d| d.mean));
         let ends = ends(difference.as_ref().and_then(|d| d.mean_ci95));
         [vec![mean], ends.into()].concat()

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use afterstate::replay::TrainingStats;
-use afterstate::tally::{Outcome, Tally};
+use afterstate::tally::{Outcome, Start, Tally};
 
 use super::Trainer;
 use crate::LabError;
@@ -40,6 +40,7 @@ impl Trainer {
             .outcomes
             .iter()
             .for_each(|outcome| self.progress.block.add(outcome));
+        self.progress.block.merge(&result.restarts);
         if let Some(stats) = result.stats {
             let replay = self.progress.replay.get_or_insert_default();
             replay.add(&stats, &result.outcomes);
@@ -71,19 +72,28 @@ impl Trainer {
         let left = self.recipe.block_games;
         let left = left.saturating_sub(self.progress.block.games).max(1);
         let (max_iterations, max_updates) = self.left();
+        let phase_end = self.recipe.learner.phases().end_of(first);
         let played = AtomicBool::new(false);
         let run = self.run.as_ref();
         let time_to_save = || run.is_some_and(|run| Instant::now() >= due && !run.is_saving());
         let cancelled = || self.control.is_cancelled();
         let round = RoundSpec {
-            numbers: first..first.saturating_add(left).min(self.recipe.episodes),
+            // A round ends with a phase of the learner.
+            numbers: first
+                ..first
+                    .saturating_add(left)
+                    .min(self.recipe.episodes)
+                    .min(phase_end),
             seed: self.recipe.seed,
             threads: threads(self.recipe.threads),
             // A round has at least one game, however soon the next checkpoint is due.
             stop: &|| cancelled() || (played.load(Ordering::Relaxed) && time_to_save()),
             on_game: &|outcome| {
                 played.store(true, Ordering::Relaxed);
-                meter.game(outcome);
+                match outcome.start {
+                    Start::Initial => meter.game(outcome),
+                    Start::Given => meter.restart(outcome),
+                }
             },
             max_iterations,
             max_updates,

@@ -98,7 +98,7 @@ fn a_key_of_another_kind_is_refused_with_the_reason() {
         (
             "threes-4x6",
             "lambda=0.5",
-            "it needs `learner.update` = \"backward\", which is \"forward\" in this recipe",
+            "it needs `learner.update` = \"backward\" or \"delayed\", which is \"forward\" in this recipe",
         ),
         (
             "dqn",

@@ -1,0 +1,16 @@
+//! Embeds `network.packed`, if it is there: a checkout without it builds as well.
+
+use std::path::Path;
+use std::{env, fs};
+
+fn main() {
+    let folder = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    let file = Path::new(&folder).join("network.packed");
+    println!("cargo::rerun-if-changed=network.packed");
+    let code = match file.exists() {
+        true => format!("Some(include_bytes!({:?}))", file),
+        false => "None".to_owned(),
+    };
+    let out = env::var("OUT_DIR").expect("cargo sets it");
+    fs::write(Path::new(&out).join("network.rs"), code).expect("OUT_DIR can be written");
+}

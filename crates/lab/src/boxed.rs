@@ -1,0 +1,198 @@
+//! Networks in the program itself: packed models, by game and board.
+//!
+//! Each is in a data crate of its own, which embeds one file. A boxed network has a name,
+//! `box:GAME-BOARD`, that stands wherever the path of a model does.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use afterstate::format::native::NativeError;
+use afterstate::game::Shape;
+use sha2::{Digest, Sha256};
+
+use crate::LabError;
+use crate::disk::hex;
+use crate::packed::PackedTables;
+use crate::tables::Saved;
+
+/// A network in the program.
+#[derive(Clone, Copy)]
+pub struct Boxed {
+    game: &'static str,
+    rows: usize,
+    cols: usize,
+    bytes: &'static [u8],
+}
+
+/// The data crates.
+const CRATES: [DataCrate; 1] = [("2048", 4, 4, afterstate_box_2048::NETWORK)];
+
+/// What a path to a boxed network begins with.
+const PREFIX: &str = "box:";
+
+/// All networks in the program.
+pub fn all() -> impl Iterator<Item = Boxed> {
+    present(&CRATES)
+}
+
+/// The network of a game and board, if there is one.
+pub fn of(game: &str, shape: Shape) -> Option<Boxed> {
+    of_game(all(), game, shape)
+}
+
+/// The network of this name, if it is one: `box:2048-4x4`.
+pub fn named(path: &Path) -> Option<Boxed> {
+    of_name(all(), path)
+}
+
+/// A data crate: a game, a board, and the file, if the crate has one.
+type DataCrate = (&'static str, usize, usize, Option<&'static [u8]>);
+
+/// The networks of these crates.
+fn present(crates: &[DataCrate]) -> impl Iterator<Item = Boxed> {
+    crates.iter().filter_map(|&(game, rows, cols, bytes)| {
+        Some(Boxed {
+            game,
+            rows,
+            cols,
+            bytes: bytes?,
+        })
+    })
+}
+
+/// That of a game and board.
+fn of_game(mut boxes: impl Iterator<Item = Boxed>, game: &str, shape: Shape) -> Option<Boxed> {
+    boxes.find(|boxed| {
+        boxed.game == game && boxed.rows == shape.rows() && boxed.cols == shape.cols()
+    })
+}
+
+/// That of a name.
+fn of_name(mut boxes: impl Iterator<Item = Boxed>, path: &Path) -> Option<Boxed> {
+    // A file of that name is a file.
+    let is_name = path.to_str()?.starts_with(PREFIX) && !path.exists();
+    boxes.find(|boxed| is_name && boxed.path() == path)
+}
+
+impl Boxed {
+    /// Its name, which stands for the path of a model.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("{PREFIX}{}-{}x{}", self.game, self.rows, self.cols))
+    }
+
+    /// The SHA-256 digest of its file, in hexadecimal digits.
+    pub fn sha256(&self) -> String {
+        hex(&Sha256::digest(self.bytes))
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &'static [u8] {
+        self.bytes
+    }
+
+    pub(crate) fn open(&self) -> Result<Saved, LabError> {
+        let tables = PackedTables::of_bytes(Cow::Borrowed(self.bytes));
+        let tables =
+            tables.map_err(|error: NativeError| LabError::model("read", &self.path())(error));
+        Ok(Saved::of_packed(tables?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::quiet;
+    use crate::model::Model;
+    use crate::pack::{PackOptions, pack};
+    use crate::recipe::Recipe;
+    use crate::trainer::Trainer;
+
+    /// A packed model as bytes that live as long as a boxed network.
+    fn packed() -> &'static [u8] {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("run"), folder.path().join("a.packed"));
+        let overrides = ["tuples=012 345", "board=3x3", "episodes=50", "threads=1"];
+        let recipe = Recipe::load("quick", &overrides.map(str::to_owned)).unwrap();
+        let mut trainer = Trainer::new(recipe, &from, quiet()).unwrap();
+        trainer.train().unwrap();
+        let options = PackOptions {
+            from: &from,
+            to: &to,
+            limit: 1 << 20,
+            games: 0,
+            seed: 1,
+            threads: 1,
+            force: false,
+            control: quiet(),
+        };
+        pack(&options).unwrap();
+        std::fs::read(&to).unwrap().leak()
+    }
+
+    #[test]
+    fn a_boxed_network_is_found_by_game_and_name() {
+        let bytes = packed();
+        let crates: [DataCrate; 3] = [
+            ("2048", 4, 4, None),
+            ("2048", 3, 3, Some(bytes)),
+            ("2048", 3, 4, Some(bytes)),
+        ];
+        assert_eq!(present(&crates).count(), 2);
+        let of = |game: &str, (rows, cols)| {
+            let shape = crate::games::shape(rows, cols).unwrap();
+            of_game(present(&crates), game, shape)
+        };
+        for (shape, name) in [((3, 3), "box:2048-3x3"), ((3, 4), "box:2048-3x4")] {
+            assert_eq!(of("2048", shape).unwrap().path(), Path::new(name));
+            let named = of_name(present(&crates), Path::new(name)).unwrap();
+            assert_eq!((named.rows, named.cols), shape);
+        }
+        // A crate without a file, another board, another game.
+        assert!(of("2048", (4, 4)).is_none());
+        assert!(of("2048", (4, 3)).is_none());
+        assert!(of("threes", (3, 3)).is_none());
+        for path in ["box:2048-4x4", "box:threes-3x3", "2048-3x3", "box:"] {
+            assert!(
+                of_name(present(&crates), Path::new(path)).is_none(),
+                "{path}"
+            );
+        }
+
+        let boxed = of("2048", (3, 3)).unwrap();
+        assert_eq!(boxed.bytes(), bytes);
+        assert_eq!(boxed.sha256(), hex(&Sha256::digest(bytes)));
+        assert_eq!(boxed.open().unwrap().metadata()["board"], "3x3");
+        let cut = Boxed {
+            bytes: &bytes[..bytes.len() - 1],
+            ..boxed
+        };
+        assert!(cut.open().is_err());
+    }
+
+    /// Once a data crate has a file, it can be played, is found by its game, and has the digest that its
+    /// model card says.
+    #[test]
+    fn boxed_networks_are_what_they_are_called() {
+        for boxed in all() {
+            let path = boxed.path();
+            let model = Model::open(&path).unwrap();
+            let shape = model.spec.shape();
+            assert_eq!((model.spec.game(), shape.rows()), (boxed.game, boxed.rows));
+            assert_eq!(of(boxed.game, shape).unwrap().path(), path);
+            assert_eq!(named(&path).unwrap().path(), path);
+            let mut info = model.info();
+            info.hash().unwrap();
+            assert_eq!(info.sha256, Some(boxed.sha256()));
+            let card = include_str!("../../box-2048/MODEL_CARD.md");
+            assert!(card.contains(&boxed.sha256()), "{}", boxed.sha256());
+        }
+    }
+
+    #[test]
+    fn other_paths_are_no_boxed_networks() {
+        for path in ["box:chess-8x8", "2048-4x4", "box:", "runs/quick"] {
+            assert!(named(Path::new(path)).is_none(), "{path}");
+        }
+        assert!(of("2048", crate::games::shape(2, 3).unwrap()).is_none());
+    }
+}

@@ -1,0 +1,428 @@
+//! Plays games, learns them, and writes the last one down.
+
+use afterstate::Value;
+use afterstate::game::{After, Game, Grid, GridBoard, Slide, Spawn, State, each_cell};
+use afterstate::ntuple::{
+    AfterstateNetwork, Lookup, StateNetwork, Trainable, UpdateRule, WeightPart,
+};
+use afterstate::random::{Rng, game_rng};
+use afterstate::value::{ActionValues, Decision};
+
+use super::{
+    Lesson, LessonOptions, LessonSlide, LessonSpawn, LessonStep, LessonUpdate, LessonWeight,
+    MOST_STEPS,
+};
+use crate::agent::{BoardState, StateAnalysis, board_state};
+use crate::control::Control;
+use crate::evaluate::Contender;
+
+/// The last games whose mean score is told.
+const LAST: u64 = 100;
+
+/// A network whose lookups can be shown.
+pub(super) trait Shown: Trainable<Grid> {
+    /// The position that has a value in a move.
+    fn position(state: State<GridBoard>, after: After<GridBoard>) -> Self::Input;
+
+    /// Its board.
+    fn board(position: Self::Input) -> GridBoard;
+
+    /// The reward of a spawn is earned before the next slide: so for afterstates, the reward between
+    /// two positions is that of the second slide.
+    const BY_AFTERSTATE: bool;
+
+    /// Every lookup.
+    fn lookups(&self, board: GridBoard) -> Vec<Lookup>;
+
+    /// |E| / A of a weight, if the network has the sums of TC; 1 before the first update.
+    fn coherence(&self, tuple: usize, index: usize) -> Option<Value>;
+
+    /// The tuples, as patterns.
+    fn patterns(&self) -> Vec<String>;
+
+    /// The number of lookups of one value.
+    fn m(&self) -> usize;
+}
+
+/// |E| / A of a weight by its tables.
+macro_rules! shown {
+    ($network:ty, $by_afterstate:literal, $position:expr) => {
+        impl Shown for $network {
+            const BY_AFTERSTATE: bool = $by_afterstate;
+
+            fn position(state: State<GridBoard>, after: After<GridBoard>) -> Self::Input {
+                $position(state, after)
+            }
+
+            fn board(position: Self::Input) -> GridBoard {
+                position.0
+            }
+
+            fn lookups(&self, board: GridBoard) -> Vec<Lookup> {
+                self.tables().lookups_of(board)
+            }
+
+            fn coherence(&self, tuple: usize, index: usize) -> Option<Value> {
+                let tables = self.tables();
+                tables.has_coherence().then(|| {
+                    let (mut error, mut absolute) = ([0.0], [0.0]);
+                    tables.export(tuple, WeightPart::ErrorSum, index, &mut error);
+                    tables.export(tuple, WeightPart::AbsoluteSum, index, &mut absolute);
+                    if absolute[0] > 0.0 {
+                        error[0].abs() / absolute[0]
+                    } else {
+                        1.0
+                    }
+                })
+            }
+
+            fn patterns(&self) -> Vec<String> {
+                let patterns = self.tables().tuples().patterns().iter();
+                patterns.map(ToString::to_string).collect()
+            }
+
+            fn m(&self) -> usize {
+                self.tables().lookups()
+            }
+        }
+    };
+}
+
+shown!(AfterstateNetwork, true, |_, after| after);
+shown!(StateNetwork, false, |state, _| state);
+
+/// What all kinds of lessons share.
+type Common<'a> = (Grid, &'a LessonOptions, Option<&'a Contender>, &'a Control);
+
+pub(super) struct Teacher<'a, N> {
+    game: Grid,
+    options: &'a LessonOptions,
+    exact: Option<&'a Contender>,
+    control: &'a Control,
+    network: &'a N,
+}
+
+/// A move of a game.
+struct Turn {
+    decision: Decision<Grid>,
+    values: ActionValues,
+    slide: Slide<GridBoard>,
+    cell: usize,
+    spawn: Spawn,
+}
+
+/// An update that was made.
+struct Made {
+    order: usize,
+    update: LessonUpdate,
+}
+
+impl<'a, N: Shown> Teacher<'a, N> {
+    pub(super) fn new((game, options, exact, control): Common<'a>, network: &'a N) -> Self {
+        Self {
+            game,
+            options,
+            exact,
+            control,
+            network,
+        }
+    }
+
+    /// Learns all games; `None` if that is cancelled.
+    pub(super) fn teach<R: UpdateRule>(&self) -> Option<Lesson> {
+        let games = self.options.games;
+        let (mut sum, mut counted) = (0, 0);
+        for number in 0..games {
+            if self.control.is_cancelled() {
+                return None;
+            }
+            let (_, score, _, _) = self.learn::<R>(number, false);
+            if number + LAST >= games {
+                (sum, counted) = (sum + score, counted + 1);
+            }
+        }
+        let (turns, score, end, made) = self.learn::<R>(games, true);
+        let mut made: Vec<Made> = made;
+        made.sort_by_key(|made| made.order);
+        let mut steps = self.steps(&turns);
+        let moves = turns.len();
+        for Made { order, mut update } in made {
+            // The order of moves, or the reverse.
+            let place = if self.options.backward {
+                moves - 1 - order
+            } else {
+                order
+            };
+            if let Some(step) = steps.get_mut(place) {
+                update.exact = self.exact_value(step);
+                step.update = update;
+            }
+        }
+        Some(Lesson {
+            options: self.options.clone(),
+            patterns: self.network.patterns(),
+            lookups: self.network.m(),
+            mean: (counted > 0).then(|| sum as f64 / counted as f64),
+            steps,
+            end: self.tiles(end.0),
+            score,
+            moves,
+        })
+    }
+
+    /// Plays a game and learns from it. The updates are written down if `shows`.
+    fn learn<R: UpdateRule>(
+        &self,
+        number: u64,
+        shows: bool,
+    ) -> (Vec<Turn>, u64, State<GridBoard>, Vec<Made>) {
+        let mut rng = game_rng(self.options.seed, number);
+        let mut state = self.game.start(&mut rng);
+        let mut score = self.game.initial_score(state);
+        let (mut turns, mut made) = (Vec::<Turn>::new(), Vec::new());
+        while let Some(turn) = self.turn(state, &mut rng) {
+            turns.push(turn);
+            if !self.options.backward && turns.len() > 1 {
+                let order = turns.len() - 2;
+                let next = self.value(&turns[order + 1]);
+                let reward = self.reward(&turns, order);
+                made.extend(self.update::<R>(&turns[order], (order, reward, next), shows));
+            }
+            let Turn {
+                slide, cell, spawn, ..
+            } = turns[turns.len() - 1];
+            score += u64::from(slide.reward() + self.game.spawn_reward(spawn.tile));
+            state = self.game.place(slide.after(), cell, spawn);
+        }
+        if self.options.backward {
+            let mut z = 0.0;
+            for place in (0..turns.len()).rev() {
+                let order = turns.len() - 1 - place;
+                let reward = self.reward(&turns, place);
+                let before = reward + z;
+                let update = self.update::<R>(&turns[place], (order, reward, z), shows);
+                let lambda = self.options.lambda;
+                z = lambda * before + (1.0 - lambda) * self.value(&turns[place]);
+                made.extend(update);
+            }
+        } else if let Some(last) = turns.len().checked_sub(1) {
+            let reward = self.reward(&turns, last);
+            made.extend(self.update::<R>(&turns[last], (last, reward, 0.0), shows));
+        }
+        (turns, score, state, made)
+    }
+
+    /// The best slide of a state, and a spawn; `None` if the game is over.
+    fn turn(&self, state: State<GridBoard>, rng: &mut Rng) -> Option<Turn> {
+        let decision = Decision::new(&self.game, state)?;
+        let mut lookup = Default::default();
+        let values = self
+            .network
+            .action_values(&self.game, &decision, &mut lookup);
+        let slide = decision.slides().get(values.best()?)?;
+        let (cell, spawn) = self.game.draw_spawn(slide.after(), rng);
+        Some(Turn {
+            decision,
+            values,
+            slide,
+            cell,
+            spawn,
+        })
+    }
+
+    /// The reward between the position of a turn and that of the next one, or the end.
+    fn reward(&self, turns: &[Turn], place: usize) -> Value {
+        let spawn = self.game.spawn_reward(turns[place].spawn.tile) as Value;
+        let slide = match N::BY_AFTERSTATE {
+            true => turns.get(place + 1).map_or(0, |turn| turn.slide.reward()),
+            false => turns[place].slide.reward(),
+        };
+        spawn + slide as Value
+    }
+
+    fn position(&self, turn: &Turn) -> N::Input {
+        N::position(turn.decision.state(), turn.slide.after())
+    }
+
+    /// The value of the position of a turn.
+    fn value(&self, turn: &Turn) -> Value {
+        self.value_of(self.position(turn))
+    }
+
+    fn value_of(&self, position: N::Input) -> Value {
+        let mut at = N::Located::default();
+        self.network.locate_positions([position; 4], &mut at);
+        self.network.value_at(&at, 0)
+    }
+
+    /// Moves the value of a position towards its target.
+    fn update<R: UpdateRule>(
+        &self,
+        turn: &Turn,
+        (order, reward, next): (usize, Value, Value),
+        shows: bool,
+    ) -> Option<Made> {
+        let position = self.position(turn);
+        let board = N::board(position);
+        let weights = shows.then(|| self.weights(board));
+        let value = self.value_of(position);
+        let target = reward + next;
+        let mut at = N::Located::default();
+        self.network.locate_positions([position; 4], &mut at);
+        let rate = self.options.learning_rate;
+        let updated = self.network.update::<R>(position, &mut at, 0, target, rate);
+        let mut weights = weights?;
+        let after = self.weights(board);
+        for (weight, after) in weights.iter_mut().zip(after) {
+            weight.after = after.before;
+        }
+        Some(Made {
+            order,
+            update: LessonUpdate {
+                order,
+                position: self.tiles(board),
+                reward,
+                next,
+                target,
+                value,
+                error: updated.delta,
+                after: self.value_of(position),
+                exact: None,
+                weights,
+            },
+        })
+    }
+
+    /// The weights of a position, each once.
+    fn weights(&self, board: GridBoard) -> Vec<LessonWeight> {
+        let mut weights: Vec<LessonWeight> = Vec::new();
+        for lookup in self.network.lookups(board) {
+            let same = |weight: &&mut LessonWeight| {
+                (weight.tuple, weight.index) == (lookup.tuple, lookup.index)
+            };
+            match weights.iter_mut().find(same) {
+                Some(weight) => weight.cells.push(lookup.cells),
+                None => weights.push(LessonWeight {
+                    tuple: lookup.tuple,
+                    coherence: self.network.coherence(lookup.tuple, lookup.index),
+                    index: lookup.index,
+                    cells: vec![lookup.cells],
+                    before: lookup.weight,
+                    after: lookup.weight,
+                }),
+            }
+        }
+        weights
+    }
+
+    /// The tiles of a board, by value.
+    fn tiles(&self, board: GridBoard) -> Vec<u64> {
+        let tiles = board.tiles().iter();
+        tiles.map(|&tile| self.game.tile_value(tile)).collect()
+    }
+
+    /// The steps as they were played, without updates.
+    fn steps(&self, turns: &[Turn]) -> Vec<LessonStep> {
+        let written = &turns[..turns.len().min(MOST_STEPS)];
+        let states: Vec<BoardState> = written
+            .iter()
+            .map(|turn| board_state(&self.game, turn.decision.state()))
+            .collect();
+        let exact = self.exact.map(|exact| exact.agent.analyze(&states));
+        let exact = |place: usize| exact.as_ref().and_then(|exact| exact[place]);
+        let steps = written.iter().enumerate();
+        steps
+            .map(|(place, turn)| self.step(turn, exact(place)))
+            .collect()
+    }
+
+    fn step(&self, turn: &Turn, exact: Option<StateAnalysis>) -> LessonStep {
+        let State(state) = turn.decision.state();
+        let After(after) = turn.slide.after();
+        let slides: Vec<Slide<GridBoard>> = turn.decision.slides().legal().collect();
+        let made = turn.slide.direction();
+        let chosen = slides.iter().position(|slide| slide.direction() == made);
+        let slide = |slide: &Slide<GridBoard>| {
+            let value = turn.values.get(slide.direction());
+            LessonSlide {
+                direction: slide.direction().name().to_owned(),
+                reward: slide.reward(),
+                value: value.map_or(0.0, |value| value.value),
+                total: value.map_or(0.0, |value| value.total),
+                exact: exact.and_then(|exact| exact.total(slide.direction())),
+            }
+        };
+        let spawns = self.spawns(turn.slide.after());
+        let drawn = (turn.cell, self.game.tile_value(turn.spawn.tile));
+        LessonStep {
+            state: self.tiles(state),
+            slides: slides.iter().map(slide).collect(),
+            chosen: chosen.unwrap_or(0),
+            afterstate: self.tiles(after),
+            drawn: spawns
+                .iter()
+                .position(|spawn| (spawn.cell, spawn.tile) == drawn)
+                .unwrap_or(0),
+            spawns,
+            update: LessonUpdate {
+                order: 0,
+                position: Vec::new(),
+                reward: 0.0,
+                next: 0.0,
+                target: 0.0,
+                value: 0.0,
+                error: 0.0,
+                after: 0.0,
+                exact: None,
+                weights: Vec::new(),
+            },
+        }
+    }
+
+    /// Every spawn of an afterstate, with the value of the state that it leads to.
+    fn spawns(&self, after: After<GridBoard>) -> Vec<LessonSpawn> {
+        let cells = self.game.spawn_cells(after);
+        let share = 1.0 / f64::from(cells.count_ones().max(1));
+        let mut spawns = Vec::new();
+        for cell in each_cell(cells) {
+            self.game.for_each_new_tile(after, |spawn, chance| {
+                let state = self.game.place(after, cell, spawn);
+                spawns.push(LessonSpawn {
+                    cell,
+                    tile: self.game.tile_value(spawn.tile),
+                    chance: chance * share,
+                    value: self.state_value(state),
+                });
+            });
+        }
+        spawns
+    }
+
+    /// V of a state, or of its best slide the reward plus V of the afterstate.
+    fn state_value(&self, state: State<GridBoard>) -> Value {
+        let Some(decision) = Decision::new(&self.game, state) else {
+            return 0.0;
+        };
+        if !N::BY_AFTERSTATE {
+            return self.value_of(N::position(state, self.game.as_afterstate(state)));
+        }
+        let mut lookup = Default::default();
+        let values = self
+            .network
+            .action_values(&self.game, &decision, &mut lookup);
+        let totals = values.legal().map(|(_, value)| value.total);
+        totals.reduce(Value::max).unwrap_or(0.0)
+    }
+
+    /// The value of the position of a step under perfect play.
+    fn exact_value(&self, step: &LessonStep) -> Option<f64> {
+        let totals = step.slides.iter().filter_map(|slide| slide.exact);
+        match N::BY_AFTERSTATE {
+            true => {
+                let slide = &step.slides[step.chosen];
+                Some(slide.exact? - f64::from(slide.reward))
+            }
+            false => totals.reduce(f64::max),
+        }
+    }
+}

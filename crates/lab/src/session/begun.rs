@@ -1,0 +1,199 @@
+//! Sessions that begin on a given board, where tiles go, and spawns that are good or bad for the
+//! player.
+
+use std::sync::Arc;
+
+use afterstate::format::episode::RecordedMove;
+use afterstate::game::{Direction, Game, Spawn};
+use afterstate::judge::{Placed, Reason};
+
+use super::{Phase, Session, Turn};
+use crate::LabError;
+use crate::agent::{Agent, BoardState, StateAnalysis, board_state};
+use crate::board;
+use crate::error::RecordError;
+
+/// Which of the possible spawns comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fortune {
+    /// The one after which the player's best move is worth least.
+    Worst,
+    /// The one after which it is worth most.
+    Best,
+}
+
+impl Session {
+    /// A game that begins on a board, with the score 0. Its record has the actions from there on, and
+    /// is no record of a whole game.
+    ///
+    /// # Errors
+    /// When no game can reach the board.
+    pub fn on_board(game: &str, board: &board::GameBoard, seed: u64) -> Result<Self, LabError> {
+        let mut session = Self::new(game, board.shape(), seed, 0)?;
+        let state = session.grid.state(board.tiles(), board.chance_state());
+        let state = state.ok_or_else(|| {
+            let text = board.text();
+            LabError::Board(format!(
+                "the board `{text}` cannot occur in {}",
+                session.game_on()
+            ))
+        })?;
+        session.positions[0].board = Phase::Slide(state, session.grid.slides(state));
+        session.initial_tiles = 0;
+        Ok(session)
+    }
+
+    /// The same with the actions of a record that was made of such a game.
+    ///
+    /// # Errors
+    /// When no game can reach the board, or the line is not a record of it.
+    pub fn open_on_board(
+        game: &str,
+        board: &board::GameBoard,
+        line: &[u8],
+        seed: u64,
+    ) -> Result<Self, RecordError> {
+        let session = Self::on_board(game, board, seed);
+        let session = session.map_err(|error| RecordError::Game(Box::new(error)))?;
+        session.replayed(line)
+    }
+
+    /// Whether the game began on a given board, and not on the empty one.
+    pub fn is_on_board(&self) -> bool {
+        self.initial_tiles == 0
+    }
+
+    /// All actions, also those that were undone: the first [`Session::made`] of them are made.
+    pub fn actions(&self) -> &[RecordedMove] {
+        &self.actions
+    }
+
+    /// The number of actions that are made and not undone.
+    pub fn made(&self) -> usize {
+        self.made
+    }
+
+    /// The position as text, as [`board::GameBoard`] reads it; `None` where a tile is to spawn.
+    pub fn text(&self) -> Option<String> {
+        let state = self.state()?;
+        let board =
+            board::GameBoard::new(&self.name, self.shape(), state.tiles, state.chance_state);
+        // The name is that of a game.
+        board.ok().map(|board| board.text())
+    }
+
+    /// The cell to which a slide moves the tile of each cell; `None` for an empty cell.
+    pub fn destinations(&self, direction: Direction) -> Vec<Option<usize>> {
+        self.grid_board().destinations(self.rules(), direction)
+    }
+
+    /// Spawns the worst or the best tile for the player, by the values of an agent; of equal ones the
+    /// first. Initial tiles come by chance. `None` if it is not the turn of chance.
+    ///
+    /// # Errors
+    /// When the agent has no values of these boards; then nothing is changed.
+    pub fn spawn_by(
+        &mut self,
+        fortune: Fortune,
+        agent: &Arc<dyn Agent>,
+    ) -> Result<Option<Placed>, LabError> {
+        if self.turn() != Turn::Spawn || self.initial_tiles_left() > 0 {
+            return Ok(self.spawn_random());
+        }
+        let possible = self.spawns();
+        let states = possible.iter().map(|one| self.state_after(one.placed));
+        let states: Vec<BoardState> = states.collect();
+        let mut chosen: Option<(f64, Placed)> = None;
+        for (one, analysis) in possible.iter().zip(agent.analyze(&states)) {
+            let best = analysis.and_then(|it| match it.rewards == StateAnalysis::OVER.rewards {
+                true => Some(0.0),
+                false => it.best_total(),
+            });
+            let Some(best) = best else {
+                return Err(LabError::NoSearch(agent.search().to_owned()));
+            };
+            let value = best + f64::from(self.rules().spawn_reward(one.placed.tile));
+            let is_better = |(most, _): (f64, Placed)| match fortune {
+                Fortune::Worst => value < most,
+                Fortune::Best => value > most,
+            };
+            if chosen.is_none_or(is_better) {
+                chosen = Some((value, one.placed));
+            }
+        }
+        let chosen = chosen.map(|(_, placed)| placed);
+        if let Some(placed) = chosen {
+            // It is one of the possible spawns.
+            let allowed: Result<(), Reason> = self.spawn(placed);
+            debug_assert_eq!(allowed, Ok(()));
+        }
+        Ok(chosen)
+    }
+
+    /// The state after a possible spawn.
+    fn state_after(&self, placed: Placed) -> BoardState {
+        let Phase::Spawn(after) = self.position().board else {
+            unreachable!("spawns are possible only where a tile is due");
+        };
+        let mut spawned = Spawn::of(placed.tile);
+        self.grid.for_each_new_tile(after, |spawn, _| {
+            if (spawn.tile, spawn.chance_state.hint) == (placed.tile, placed.hint) {
+                spawned = spawn;
+            }
+        });
+        board_state(&self.grid, self.grid.place(after, placed.cell, spawned))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use afterstate::game::{Direction, Shape};
+
+    use super::*;
+    use crate::agent::Baseline;
+
+    fn on_board(text: &str) -> Session {
+        let board = board::GameBoard::parse(text, "2048", Shape::FOUR).unwrap();
+        Session::on_board("2048", &board, 1).unwrap()
+    }
+
+    #[test]
+    fn a_game_begins_on_a_board_and_is_opened_again() {
+        let text = "2,2,0,0/0,0,0,0/0,0,0,0/0,0,0,4";
+        let mut session = on_board(text);
+        assert_eq!(session.text().as_deref(), Some(text));
+        assert!(session.is_started() && session.is_on_board());
+        assert_eq!((session.turn(), session.undo()), (Turn::Slide, false));
+        assert_eq!(session.destinations(Direction::Left)[..2], [Some(0); 2]);
+        session.slide(Direction::Left).unwrap();
+        session.spawn_random();
+        let board = board::GameBoard::parse(text, "2048", Shape::FOUR).unwrap();
+        let again = Session::open_on_board("2048", &board, &session.line(), 1).unwrap();
+        assert_eq!(again.values(), session.values());
+        assert_eq!((again.score(), again.moves()), (4, 1));
+        let full = "2,4,8,16/2,4,8,16/2,4,8,16/2,4,8,1048576";
+        let board = board::GameBoard::parse(full, "2048", Shape::FOUR);
+        assert!(board.is_err() || Session::on_board("2048", &board.unwrap(), 1).is_err());
+    }
+
+    #[test]
+    fn the_worst_spawn_takes_the_merge_away() {
+        // After the slide, cell 7 is empty between two 8, and cell 15 below them. Only a tile in cell
+        // 7 keeps them apart; elsewhere, they merge to 16.
+        let greedy = Baseline::Greedy.agent("2048", Shape::FOUR).unwrap();
+        let text = "2,16,4,8/4,32,64,0/2,16,4,8/0,4,32,128";
+        let spawned = |fortune| {
+            let mut session = on_board(text);
+            session.slide(Direction::Left).unwrap();
+            let placed = session.spawn_by(fortune, &greedy).unwrap().unwrap();
+            let board = session.state().unwrap();
+            let found = greedy.analyze(&[board])[0].unwrap();
+            (placed.cell, found.best_total().unwrap())
+        };
+        let (worst, best) = (spawned(Fortune::Worst), spawned(Fortune::Best));
+        assert_eq!((worst.0, best.0), (7, 15));
+        assert!(worst.1 < best.1, "{worst:?} {best:?}");
+        let mut session = on_board(text);
+        assert_eq!(session.spawn_by(Fortune::Worst, &greedy).unwrap(), None);
+    }
+}
