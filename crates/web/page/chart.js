@@ -1,0 +1,380 @@
+// @ts-check
+/** Line charts: hover tells the numbers, dragging zooms, and what is shown can be saved. */
+
+import { download, fill, h, s } from "./dom.js";
+import { number } from "./format.js";
+
+/**
+ * @typedef {{ name: string, points: [number, number][], hue?: string, area?: boolean }} Series
+ * @typedef {{ title: string, x: string, y: string, height?: number, percent?: boolean, zero?: boolean, level?: string, pick?: (x: number) => void, name?: string }} Options
+ */
+
+const LEFT = 62,
+  RIGHT = 26,
+  TOP = 12,
+  BOTTOM = 40;
+const HUES = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6"];
+
+/** Round numbers between two others. @param {number} from @param {number} to @param {number} count */
+export function ticks(from, to, count) {
+  const rough = (to - from) / Math.max(count, 1);
+  if (!(rough > 0)) return [from];
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? rough;
+  const first = Math.ceil(from / step - 1e-9),
+    all = [];
+  for (let place = first; place * step <= to + step * 1e-9; place++)
+    all.push(place === 0 ? 0 : place * step);
+  return all;
+}
+
+/** A number beside an axis. @param {number} value */
+function short(value) {
+  const size = Math.abs(value);
+  if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
+  if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)} k`;
+  return number(value, size > 0 && size < 10 && !Number.isInteger(value) ? 2 : 0);
+}
+
+export class Chart {
+  /** @param {Options} options */
+  constructor(options) {
+    this.options = options;
+    /** @type {Series[]} */ this.series = [];
+    /** @type {[number, number] | null} */ this.zoom = null;
+    /** @type {number | null} */ this.marked = null;
+    this.height = options.height ?? 280;
+    this.width = 760;
+    this.box = h("div", { class: "plot" });
+    this.tip = h("div", { class: "tip", hidden: true });
+    this.legend = h("ul", { class: "legend" });
+    this.whole = h(
+      "button",
+      {
+        type: "button",
+        hidden: true,
+        onclick: () => {
+          this.zoom = null;
+          this.draw();
+        },
+      },
+      "Whole",
+    );
+    const save = (/** @type {string} */ kind) =>
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-label": `Save ${options.title} as ${kind}`,
+          onclick: () => this.save(kind),
+        },
+        kind,
+      );
+    this.root = h(
+      "figure",
+      { class: "chart stack tight" },
+      h(
+        "figcaption",
+        { class: "row spread" },
+        h(options.level ?? "h3", {}, options.title),
+        h("div", { class: "row" }, this.whole, save("PNG"), save("SVG"), save("CSV")),
+      ),
+      h("div", { class: "chart" }, this.box, this.tip),
+      this.legend,
+    );
+    this.root.style.margin = "0";
+    // Text has the same size, however wide the chart is.
+    new ResizeObserver(() => {
+      const wide = Math.max(280, Math.round(this.box.clientWidth));
+      if (wide !== this.width && this.box.clientWidth > 0) {
+        this.width = wide;
+        this.draw();
+      }
+    }).observe(this.box);
+  }
+
+  /** @param {Series[]} series */
+  show(series) {
+    this.series = series.filter((one) => one.points.length > 0);
+    this.draw();
+  }
+
+  /** Marks a place. @param {number | null} x */
+  mark(x) {
+    this.marked = x;
+    this.draw();
+  }
+
+  range() {
+    const all = this.series.flatMap((one) => one.points);
+    let [left, right] = this.zoom ?? [
+      Math.min(...all.map(([x]) => x)),
+      Math.max(...all.map(([x]) => x)),
+    ];
+    if (left === right) right = left + 1;
+    const seen = all.filter(([x]) => x >= left && x <= right).map(([, y]) => y);
+    let low = this.options.zero === false ? Math.min(...seen) : Math.min(0, ...seen),
+      high = Math.max(...seen);
+    if (this.options.percent) [low, high] = [0, 1];
+    if (!(high > low)) high = low + 1;
+    return { left, right, low, high: this.options.percent ? high : high + 0.05 * (high - low) };
+  }
+
+  draw() {
+    if (this.series.length === 0) {
+      fill(this.box, h("p", { class: "muted small" }, "No numbers yet."));
+      fill(this.legend);
+      return;
+    }
+    const { left, right, low, high } = this.range();
+    const WIDTH = this.width;
+    const x = (/** @type {number} */ value) =>
+      LEFT + ((value - left) / (right - left)) * (WIDTH - LEFT - RIGHT);
+    const y = (/** @type {number} */ value) =>
+      TOP + ((high - value) / (high - low)) * (this.height - TOP - BOTTOM);
+    const show = (/** @type {number} */ value) =>
+      this.options.percent ? `${number(100 * value)}%` : short(value);
+    const drawing = s("svg", {
+      viewBox: `0 0 ${WIDTH} ${this.height}`,
+      role: "img",
+      "aria-label": this.summary(),
+    });
+    for (const tick of ticks(low, high, this.height / 60)) {
+      drawing.append(
+        s("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(tick), y2: y(tick) }),
+        s("text", { x: LEFT - 8, y: y(tick) + 4, "text-anchor": "end" }, show(tick)),
+      );
+    }
+    for (const tick of ticks(left, right, Math.min(8, WIDTH / 95))) {
+      drawing.append(
+        s(
+          "text",
+          { x: x(tick), y: this.height - BOTTOM + 18, "text-anchor": "middle" },
+          short(tick),
+        ),
+      );
+    }
+    drawing.append(
+      s("line", {
+        class: "axis",
+        x1: LEFT,
+        x2: WIDTH - RIGHT,
+        y1: this.height - BOTTOM,
+        y2: this.height - BOTTOM,
+      }),
+      s(
+        "text",
+        { x: (LEFT + WIDTH - RIGHT) / 2, y: this.height - 6, "text-anchor": "middle" },
+        this.options.x,
+      ),
+    );
+    this.series.forEach((one, place) => {
+      const seen = one.points.filter(
+        ([at], index) =>
+          (at >= left && at <= right) ||
+          (one.points[index + 1]?.[0] >= left && at < left) ||
+          (one.points[index - 1]?.[0] <= right && at > right),
+      );
+      const path = thin(seen)
+        .map(
+          ([at, value], index) => `${index ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`,
+        )
+        .join("");
+      const line = s("path", {
+        d: path,
+        fill: "none",
+        "stroke-width": 2,
+        "stroke-linejoin": "round",
+      });
+      line.style.stroke = this.hue(one, place);
+      drawing.append(line);
+      if (seen.length === 1)
+        drawing.append(s("circle", { cx: x(seen[0][0]), cy: y(seen[0][1]), r: 3 }));
+    });
+    // What is outside of the zoomed range is covered.
+    const marked = this.marked;
+    if (marked !== null && marked >= left && marked <= right)
+      drawing.append(
+        s("line", {
+          class: "axis",
+          x1: x(marked),
+          x2: x(marked),
+          y1: TOP,
+          y2: this.height - BOTTOM,
+          "stroke-width": 2,
+        }),
+      );
+    this.follow(drawing, { left, right, x, show });
+    fill(this.box, drawing);
+    this.whole.hidden = this.zoom === null;
+    fill(
+      this.legend,
+      this.series.map((one, place) => {
+        const line = h("i", {});
+        line.style.setProperty("--hue", this.hue(one, place));
+        return h("li", {}, line, one.name);
+      }),
+    );
+  }
+
+  /** @param {Series} one @param {number} place */
+  hue(one, place) {
+    return `var(${one.hue ?? HUES[place % HUES.length]})`;
+  }
+
+  summary() {
+    const last = this.series.map(
+      (one) => `${one.name}: ${number(one.points[one.points.length - 1][1], 2)} at the end`,
+    );
+    return `${this.options.title}. ${last.join("; ")}`;
+  }
+
+  /** Hover, zoom and pick. @param {any} drawing @param {any} scale */
+  follow(drawing, { left, right, x, show }) {
+    const WIDTH = this.width;
+    const cross = s("line", {
+      class: "cross",
+      y1: TOP,
+      y2: this.height - BOTTOM,
+      visibility: "hidden",
+    });
+    const zoom = s("rect", {
+      class: "zoom",
+      y: TOP,
+      height: this.height - TOP - BOTTOM,
+      visibility: "hidden",
+    });
+    drawing.append(zoom, cross);
+    /** @type {number | null} */ let from = null;
+    const at = (/** @type {PointerEvent} */ event) => {
+      const box = drawing.getBoundingClientRect();
+      const inside = ((event.clientX - box.left) / box.width) * WIDTH;
+      const share = Math.min(Math.max((inside - LEFT) / (WIDTH - LEFT - RIGHT), 0), 1);
+      return left + share * (right - left);
+    };
+    drawing.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
+      const here = at(event);
+      if (from !== null) {
+        zoom.setAttribute("visibility", "visible");
+        zoom.setAttribute("x", String(x(Math.min(from, here))));
+        zoom.setAttribute("width", String(Math.abs(x(here) - x(from))));
+      }
+      const nearest = this.series.map((one) =>
+        one.points.reduce((a, b) => (Math.abs(b[0] - here) < Math.abs(a[0] - here) ? b : a)),
+      );
+      const place = nearest[0][0];
+      cross.setAttribute("visibility", "visible");
+      cross.setAttribute("x1", String(x(place)));
+      cross.setAttribute("x2", String(x(place)));
+      fill(
+        this.tip,
+        h("div", { class: "muted" }, `${this.options.x} ${number(place)}`),
+        this.series.map((one, index) =>
+          h(
+            "div",
+            {},
+            `${one.name}: ${this.options.percent ? show(nearest[index][1]) : number(nearest[index][1], Math.abs(nearest[index][1]) < 10 ? 3 : 1)}`,
+          ),
+        ),
+      );
+      this.tip.hidden = false;
+      const box = drawing.getBoundingClientRect();
+      const right_ = event.clientX - box.left > box.width / 2;
+      this.tip.style.left = right_ ? "auto" : `${event.clientX - box.left + 14}px`;
+      this.tip.style.right = right_ ? `${box.right - event.clientX + 14}px` : "auto";
+      this.tip.style.top = "12px";
+    });
+    drawing.addEventListener("pointerleave", () => {
+      cross.setAttribute("visibility", "hidden");
+      this.tip.hidden = true;
+    });
+    drawing.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
+      from = at(event);
+    });
+    drawing.addEventListener("pointerup", (/** @type {PointerEvent} */ event) => {
+      const to = at(event),
+        start = from;
+      from = null;
+      if (start === null) return;
+      if (Math.abs(x(to) - x(start)) > 12) {
+        this.zoom = [Math.min(start, to), Math.max(start, to)];
+        this.draw();
+      } else {
+        this.options.pick?.(to);
+      }
+    });
+    drawing.addEventListener("dblclick", () => {
+      this.zoom = null;
+      this.draw();
+    });
+  }
+
+  /** @param {string} kind */
+  save(kind) {
+    const name = this.options.name ?? this.options.title.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+    if (kind === "CSV") {
+      const quoted = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`;
+      const rows = this.series.flatMap((one) =>
+        one.points.map(([x, y]) => `${quoted(one.name)},${x},${y}`),
+      );
+      download(
+        `${name}.csv`,
+        [`series,${quoted(this.options.x)},${quoted(this.options.y)}`, ...rows].join("\n") + "\n",
+      );
+      return;
+    }
+    const drawing = this.box.querySelector("svg");
+    if (!drawing) return;
+    const text = standalone(drawing, this.width, this.height);
+    if (kind === "SVG") {
+      download(`${name}.svg`, new Blob([text], { type: "image/svg+xml" }));
+      return;
+    }
+    const image = new Image();
+    image.onload = () => {
+      const canvas = h("canvas", { width: this.width * 2, height: this.height * 2 });
+      canvas.getContext("2d")?.drawImage(image, 0, 0, this.width * 2, this.height * 2);
+      canvas.toBlob((/** @type {Blob | null} */ blob) => blob && download(`${name}.png`, blob));
+    };
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+  }
+}
+
+/** At most some points, which keep the extremes. @param {[number, number][]} points */
+function thin(points) {
+  const most = 1200;
+  if (points.length <= most) return points;
+  const every = Math.ceil(points.length / (most / 2));
+  const kept = [];
+  for (let place = 0; place < points.length; place += every) {
+    const piece = points.slice(place, place + every);
+    const low = piece.reduce((a, b) => (b[1] < a[1] ? b : a)),
+      high = piece.reduce((a, b) => (b[1] > a[1] ? b : a));
+    kept.push(...(low[0] <= high[0] ? [low, high] : [high, low]));
+  }
+  return kept;
+}
+
+/** A drawing with its colours inside. @param {SVGElement} drawing @param {number} width @param {number} height */
+function standalone(drawing, width, height) {
+  const copy = /** @type {SVGElement} */ (drawing.cloneNode(true));
+  const originals = drawing.querySelectorAll("*"),
+    copies = copy.querySelectorAll("*");
+  originals.forEach((original, place) => {
+    const style = getComputedStyle(original);
+    for (const name of ["stroke", "fill", "stroke-width", "stroke-dasharray", "font-size"])
+      copies[place].setAttribute(name, style.getPropertyValue(name));
+    copies[place].removeAttribute("class");
+    copies[place].removeAttribute("style");
+    if (copies[place].tagName === "text") copies[place].setAttribute("font-family", "sans-serif");
+  });
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", String(width));
+  copy.setAttribute("height", String(height));
+  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  ground.setAttribute("width", "100%");
+  ground.setAttribute("height", "100%");
+  ground.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
+  copy.prepend(ground);
+  return new XMLSerializer().serializeToString(copy);
+}

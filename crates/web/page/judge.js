@@ -1,0 +1,415 @@
+// @ts-check
+/** Judge: verdicts about files of records, with faults by line, as a table and as CSV. */
+
+import { announce, choice, download, fill, h } from "./dom.js";
+import { meta, post } from "./api.js";
+import { gameName, number, percent } from "./format.js";
+
+/** @param {Element} root */
+export function show(root) {
+  const page = new Judge(root);
+  page.start();
+  return () => page.end();
+}
+
+class Judge {
+  /** @param {Element} root */
+  constructor(root) {
+    this.root = root;
+    this.game = "";
+    this.games = "";
+    this.speed = "";
+    /** @type {{ name: string, report?: any, error?: string }[]} */ this.verdicts = [];
+    this.selected = 0;
+    this.ended = false;
+  }
+
+  end() {
+    this.ended = true;
+  }
+
+  async start() {
+    const about = await meta();
+    if (this.ended) return;
+    const file = h("input", {
+      type: "file",
+      multiple: true,
+      class: "unseen",
+      id: "judge-files",
+      onchange: () => this.add([...file.files]),
+    });
+    const drop = h(
+      "label",
+      { class: "drop", for: "judge-files" },
+      h("strong", {}, "Drop the files of a whole class here"),
+      h("br", {}),
+      h("span", { class: "small muted" }, "or choose them: episode records, one game a line"),
+    );
+    drop.addEventListener("dragover", (/** @type {DragEvent} */ event) => {
+      event.preventDefault();
+      drop.classList.add("over");
+    });
+    drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+    drop.addEventListener("drop", (/** @type {DragEvent} */ event) => {
+      event.preventDefault();
+      drop.classList.remove("over");
+      this.add([...(event.dataTransfer?.files ?? [])]);
+    });
+    const field = (/** @type {string} */ label, /** @type {(text: string) => void} */ changed) => {
+      const input = h("input", { type: "number", min: "0", onchange: () => changed(input.value) });
+      return h("label", { class: "field" }, label, input);
+    };
+    this.table = h("div", {});
+    this.detail = h("div", {});
+    fill(
+      this.root,
+      h(
+        "div",
+        { class: "stack" },
+        h("h1", {}, "Judge"),
+        h(
+          "p",
+          { class: "lead" },
+          "The judge replays every game of a file: each action must follow the rules, rewards must be right, and new tiles must be those of chance. It cannot see who played.",
+        ),
+        h(
+          "div",
+          { class: "card form" },
+          choice(
+            "Game",
+            [
+              ["", "the one that the records follow"],
+              ...about.games.map((/** @type {any} */ one) => [one.name, gameName(one.name)]),
+            ],
+            "",
+            (game) => {
+              this.game = game;
+            },
+          ),
+          field("Games required", (games) => {
+            this.games = games;
+          }),
+          field("Moves a second required", (speed) => {
+            this.speed = speed;
+          }),
+        ),
+        file,
+        drop,
+        this.table,
+        this.detail,
+      ),
+    );
+  }
+
+  /** @param {File[]} files */
+  async add(files) {
+    const query = new URLSearchParams();
+    if (this.game) query.set("game", this.game);
+    if (this.games) query.set("games", this.games);
+    if (this.speed) query.set("min_speed", this.speed);
+    for (const file of files) {
+      /** @type {{ name: string, report?: any, error?: string }} */
+      const verdict = { name: file.name };
+      this.verdicts.push(verdict);
+      this.draw();
+      try {
+        verdict.report = await post(`/judge?${query}`, file);
+      } catch (error) {
+        verdict.error = error instanceof Error ? error.message : String(error);
+      }
+      if (this.ended) return;
+    }
+    this.selected = this.verdicts.length - files.length;
+    this.draw();
+    const passed = this.verdicts.filter((one) => one.report?.passed).length;
+    announce(`${passed} of ${this.verdicts.length} files passed.`);
+  }
+
+  draw() {
+    if (!this.table || !this.detail || this.verdicts.length === 0) return;
+    const row = (/** @type {any} */ { name, report, error }, /** @type {number} */ place) =>
+      h(
+        "tr",
+        {
+          tabindex: "0",
+          "aria-selected": String(place === this.selected),
+          onclick: () => this.choose(place),
+          onkeydown: (/** @type {KeyboardEvent} */ event) => {
+            if (event.key === "Enter" || event.key === " ") {
+              event.preventDefault();
+              this.choose(place);
+            }
+          },
+        },
+        h("td", {}, name),
+        h(
+          "td",
+          {},
+          !report && !error
+            ? h("span", { class: "muted" }, "judging …")
+            : h(
+                "span",
+                { class: `tag ${report?.passed ? "good" : "damaged"}` },
+                report?.passed ? "passed" : error ? "not read" : "failed",
+              ),
+        ),
+        report
+          ? [
+              h("td", {}, `${gameName(report.game)} ${report.board}`),
+              h("td", { class: "n" }, number(report.episodes)),
+              h("td", { class: "n" }, number(report.mean, 1)),
+              h("td", { class: "n" }, number(report.max)),
+              h("td", { class: "n" }, number(report.moves_per_second)),
+              h(
+                "td",
+                { class: "n" },
+                report.assessment === null ? "–" : number(report.assessment, 1),
+              ),
+              h("td", { class: "n" }, number(report.fault_count)),
+            ]
+          : h("td", { colspan: "7", class: "muted" }, error ?? ""),
+      );
+    fill(
+      this.table,
+      h(
+        "div",
+        { class: "card stack tight" },
+        h(
+          "div",
+          { class: "row spread" },
+          h("h2", {}, "Verdicts"),
+          h(
+            "div",
+            { class: "row" },
+            h(
+              "button",
+              { type: "button", id: "judge-csv", onclick: () => this.csv() },
+              "Save as CSV",
+            ),
+            h(
+              "button",
+              {
+                type: "button",
+                onclick: () => {
+                  this.verdicts = [];
+                  fill(this.table);
+                  fill(this.detail);
+                },
+              },
+              "Clear",
+            ),
+          ),
+        ),
+        h(
+          "div",
+          { class: "scroll" },
+          h(
+            "table",
+            { class: "data", id: "verdicts" },
+            h(
+              "thead",
+              {},
+              h(
+                "tr",
+                {},
+                ["File", "Verdict", "Game"].map((name) => h("th", {}, name)),
+                ["Games", "Mean", "Highest", "Moves/s", "Points", "Faults"].map((name) =>
+                  h("th", { class: "n" }, name),
+                ),
+              ),
+            ),
+            h("tbody", {}, this.verdicts.map(row)),
+          ),
+        ),
+      ),
+    );
+    this.show();
+  }
+
+  /** @param {number} place */
+  choose(place) {
+    this.selected = place;
+    this.draw();
+    /** @type {HTMLElement | null} */ (
+      this.table?.querySelector(`tbody tr:nth-child(${place + 1})`)
+    )?.focus();
+  }
+
+  show() {
+    const { name, report } = this.verdicts[this.selected] ?? {};
+    if (!report || !this.detail) {
+      if (this.detail) fill(this.detail);
+      return;
+    }
+    const tests = report.tests.map((/** @type {any} */ test) =>
+      h(
+        "tr",
+        {},
+        h("td", {}, test.name),
+        h("td", { class: "n" }, number(test.draws)),
+        h("td", { class: "n" }, test.p < 1e-4 ? test.p.toExponential(1) : number(test.p, 4)),
+        h(
+          "td",
+          {},
+          h(
+            "span",
+            { class: `tag ${test.passed ? "good" : "damaged"}` },
+            test.passed ? "credible" : "not credible",
+          ),
+        ),
+      ),
+    );
+    const ended = Object.entries(report.tally.ended ?? {})
+      .map(([tile, count]) => /** @type {[number, number]} */ ([Number(tile), Number(count)]))
+      .sort((a, b) => b[0] - a[0]);
+    let reached = 0;
+    const tiles = ended.map(([tile, count]) => {
+      reached += count;
+      return h(
+        "tr",
+        {},
+        h("td", { class: "n" }, number(tile)),
+        h("td", { class: "n" }, percent(reached / report.episodes)),
+        h("td", { class: "n" }, percent(count / report.episodes)),
+      );
+    });
+    fill(
+      this.detail,
+      h(
+        "div",
+        { class: "card stack" },
+        h("h2", {}, name),
+        report.failures.length > 0 &&
+          h("div", { class: "error" }, h("strong", {}, "Failed: "), report.failures.join("; ")),
+        report.guessed &&
+          h("p", { class: "small muted" }, "The game is the one whose rules the records follow."),
+        report.faults.length > 0 &&
+          h(
+            "div",
+            {},
+            h("h3", {}, `Faults (${number(report.fault_count)})`),
+            h(
+              "div",
+              { class: "scroll" },
+              h(
+                "table",
+                { class: "data" },
+                h(
+                  "thead",
+                  {},
+                  h(
+                    "tr",
+                    {},
+                    h("th", { class: "n" }, "Line"),
+                    h("th", {}, "Kind"),
+                    h("th", {}, "What is wrong"),
+                  ),
+                ),
+                h(
+                  "tbody",
+                  {},
+                  report.faults
+                    .slice(0, 100)
+                    .map((/** @type {any} */ fault) =>
+                      h(
+                        "tr",
+                        {},
+                        h("td", { class: "n" }, fault.line ?? "–"),
+                        h("td", {}, fault.kind ?? ""),
+                        h("td", {}, fault.reason ?? fault.message ?? JSON.stringify(fault)),
+                      ),
+                    ),
+                ),
+              ),
+            ),
+          ),
+        h(
+          "div",
+          { class: "wide" },
+          h(
+            "div",
+            {},
+            h("h3", {}, "Largest tile"),
+            h(
+              "table",
+              { class: "data" },
+              h(
+                "thead",
+                {},
+                h(
+                  "tr",
+                  {},
+                  ["Tile", "Reached", "Ended with"].map((text) => h("th", { class: "n" }, text)),
+                ),
+              ),
+              h("tbody", {}, tiles),
+            ),
+          ),
+          h(
+            "div",
+            {},
+            h("h3", {}, "Tests of the new tiles"),
+            h(
+              "div",
+              { class: "scroll" },
+              h(
+                "table",
+                { class: "data" },
+                h(
+                  "thead",
+                  {},
+                  h(
+                    "tr",
+                    {},
+                    h("th", {}, "Test"),
+                    h("th", { class: "n" }, "Draws"),
+                    h("th", { class: "n" }, "p"),
+                    h("th", {}, "Verdict"),
+                  ),
+                ),
+                h("tbody", {}, tests),
+              ),
+            ),
+          ),
+        ),
+        h(
+          "dl",
+          { class: "stat" },
+          [
+            ["Unfinished games", number(report.unfinished)],
+            ["Repeated games", number(report.duplicates)],
+            ["Sealed", report.sealed ? "yes" : "no"],
+          ].map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))),
+        ),
+        report.notes.map((/** @type {string} */ note) => h("p", { class: "note small" }, note)),
+        h("p", { class: "small muted" }, report.limits),
+      ),
+    );
+  }
+
+  csv() {
+    const quoted = (/** @type {any} */ text) => `"${String(text ?? "").replaceAll('"', '""')}"`;
+    const rows = this.verdicts.map(({ name, report, error }) =>
+      [
+        quoted(name),
+        report ? report.passed : "",
+        report?.game ?? "",
+        report?.board ?? "",
+        report?.episodes ?? "",
+        report?.mean ?? "",
+        report?.max ?? "",
+        report?.moves_per_second ?? "",
+        report?.assessment ?? "",
+        report?.fault_count ?? "",
+        quoted(error ?? report?.failures.join("; ")),
+      ].join(","),
+    );
+    download(
+      "verdicts.csv",
+      [
+        "file,passed,game,board,games,mean,max,moves_per_second,points,faults,failures",
+        ...rows,
+      ].join("\n") + "\n",
+    );
+  }
+}

@@ -1,0 +1,400 @@
+// @ts-check
+/** A reviewed game: its curves, its moves with their grades, and mistakes to learn from. */
+
+import { announce, choice, fill, h } from "./dom.js";
+import { post } from "./api.js";
+import { Chart } from "./chart.js";
+import { ARROWS, number, percent, signed, value as shortValue } from "./format.js";
+
+const GRADES = ["best", "excellent", "good", "inaccuracy", "mistake", "blunder"];
+const BAD = ["inaccuracy", "mistake", "blunder"];
+const KEYS = /** @type {Record<string, string>} */ ({
+  ArrowUp: "up",
+  ArrowRight: "right",
+  ArrowDown: "down",
+  ArrowLeft: "left",
+});
+
+export class Review {
+  /** @param {any} page the page whose board shows the positions @param {any} found @param {string} text @param {number} step */
+  constructor(page, found, text, step) {
+    this.page = page;
+    this.found = found;
+    this.text = text;
+    this.step = step;
+    this.number = 0;
+    /** @type {any} */ this.learning = null;
+    this.root = h("div", { class: "card stack", id: "review" });
+    this.pressed = (/** @type {KeyboardEvent} */ event) => this.key(event);
+    addEventListener("keydown", this.pressed);
+    this.build();
+  }
+
+  end() {
+    removeEventListener("keydown", this.pressed);
+    this.page.hidden = false;
+  }
+
+  get game() {
+    return this.found.games[this.number];
+  }
+
+  /** With another model. */
+  again() {
+    this.page.review(this.text, this.step);
+  }
+
+  build() {
+    const { game } = this;
+    const grades = GRADES.map((grade) => [grade, game.grades?.[grade] ?? 0]).filter(
+      ([, count]) => count > 0,
+    );
+    this.chart = new Chart({
+      title: "Score and expected end",
+      x: "move",
+      y: "points",
+      height: 220,
+      pick: (x) => this.to(Math.round(x)),
+    });
+    this.luck = new Chart({
+      title: "Luck of the tiles and losses of the moves, summed",
+      x: "move",
+      y: "points",
+      height: 200,
+      zero: false,
+      pick: (x) => this.to(Math.round(x)),
+    });
+    this.moves = h("div", { class: "moves", role: "group", "aria-label": "Moves" });
+    this.place = h("div", { class: "stack tight", id: "place", "aria-live": "polite" });
+    const button = (
+      /** @type {string} */ id,
+      /** @type {string} */ text,
+      /** @type {() => void} */ act,
+    ) => h("button", { type: "button", id, onclick: act }, text);
+    fill(
+      this.root,
+      h(
+        "div",
+        { class: "row spread" },
+        h("h2", {}, `Review of ${game.player || "a game"}`),
+        this.found.games.length > 1 &&
+          choice(
+            "Game",
+            this.found.games.map((/** @type {any} */ one, /** @type {number} */ place) => [
+              String(place),
+              `${place + 1}: ${number(one.score)} points`,
+            ]),
+            String(this.number),
+            (place) => {
+              this.number = Number(place);
+              this.build();
+              this.to(0);
+            },
+          ),
+        button("close-review", "Close", () => {
+          this.end();
+          this.page.game_ = null;
+          this.root.remove();
+          this.page.ask();
+        }),
+      ),
+      this.found.fault_count > 0 &&
+        h(
+          "p",
+          { class: "error" },
+          `${this.found.fault_count} lines are left out: ${this.found.faults[0].reason}`,
+        ),
+      h(
+        "dl",
+        { class: "stat" },
+        [
+          ["Score", number(game.score)],
+          ["Largest", number(game.largest)],
+          ["Moves", number(game.move_count ?? game.moves.length)],
+          ["Accuracy", percent(game.accuracy, 2)],
+          ["Mean loss", number(game.mean_loss, 2)],
+          ["Luck", signed(game.luck, 0)],
+          ["z of luck", signed(game.luck_z, 2)],
+        ].map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))),
+      ),
+      h(
+        "div",
+        { class: "row" },
+        grades.map(([grade, count]) => h("span", { class: `tag ${grade}` }, `${count} ${grade}`)),
+      ),
+      h(
+        "div",
+        { class: "steps" },
+        button("first", "|◀", () => this.to(0)),
+        button("previous", "◀", () => this.to(this.step - 1)),
+        button("next", "▶", () => this.to(this.step + 1)),
+        button("last", "▶|", () => this.to(game.positions.length - 1)),
+        button("next-mistake", "Next mistake (x)", () => this.mistake(1)),
+        button("learn", "Learn from your mistakes", () => this.learn()),
+      ),
+      this.place,
+      this.chart.root,
+      this.luck.root,
+      h("details", {}, h("summary", {}, "All moves"), this.moves),
+    );
+    for (const [id, name] of [
+      ["first", "First position"],
+      ["previous", "Previous move (j)"],
+      ["next", "Next move (k)"],
+      ["last", "Last position"],
+    ])
+      this.root.querySelector(`#${id}`)?.setAttribute("aria-label", name);
+    this.curves();
+    const shown = game.moves.length > 3000 ? 3000 : game.moves.length;
+    this.buttons = game.moves
+      .slice(0, shown)
+      .map((/** @type {any} */ move, /** @type {number} */ place) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: move.grade ?? "",
+            "aria-label": `move ${place + 1}, ${move.direction}, ${move.grade ?? "no grade"}`,
+            onclick: () => this.to(place),
+          },
+          ARROWS[move.direction],
+        ),
+      );
+    fill(this.moves, this.buttons);
+  }
+
+  curves() {
+    const { positions, moves } = this.game;
+    const score = /** @type {[number, number][]} */ (
+      positions.map((/** @type {any} */ one, /** @type {number} */ place) => [place, one.score])
+    );
+    const expected = /** @type {[number, number][]} */ (
+      positions.flatMap((/** @type {any} */ one, /** @type {number} */ place) =>
+        one.value === null ? [] : [[place, one.score + one.value]],
+      )
+    );
+    this.chart?.show([
+      { name: "score", points: score },
+      { name: "score at the end, as expected", points: expected },
+    ]);
+    let luck = 0,
+      loss = 0;
+    const lucks = /** @type {[number, number][]} */ ([]),
+      losses = /** @type {[number, number][]} */ ([]);
+    moves.forEach((/** @type {any} */ move, /** @type {number} */ place) => {
+      luck += move.luck ?? 0;
+      loss -= move.loss ?? 0;
+      lucks.push([place + 1, luck]);
+      losses.push([place + 1, loss]);
+    });
+    this.luck?.show([
+      { name: "luck", points: lucks },
+      { name: "losses of moves", points: losses },
+    ]);
+  }
+
+  /** Shows a position. @param {number} step */
+  to(step) {
+    const { positions, moves } = this.game;
+    if (positions.length === 0) return;
+    this.step = Math.min(Math.max(step, 0), positions.length - 1);
+    if (this.learning && this.learning.step !== this.step) this.stopLearning();
+    const position = positions[this.step],
+      move = moves[this.step];
+    this.chart?.mark(this.step);
+    this.luck?.mark(this.step);
+    this.buttons?.forEach((/** @type {any} */ one, /** @type {number} */ place) => {
+      if (place === this.step) one.setAttribute("aria-current", "true");
+      else one.removeAttribute("aria-current");
+    });
+    post("/position", { game: this.found.game, position: position.board, board: this.found.board })
+      .then((board) => this.page.show(board))
+      .catch(() => {});
+    if (this.learning) return;
+    fill(
+      this.place,
+      h(
+        "p",
+        {},
+        h("strong", {}, `Move ${this.step + 1} of ${moves.length}`),
+        `, score ${number(position.score)}. `,
+        move
+          ? [
+              `Played ${ARROWS[move.direction]} ${move.direction} `,
+              move.grade && h("span", { class: `tag ${move.grade}` }, move.grade),
+              move.best &&
+                move.best !== move.direction &&
+                ` Best was ${ARROWS[move.best]} ${move.best}: it keeps ${shortValue(move.loss ?? 0)} points more.`,
+            ]
+          : "The end of the record.",
+        move?.luck !== undefined &&
+          move?.luck !== null &&
+          h(
+            "span",
+            { class: "muted" },
+            ` The tile after it: ${signed(move.luck, 0)} points of luck.`,
+          ),
+      ),
+    );
+  }
+
+  /** Goes to the next move that lost much. @param {number} by */
+  mistake(by) {
+    const { moves } = this.game;
+    for (let step = this.step + by; step >= 0 && step < moves.length; step += by) {
+      if (BAD.includes(moves[step].grade)) {
+        this.to(step);
+        return true;
+      }
+    }
+    announce("There is no further mistake.");
+    fill(this.place, h("p", { class: "note" }, "There is no further mistake."));
+    return false;
+  }
+
+  /** Hides the values at a mistake until a move that is good enough is found. */
+  learn() {
+    const { moves } = this.game;
+    this.stopLearning();
+    if (!BAD.includes(moves[this.step]?.grade) && !this.mistake(1)) return;
+    const move = moves[this.step];
+    this.learning = { step: this.step, tries: 0 };
+    this.page.hidden = true;
+    this.page.draw();
+    const position = this.game.positions[this.step];
+    this.learnBox = h(
+      "div",
+      { class: "note stack tight", id: "learning" },
+      h(
+        "p",
+        {},
+        `Move ${this.step + 1}: ${ARROWS[move.direction]} ${move.direction} was ${move.grade === "inaccuracy" ? "an" : "a"} ${move.grade}. Find a better one: press an arrow key, or choose.`,
+      ),
+      h(
+        "div",
+        { class: "row" },
+        ["left", "up", "down", "right"].map((direction) =>
+          h(
+            "button",
+            { type: "button", onclick: () => this.attempt(direction, position) },
+            `${ARROWS[direction]} ${direction}`,
+          ),
+        ),
+        h("button", { type: "button", onclick: () => this.reveal() }, "Show it"),
+      ),
+      (this.verdict = h("p", { role: "status" })),
+    );
+    fill(this.place, this.learnBox);
+  }
+
+  stopLearning() {
+    if (!this.learning) return;
+    this.learning = null;
+    this.page.hidden = false;
+    this.page.draw();
+  }
+
+  /** @param {string} direction @param {any} position */
+  async attempt(direction, position) {
+    const found = await post("/analyze", {
+      game: this.found.game,
+      position: position.board,
+      board: this.found.board,
+      model: this.page.model || undefined,
+    });
+    const move = found.analysis.moves.find((/** @type {any} */ one) => one.direction === direction);
+    if (!this.learning || !this.verdict) return;
+    const played = this.game.moves[this.step];
+    if (!move.legal) {
+      this.verdict.textContent = `${direction} is illegal.`;
+      return;
+    }
+    if (["best", "excellent", "good"].includes(move.grade)) {
+      this.stopLearning();
+      fill(
+        this.place,
+        h(
+          "p",
+          { class: "note" },
+          `Yes: ${ARROWS[direction]} ${direction} keeps ${percent(move.share)} of the value. `,
+          h(
+            "button",
+            {
+              type: "button",
+              id: "learn-on",
+              onclick: () => {
+                this.step += 1;
+                this.learn();
+              },
+            },
+            "Next mistake",
+          ),
+        ),
+      );
+      announce(`Yes, ${direction} is ${move.grade}.`);
+      return;
+    }
+    this.verdict.textContent =
+      direction === played.direction
+        ? "That was the move of the game."
+        : `${direction} keeps ${percent(move.share)}. There is a better one.`;
+  }
+
+  reveal() {
+    const move = this.game.moves[this.step];
+    this.stopLearning();
+    fill(
+      this.place,
+      h(
+        "p",
+        { class: "note" },
+        `Best is ${ARROWS[move.best]} ${move.best}. `,
+        h(
+          "button",
+          {
+            type: "button",
+            onclick: () => {
+              this.step += 1;
+              this.learn();
+            },
+          },
+          "Next mistake",
+        ),
+      ),
+    );
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const target = /** @type {Element} */ (event.target);
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      target.closest("input, select, textarea, dialog")
+    )
+      return;
+    if (this.learning && KEYS[event.key]) {
+      event.preventDefault();
+      this.attempt(KEYS[event.key], this.game.positions[this.step]);
+      return;
+    }
+    const acts = /** @type {Record<string, () => void>} */ ({
+      ArrowLeft: () => this.to(this.step - 1),
+      ArrowRight: () => this.to(this.step + 1),
+      j: () => this.to(this.step - 1),
+      k: () => this.to(this.step + 1),
+      Home: () => this.to(0),
+      End: () => this.to(this.game.positions.length - 1),
+      x: () => this.mistake(1),
+      X: () => this.mistake(-1),
+      z: () => {
+        this.page.hidden = !this.page.hidden;
+        this.page.draw();
+      },
+    });
+    if (!acts[event.key]) return;
+    event.preventDefault();
+    acts[event.key]();
+  }
+}

@@ -1,0 +1,477 @@
+// @ts-check
+/** Train: recipes as forms, runs with live curves, and comparisons in one chart. */
+
+import { announce, choice, fill, h } from "./dom.js";
+import { get, listen, meta, post } from "./api.js";
+import { Chart } from "./chart.js";
+import { gameName, number } from "./format.js";
+import { LiveRuns } from "./live.js";
+import { RecipeForm } from "./recipe-form.js";
+
+const MEASURES = /** @type {[string, string][]} */ ([
+  ["mean", "mean score"],
+  ["max", "highest score"],
+  ["win", "reach rate of a tile"],
+  ["end", "share of games ended with a tile"],
+  ["speed", "moves a second"],
+  ["loss", "loss (replay)"],
+  ["value", "value Q (replay)"],
+]);
+
+/** @param {Element} root @param {URLSearchParams} query */
+export function show(root, query) {
+  const page = new Train(root, query);
+  page.start();
+  return () => page.end();
+}
+
+class Train {
+  /** @param {Element} root @param {URLSearchParams} query */
+  constructor(root, query) {
+    this.root = root;
+    this.query = query;
+    /** @type {any[]} */ this.recipes = [];
+    /** @type {any[]} */ this.runs = [];
+    /** @type {Set<string>} */ this.chosen = new Set();
+    /** @type {Map<string, any[]>} */ this.blocks = new Map();
+    /** @type {Map<string, any>} */ this.details = new Map();
+    /** @type {Map<string, any>} */ this.progress = new Map();
+    /** @type {any[]} */ this.games = [];
+    this.picked = "";
+    this.measure = "mean";
+    this.tile = 0;
+    this.ended = false;
+    this.form = new RecipeForm(this);
+    this.live = new LiveRuns(this);
+    this.build();
+  }
+
+  build() {
+    this.list = h("div", { id: "runs" });
+    this.fault = h("div", { role: "alert", id: "train-fault" });
+    this.pick = h("div", { class: "two" });
+    this.chart = new Chart({
+      title: "Learning curves",
+      level: "h2",
+      x: "games",
+      y: "points",
+      name: "learning-curves",
+    });
+    this.detail = h("div", {});
+    fill(
+      this.root,
+      h(
+        "div",
+        { class: "stack" },
+        h(
+          "div",
+          { class: "row spread" },
+          h("h1", {}, "Train"),
+          h(
+            "button",
+            {
+              type: "button",
+              class: "primary",
+              id: "open-form",
+              "aria-expanded": "false",
+              onclick: () => this.form.toggle(),
+            },
+            "New run",
+          ),
+        ),
+        this.fault,
+        this.form.root,
+        this.live.root,
+        h("div", { class: "card stack" }, this.pick, this.chart.root),
+        h("div", { class: "card stack tight" }, h("h2", {}, "Runs"), this.list),
+        this.detail,
+      ),
+    );
+  }
+
+  async start() {
+    const [recipes, about] = await Promise.all([get("/recipes"), meta()]);
+    this.recipes = recipes;
+    this.games = about.games;
+    const game = this.query.get("game"),
+      board = this.query.get("board") ?? "4x4";
+    if (game) {
+      this.form.recipe =
+        this.recipes.find((one) => one.game === game && one.board === board)?.name ?? "quick";
+      const recipe = this.recipes.find((one) => one.name === this.form.recipe);
+      if (recipe.game !== game) this.form.set.game = game;
+      if (recipe.board !== board || recipe.game !== game)
+        Object.assign(this.form.set, { board, "network.tuples": "lines" });
+    }
+    await this.refresh();
+    if (this.ended) return;
+    this.runs.slice(0, 1).forEach((run) => this.chosen.add(run.id));
+    this.drawList();
+    if (this.runs.length === 0 || game) this.form.toggle();
+    this.stop = listen({
+      progress: (event) => this.heard(event),
+      block: (event) => this.block(event),
+      ended: () => this.refresh(),
+      finished: (event) => {
+        announce(`The run ${event.id} has ended.`);
+      },
+      failed: (event) => this.complain(`${event.id}: ${event.error}`),
+      missed: () => this.reload(),
+    });
+    this.timer = window.setInterval(
+      () => document.visibilityState === "visible" && this.refresh(),
+      5000,
+    );
+    this.back = () => {
+      this.stop?.();
+      this.refresh();
+      this.stop = listen({
+        progress: (event) => this.heard(event),
+        block: (event) => this.block(event),
+        ended: () => this.refresh(),
+      });
+    };
+    addEventListener("afterstate:back", this.back);
+    this.reload();
+  }
+
+  end() {
+    this.ended = true;
+    this.live.watched = "";
+    this.stop?.();
+    clearInterval(this.timer);
+    if (this.back) removeEventListener("afterstate:back", this.back);
+  }
+
+  async refresh() {
+    try {
+      this.runs = await get("/runs");
+    } catch {
+      return;
+    }
+    if (this.ended) return;
+    this.drawList();
+    this.live.draw();
+    // Runs that other processes train grow, too.
+    for (const run of this.runs)
+      if (run.status === "running" && !run.here && this.chosen.has(run.id)) this.load(run.id);
+  }
+
+  /** The blocks of a run, or those after the last one. @param {string} id */
+  async load(id) {
+    const known = this.blocks.get(id) ?? [];
+    const after = known.length ? known[known.length - 1].games : 0;
+    try {
+      const more = await get(`/run/blocks?id=${encodeURIComponent(id)}&after=${after}`);
+      const now = this.blocks.get(id) ?? [];
+      const last = now.length ? now[now.length - 1].games : 0;
+      this.blocks.set(
+        id,
+        now.concat(more.filter((/** @type {any} */ block) => block.games > last)),
+      );
+    } catch {
+      this.blocks.set(id, known);
+    }
+    if (!this.ended) this.drawChart();
+  }
+
+  async reload() {
+    for (const id of this.chosen) {
+      this.blocks.delete(id);
+      await this.load(id);
+    }
+    this.drawChart();
+  }
+
+  /** A run that was started here. @param {any} run */
+  async began(run) {
+    // Curves of another game say nothing beside its own.
+    const others = this.runs.filter((one) => one.game !== run.game || one.board !== run.board);
+    others.forEach((one) => this.chosen.delete(one.id));
+    this.chosen.add(run.id);
+    this.blocks.set(run.id, []);
+    fill(this.fault);
+    await this.refresh();
+    this.drawChart();
+  }
+
+  /** @param {any} event */
+  heard(event) {
+    this.progress.set(event.id, event);
+    this.live.draw();
+  }
+
+  /** @param {any} event */
+  block(event) {
+    const known = this.blocks.get(event.id);
+    const run = this.runs.find((one) => one.id === event.id);
+    if (run) Object.assign(run, { games: event.games, mean: event.mean });
+    if (!known) return;
+    if (known.length === 0 || event.games > known[known.length - 1].games) known.push(event);
+    if (this.chosen.has(event.id)) this.drawChart();
+  }
+
+  drawList() {
+    if (this.runs.length === 0) {
+      fill(
+        this.list,
+        h(
+          "p",
+          { class: "muted" },
+          "There are no runs yet. Start one here, or with `afterstate train`: it appears by itself.",
+        ),
+      );
+      return;
+    }
+    const row = (/** @type {any} */ run) =>
+      h(
+        "tr",
+        {},
+        h(
+          "td",
+          {},
+          h("input", {
+            type: "checkbox",
+            "aria-label": `Show ${run.id} in the chart`,
+            checked: this.chosen.has(run.id),
+            onchange: (/** @type {any} */ event) => {
+              if (event.target.checked) {
+                this.chosen.add(run.id);
+                this.load(run.id);
+              } else {
+                this.chosen.delete(run.id);
+                this.drawChart();
+              }
+            },
+          }),
+        ),
+        h(
+          "td",
+          {},
+          h("button", { type: "button", class: "open-run", onclick: () => this.open(run) }, run.id),
+        ),
+        h("td", {}, h("span", { class: `tag ${run.status}` }, run.status)),
+        h("td", {}, `${gameName(run.game ?? "–")} ${run.board ?? ""}`),
+        h("td", { class: "n" }, number(run.games)),
+        h("td", { class: "n" }, number(run.mean)),
+        h("td", {}, h("span", { class: "small muted" }, run.changed.join(", "))),
+      );
+    const table = h(
+      "table",
+      { class: "data" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", {}, "Chart"),
+          h("th", {}, "Run"),
+          h("th", {}, "Status"),
+          h("th", {}, "Game"),
+          h("th", { class: "n" }, "Games"),
+          h("th", { class: "n" }, "Mean"),
+          h("th", {}, "Changed"),
+        ),
+      ),
+      h("tbody", {}, this.runs.map(row)),
+    );
+    if (this.list.contains(document.activeElement)) return;
+    fill(
+      this.list,
+      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Runs" }, table),
+    );
+  }
+
+  /** @param {any} run */
+  async open(run) {
+    try {
+      const detail = await get(`/run?id=${encodeURIComponent(run.id)}`);
+      const names = /** @type {Record<string, string>} */ ({
+        model: "Model",
+        recipe: "Recipe",
+        blocks: "Blocks (CSV)",
+      });
+      const episodes = h("input", {
+        type: "number",
+        min: "1",
+        value: detail.episodes,
+        id: "resume-episodes",
+      });
+      fill(
+        this.detail,
+        h(
+          "div",
+          { class: "card stack", id: "run-detail" },
+          h(
+            "div",
+            { class: "row spread" },
+            h("h2", {}, detail.id),
+            h("button", { type: "button", onclick: () => fill(this.detail) }, "Close"),
+          ),
+          h(
+            "p",
+            { class: "muted" },
+            detail.title,
+            detail.started && ` · started ${new Date(detail.started).toLocaleString("en")}`,
+            detail.finished && ` · finished ${new Date(detail.finished).toLocaleString("en")}`,
+          ),
+          h(
+            "div",
+            { class: "row" },
+            detail.files.map((/** @type {string} */ file) =>
+              h(
+                "a",
+                {
+                  class: "button",
+                  href: `/api/v1/run/file?id=${encodeURIComponent(detail.id)}&file=${file}`,
+                  download: "",
+                },
+                `Save the ${names[file].toLowerCase()}`,
+              ),
+            ),
+            h(
+              "a",
+              {
+                class: "button",
+                href: `/play?game=${detail.game}&board=${detail.board}&model=${encodeURIComponent(detail.id)}`,
+                "data-part": "play",
+              },
+              "Play with it",
+            ),
+            h(
+              "a",
+              {
+                class: "button",
+                href: `/inside?game=${detail.game}&model=${encodeURIComponent(detail.id)}`,
+                "data-part": "inside",
+              },
+              "Look inside",
+            ),
+          ),
+          detail.status !== "running" &&
+            detail.status !== "damaged" &&
+            h(
+              "div",
+              { class: "row" },
+              h("label", { class: "field" }, "Games in all", episodes),
+              h(
+                "button",
+                {
+                  type: "button",
+                  id: "resume-run",
+                  onclick: () =>
+                    this.act(
+                      "/run/resume",
+                      detail.id,
+                      Number(episodes.value) === detail.episodes
+                        ? {}
+                        : { episodes: episodes.value },
+                    ),
+                },
+                "Resume",
+              ),
+            ),
+          h(
+            "details",
+            {},
+            h("summary", {}, "The whole recipe"),
+            h("pre", { class: "scroll mono small", tabindex: "0" }, detail.toml),
+          ),
+        ),
+      );
+      this.detail.scrollIntoView({ block: "nearest" });
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+
+  /** @param {string} path @param {string} id @param {Record<string, string>} [set] */
+  async act(path, id, set) {
+    try {
+      await post(path, set ? { id, set } : { id });
+      fill(this.fault);
+      this.chosen.add(id);
+      await this.refresh();
+      await this.load(id);
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+
+  drawChart() {
+    const all = [...this.chosen].map((id) => ({ id, blocks: this.blocks.get(id) ?? [] }));
+    const tiles = [
+      ...new Set(
+        all.flatMap(({ blocks }) =>
+          blocks.flatMap((block) => Object.keys(block.ended ?? {}).map(Number)),
+        ),
+      ),
+    ].sort((a, b) => a - b);
+    if (!tiles.includes(this.tile)) this.tile = tiles[Math.max(tiles.length - 3, 0)] ?? 0;
+    const ofTile = this.measure === "win" || this.measure === "end";
+    const key = `${this.measure}|${ofTile ? this.tile : ""}|${tiles}`;
+    if (this.picked !== key) {
+      this.picked = key;
+      fill(
+        this.pick,
+        choice("Show", MEASURES, this.measure, (measure) => {
+          this.measure = measure;
+          this.drawChart();
+        }),
+        ofTile &&
+          choice(
+            "Tile",
+            tiles.map((tile) => [String(tile), number(tile)]),
+            String(this.tile),
+            (tile) => {
+              this.tile = Number(tile);
+              this.drawChart();
+            },
+          ),
+      );
+    }
+    const y = (/** @type {any} */ block) => {
+      const ended = Object.entries(block.ended ?? {});
+      const sum = (/** @type {(tile: number) => boolean} */ counts) =>
+        ended.reduce(
+          (all_, [tile, count]) => all_ + (counts(Number(tile)) ? Number(count) : 0),
+          0,
+        ) / block.block_games;
+      switch (this.measure) {
+        case "win":
+          return sum((tile) => tile >= this.tile);
+        case "end":
+          return sum((tile) => tile === this.tile);
+        case "speed":
+          return block.moves_per_second;
+        case "loss":
+          return block.replay?.loss ?? null;
+        case "value":
+          return block.replay?.value ?? null;
+        default:
+          return block[this.measure];
+      }
+    };
+    const { chart } = this;
+    if (!chart) return;
+    chart.options.percent = ofTile;
+    chart.options.title = MEASURES.find(([name]) => name === this.measure)?.[1] ?? "";
+    chart.show(
+      all.map(({ id, blocks }) => ({
+        name: id,
+        points: /** @type {[number, number][]} */ (
+          blocks.flatMap((block) => (y(block) === null ? [] : [[block.games, y(block)]]))
+        ),
+      })),
+    );
+  }
+
+  /** @param {any} error */
+  complain(error) {
+    fill(
+      this.fault,
+      h("p", { class: "error" }, error instanceof Error ? error.message : String(error)),
+    );
+  }
+}

@@ -1,0 +1,438 @@
+//! Training: recipes as forms, runs with their curves, start, stop and resume.
+
+mod training;
+
+use std::collections::BTreeMap;
+
+use afterstate_lab::block::Block;
+use afterstate_lab::recipe::{KeyForm, Recipe, RecipeInfo};
+use afterstate_lab::run::{blocks_of, model_of, recipe_of};
+use afterstate_lab::runs::RunInfo;
+use afterstate_lab::spec::NetworkSize;
+use afterstate_lab::trainer::Trainer;
+use axum::Json;
+use axum::body::Body as HttpBody;
+use axum::extract::{Path, Query, State};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use tokio_stream::wrappers::ReceiverStream;
+use training::begin;
+pub use training::{Trainings, stop_all, wait_for_all};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::error::{Answer, Problem};
+use crate::extract::Body;
+use crate::models::lock;
+use crate::state::App;
+
+/// The most blocks of an answer: longer runs are thinned.
+const MOST_BLOCKS: usize = 2_000;
+
+/// A run.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RunView {
+    /// Its name: its folder within the folder of runs.
+    pub id: String,
+    /// The recipe, with what was changed in it.
+    pub title: String,
+    /// The recipe.
+    pub recipe: Option<String>,
+    /// What was changed in it, each `key=value`.
+    pub changed: Vec<String>,
+    /// The game.
+    pub game: Option<String>,
+    /// The board.
+    pub board: Option<String>,
+    /// `running`, `finished`, `stopped`, `new` or `damaged`.
+    pub status: String,
+    /// Whether this server trains it, and can stop it.
+    pub here: bool,
+    /// Games so far.
+    pub games: u64,
+    /// Updates so far, with a replay buffer.
+    pub updates: Option<u64>,
+    /// The mean score of the last block.
+    pub mean: Option<f64>,
+    /// When it was begun.
+    pub started: Option<String>,
+    /// When it was finished.
+    pub finished: Option<String>,
+    /// The last progress, while this server trains it.
+    #[schema(value_type = Option<Object>)]
+    pub progress: Option<serde_json::Value>,
+}
+
+/// A run with its recipe.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RunDetail {
+    /// The run.
+    #[serde(flatten)]
+    pub run: RunView,
+    /// Its recipe, as TOML.
+    pub toml: String,
+    /// The games of the whole recipe.
+    pub episodes: u64,
+    /// The points that a value of 1 stands for.
+    pub value_unit: f64,
+    /// Files that can be downloaded: `model`, `recipe`, `blocks`.
+    pub files: Vec<String>,
+}
+
+/// A recipe as a form.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RecipeForm {
+    /// Its description.
+    #[schema(value_type = Object)]
+    pub recipe: RecipeInfo,
+    /// Its keys: each with key, type, value, choices and help.
+    #[schema(value_type = Vec<Object>)]
+    pub keys: Vec<KeyForm>,
+    /// What was changed, each `key=value`.
+    pub changed: Vec<String>,
+    /// The size of its network, in words.
+    pub size: Option<String>,
+}
+
+/// Changes of a recipe.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Changes {
+    /// Values by key, as text.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+}
+
+/// A run to start.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StartRequest {
+    /// A built-in recipe.
+    pub recipe: String,
+    /// Values by key, as text. `from` is the name of a run.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+}
+
+/// The name of a run.
+#[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RunQuery {
+    /// Its name, as in the list.
+    pub id: String,
+}
+
+/// A file of a run.
+#[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct FileQuery {
+    /// The name of the run, as in the list.
+    pub id: String,
+    /// `model`, `recipe` or `blocks`.
+    pub file: String,
+}
+
+/// Blocks of a run.
+#[derive(Clone, Debug, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct BlocksQuery {
+    /// The name of the run, as in the list.
+    pub id: String,
+    /// Only blocks after this number of games.
+    #[serde(default)]
+    pub after: u64,
+}
+
+/// A change of a run that is resumed.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResumeRequest {
+    /// The name of the run, as in the list.
+    pub id: String,
+    /// Values by key, as text, such as `episodes`.
+    #[serde(default)]
+    pub set: BTreeMap<String, String>,
+}
+
+/// The built-in recipes.
+#[utoipa::path(get, path = "/api/v1/recipes", tag = "train",
+    responses((status = 200, body = Vec<Object>, description = "Each as in `afterstate recipes --json`"),
+        (status = 403, body = Problem)))]
+pub async fn recipes() -> Answer<Vec<RecipeInfo>> {
+    Ok(Json(RecipeInfo::builtin()?))
+}
+
+/// The keys of a recipe with their values, after changes. Some changes bring other keys.
+#[utoipa::path(post, path = "/api/v1/recipes/{name}/form", tag = "train", params(("name" = String, Path)),
+    request_body = Changes,
+    responses((status = 200, body = RecipeForm), (status = 400, body = Problem), (status = 403, body = Problem)))]
+pub async fn form(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    Body(changes): Body<Changes>,
+) -> Answer<RecipeForm> {
+    let shared = app.clone();
+    app.quick
+        .run(move |_| {
+            let recipe = recipe(&shared, &name, &changes.set)?;
+            Ok(Json(RecipeForm {
+                recipe: recipe.info(),
+                changed: recipe.changed.clone(),
+                size: NetworkSize::of(&recipe).ok().map(|size| size.to_string()),
+                keys: recipe.form(),
+            }))
+        })
+        .await
+}
+
+/// A recipe with changes. Only keys of its form may be changed, and a model to start with is named by
+/// its run: nothing that a client sends becomes a path.
+fn recipe(app: &App, name: &str, set: &BTreeMap<String, String>) -> Result<Recipe, Problem> {
+    let form = Recipe::load_builtin(name, &[])?.form();
+    let mut overrides = Vec::new();
+    for (key, value) in set {
+        let is_table = key.starts_with("network.") || key.starts_with("learner.");
+        if !is_table && !form.iter().any(|one| &one.key == key) {
+            let key: String = key.chars().take(60).collect();
+            return Err(Problem::input(format!("`{key}` cannot be changed here")));
+        }
+        match key.as_str() {
+            "from" if value.is_empty() => {}
+            "from" => {
+                let path = app.models.run(value)?.path;
+                overrides.push(format!("from={:?}", path.display().to_string()));
+            }
+            _ => overrides.push(format!("{key}={value}")),
+        }
+    }
+    Ok(Recipe::load_builtin(name, &overrides)?)
+}
+
+fn view(app: &App, run: &RunInfo) -> RunView {
+    let id = app.models.id_of(&run.path);
+    let trainings = lock(&app.trainings);
+    let training = trainings.running.get(&id);
+    RunView {
+        title: run.title(),
+        recipe: run.recipe.clone(),
+        changed: run.changed.clone(),
+        game: run.game.clone(),
+        board: run.board.clone(),
+        status: match training {
+            Some(_) => "running".to_owned(),
+            None => run.status.name().to_owned(),
+        },
+        here: training.is_some(),
+        games: run.games,
+        updates: run.updates,
+        mean: run.mean,
+        started: run.started.clone(),
+        finished: run.finished.clone(),
+        progress: training.and_then(|training| training.progress.clone()),
+        id,
+    }
+}
+
+/// All runs, newest first, also those that the command line has started.
+#[utoipa::path(get, path = "/api/v1/runs", tag = "train",
+    responses((status = 200, body = Vec<RunView>), (status = 403, body = Problem)))]
+pub async fn list(State(app): State<App>) -> Answer<Vec<RunView>> {
+    let shared = app.clone();
+    let list = move |_| {
+        let runs = shared.models.runs();
+        Ok(runs.iter().map(|run| view(&shared, run)).collect())
+    };
+    Ok(Json(app.quick.run(list).await?))
+}
+
+/// A run with its recipe.
+#[utoipa::path(get, path = "/api/v1/run", tag = "train", params(RunQuery),
+    responses((status = 200, body = RunDetail), (status = 400, body = Problem), (status = 403, body = Problem),
+        (status = 404, body = Problem)))]
+pub async fn show(State(app): State<App>, Query(query): Query<RunQuery>) -> Answer<RunDetail> {
+    let shared = app.clone();
+    app.quick
+        .run(move |_| {
+            let run = shared.models.run(&query.id)?;
+            let recipe = recipe_of(&run.path, &[])?;
+            let mut files = vec!["recipe".to_owned()];
+            files.extend(model_of(&run.path).ok().map(|_| "model".to_owned()));
+            files.extend(blocks_of(&run.path).ok().map(|_| "blocks".to_owned()));
+            Ok(Json(RunDetail {
+                run: view(&shared, &run),
+                toml: recipe.to_toml(),
+                episodes: recipe.episodes,
+                value_unit: recipe.value_unit(),
+                files,
+            }))
+        })
+        .await
+}
+
+/// The blocks of a run: scores, speed, rates of tiles, losses. Of a long run, each of up to 2000 is
+/// the last of some blocks.
+#[utoipa::path(get, path = "/api/v1/run/blocks", tag = "train", params(BlocksQuery),
+    responses((status = 200, body = Vec<Object>, description = "Each as in `afterstate train --json`"),
+        (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub async fn blocks(
+    State(app): State<App>,
+    Query(query): Query<BlocksQuery>,
+) -> Answer<Vec<Block>> {
+    let shared = app.clone();
+    app.quick
+        .run(move |_| {
+            let run = shared.models.run(&query.id)?;
+            // A run that has just begun has no blocks.
+            let mut all = blocks_of(&run.path).unwrap_or_default();
+            all.retain(|block| block.games > query.after);
+            let every = all.len().div_ceil(MOST_BLOCKS).max(1);
+            let last = all.len();
+            let mut place = 0;
+            all.retain(|_| {
+                place += 1;
+                place % every == 0 || place == last
+            });
+            Ok(Json(all))
+        })
+        .await
+}
+
+/// A file of a run, to download.
+#[utoipa::path(get, path = "/api/v1/run/file", tag = "train", params(FileQuery),
+    responses((status = 200, content_type = "application/octet-stream", body = String), (status = 400, body = Problem),
+        (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub async fn file(
+    State(app): State<App>,
+    Query(query): Query<FileQuery>,
+) -> Result<Response, Problem> {
+    let shared = app.clone();
+    let wanted = query.file.clone();
+    let (file, name) = app
+        .quick
+        .run(move |_| {
+            let run = shared.models.run(&query.id)?;
+            let path = match query.file.as_str() {
+                "model" => model_of(&run.path)?,
+                "recipe" => run.path.join("recipe.toml"),
+                "blocks" => run.path.join("blocks.csv"),
+                _ => {
+                    let message = "there is no such file; expected model, recipe or blocks";
+                    return Err(Problem::missing(message));
+                }
+            };
+            let file = std::fs::File::open(&path);
+            let file = file.map_err(|_| Problem::missing("the run does not have this file yet"))?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            Ok((file, name.into_owned()))
+        })
+        .await?;
+    let (sender, receiver) = tokio::sync::mpsc::channel::<std::io::Result<Vec<u8>>>(4);
+    tokio::task::spawn_blocking(move || {
+        let mut file = file;
+        loop {
+            let mut piece = vec![0; 1 << 18];
+            let read = std::io::Read::read(&mut file, &mut piece);
+            let is_end = !matches!(read, Ok(1..));
+            let piece = read.map(|length| {
+                piece.truncate(length);
+                piece
+            });
+            if sender.blocking_send(piece).is_err() || is_end {
+                return;
+            }
+        }
+    });
+    let content_type = match wanted.as_str() {
+        "model" => "application/octet-stream",
+        "blocks" => "text/csv",
+        _ => "text/plain; charset=utf-8",
+    };
+    let headers = [
+        (CONTENT_TYPE, content_type.to_owned()),
+        (
+            CONTENT_DISPOSITION,
+            format!("attachment; filename=\"{name}\""),
+        ),
+    ];
+    let body = HttpBody::from_stream(ReceiverStream::new(receiver));
+    Ok((headers, body).into_response())
+}
+
+/// Starts a run.
+#[utoipa::path(post, path = "/api/v1/runs", tag = "train", request_body = StartRequest,
+    responses((status = 200, body = RunView), (status = 400, body = Problem), (status = 403, body = Problem),
+        (status = 503, body = Problem, description = "Too many runs at once, or not enough memory")))]
+pub async fn start(State(app): State<App>, Body(request): Body<StartRequest>) -> Answer<RunView> {
+    let shared = app.clone();
+    app.heavy
+        .run(move |token| {
+            let recipe = recipe(&shared, &request.recipe, &request.set)?;
+            let name = recipe.name.clone();
+            begin(&shared, &token, move |folder, control| {
+                Trainer::new_under(recipe, folder, &name, control)
+            })
+            .map(Json)
+        })
+        .await
+}
+
+/// Resumes a run from its last checkpoint.
+#[utoipa::path(post, path = "/api/v1/run/resume", tag = "train", request_body = ResumeRequest,
+    responses((status = 200, body = RunView), (status = 400, body = Problem), (status = 403, body = Problem),
+        (status = 404, body = Problem), (status = 409, body = Problem, description = "It is running, or finished"),
+        (status = 503, body = Problem)))]
+pub async fn resume(State(app): State<App>, Body(request): Body<ResumeRequest>) -> Answer<RunView> {
+    let shared = app.clone();
+    app.heavy
+        .run(move |token| {
+            let run = shared.models.run(&request.id)?;
+            if lock(&shared.trainings).running.contains_key(&request.id) {
+                return Err(Problem::conflict("this run is running"));
+            }
+            if request.set.contains_key("from") {
+                return Err(Problem::input("`from` cannot be changed in a run"));
+            }
+            let set = request.set.iter();
+            let overrides: Vec<String> = set.map(|(key, value)| format!("{key}={value}")).collect();
+            let view = begin(&shared, &token, move |_, control| {
+                let trainer = Trainer::resume(&run.path, &overrides, control)?;
+                Ok(trainer)
+            })?;
+            Ok(Json(view))
+        })
+        .await
+}
+
+/// Stops a run that this server trains. It saves its state first.
+#[utoipa::path(post, path = "/api/v1/run/stop", tag = "train", request_body = RunId,
+    responses((status = 200, body = RunView), (status = 400, body = Problem), (status = 403, body = Problem),
+        (status = 404, body = Problem), (status = 409, body = Problem, description = "This server does not train it")))]
+pub async fn stop(State(app): State<App>, Body(request): Body<RunId>) -> Answer<RunView> {
+    let shared = app.clone();
+    app.quick
+        .run(move |_| {
+            let run = shared.models.run(&request.id)?;
+            match lock(&shared.trainings).running.get(&request.id) {
+                Some(training) => training.cancel.cancel(),
+                None => {
+                    return Err(Problem::conflict(
+                        "this server does not train this run; a run of the command line is stopped \
+                         there",
+                    ));
+                }
+            }
+            Ok(Json(view(&shared, &run)))
+        })
+        .await
+}
+
+/// The name of a run.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunId {
+    /// Its name, as in the list.
+    pub id: String,
+}

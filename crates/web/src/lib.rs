@@ -1,0 +1,71 @@
+//! The app in the browser: a server for one machine, with its page and its JSON API.
+//!
+//! `connection -> guard (Host, Origin, token, limits) -> page | api -> lab`
+//!
+//! The server contains no algorithm: everything that it answers comes from `afterstate-lab`. Work
+//! that takes longer than a look-up runs on a thread of its own (`jobs`), is limited in time and
+//! number, and is cancelled when its client is gone.
+//!
+//! - `server.rs`: connections, the lock of the run folder, the end.
+//! - `guard.rs`: checks of each request, and the headers of every answer.
+//! - `page.rs`: the files of the page, which are inside the binary.
+//! - `models.rs`: the models that a name stands for. No name becomes a path.
+//! - `api/`: one file for each part of the page. `openapi.rs` describes all of them.
+
+mod api;
+mod error;
+mod extract;
+mod guard;
+mod jobs;
+mod models;
+mod openapi;
+mod page;
+mod server;
+mod state;
+
+use std::path::PathBuf;
+
+use axum::Router;
+
+pub use error::ServeError;
+pub use openapi::document;
+pub use page::page_bytes;
+pub use server::{Running, start};
+pub use state::App;
+
+/// How the app is served.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The folder of runs.
+    pub runs: PathBuf,
+    /// The address to listen on; the app is open without a token only on loopback addresses.
+    pub host: std::net::IpAddr,
+    /// The port; 0 for any that is free.
+    pub port: u16,
+    /// Further names by which browsers may call this server.
+    pub names: Vec<String>,
+}
+
+impl Config {
+    /// The app on this machine only.
+    pub fn new(runs: impl Into<PathBuf>) -> Self {
+        Self {
+            runs: runs.into(),
+            host: std::net::Ipv4Addr::LOCALHOST.into(),
+            port: 2048,
+            names: Vec::new(),
+        }
+    }
+}
+
+/// The page and the API, behind the guard.
+pub fn router(app: &App) -> Router {
+    let routes = api::routes().merge(page::routes());
+    let routes = routes.fallback(guard::not_found);
+    routes
+        .layer(axum::middleware::from_fn_with_state(
+            app.clone(),
+            guard::guard,
+        ))
+        .with_state(app.clone())
+}

@@ -1,0 +1,91 @@
+//! The files of the page, which are inside the binary.
+
+use axum::Router;
+use axum::extract::Path;
+use axum::http::HeaderMap;
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use sha2::{Digest, Sha256};
+
+use crate::error::Problem;
+use crate::state::App;
+
+/// Lists the files of the folder `page`.
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_bytes!(concat!("../page/", $name)))),*]
+    };
+}
+
+static FILES: &[(&str, &[u8])] = files![
+    "index.html",
+    "style.css",
+    "icon.svg",
+    "main.js",
+    "dom.js",
+    "api.js",
+    "board.js",
+    "play.js",
+    "keys.js",
+    "settings.js",
+    "analyse.js",
+    "review.js",
+    "inside.js",
+    "lesson.js",
+    "train.js",
+    "recipe-form.js",
+    "live.js",
+    "judge.js",
+    "chart.js",
+    "format.js",
+];
+
+/// The routes of the page. Its parts are shown by the script, so each has the same document.
+pub fn routes() -> Router<App> {
+    let document = |headers: HeaderMap| async move { file("index.html", &headers) };
+    let mut routes = Router::new().route("/", get(document));
+    for part in ["/play", "/analyse", "/inside", "/train", "/judge"] {
+        routes = routes.route(part, get(document));
+    }
+    routes.route(
+        "/assets/{name}",
+        get(|Path(name): Path<String>, headers: HeaderMap| async move { file(&name, &headers) }),
+    )
+}
+
+fn file(name: &str, headers: &HeaderMap) -> Response {
+    let found = FILES.iter().find(|(known, _)| *known == name);
+    let Some((_, content)) = found else {
+        return Problem::missing("the page has no such file").into_response();
+    };
+    let content_type = match name.rsplit_once('.') {
+        Some((_, "html")) => "text/html; charset=utf-8",
+        Some((_, "css")) => "text/css; charset=utf-8",
+        Some((_, "js")) => "text/javascript; charset=utf-8",
+        _ => "image/svg+xml",
+    };
+    let digest = Sha256::digest(content);
+    let tag: String = digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let tag = format!("\"{tag}\"");
+    let known = headers.get(IF_NONE_MATCH).and_then(|it| it.to_str().ok());
+    // The browser asks each time, so that a new binary has a new page at once.
+    let headers = [
+        (CONTENT_TYPE, content_type.to_owned()),
+        (CACHE_CONTROL, "no-cache".to_owned()),
+        (ETAG, tag.clone()),
+    ];
+    match known == Some(&*tag) {
+        true => (StatusCode::NOT_MODIFIED, headers).into_response(),
+        false => (headers, *content).into_response(),
+    }
+}
+
+/// The size of all files together, in bytes.
+pub fn page_bytes() -> usize {
+    FILES.iter().map(|(_, content)| content.len()).sum()
+}
