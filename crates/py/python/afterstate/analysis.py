@@ -1,0 +1,119 @@
+"""Analysis of a board: the value of every move, its chances, and the best line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import _afterstate
+from .errors import InputError, counted
+from .games import Position
+from .models import PathLike, Player, Solution, baseline, open_player, player
+from .progress import Progress, listener
+
+__all__ = ["analyze"]
+
+#: The options of a search: the size of its table, its cut-off, its downgrading.
+_Options = tuple[int | None, float | None, int | None]
+_NONE: _Options = (None, None, None)
+
+
+def analyze(
+    board: str | Position,
+    *,
+    model: Player | None = None,
+    game: str | None = None,
+    solution: Solution | PathLike | None = None,
+    search: str = "1ply",
+    hash: int | None = None,
+    cutoff: float | None = None,
+    downgrade: int | None = None,
+    rollouts: int | None = None,
+    rollout_search: str = "1ply",
+    seed: int | None = None,
+    threads: int = 0,
+    progress: Progress = False,
+) -> dict[str, Any]:
+    """The value of every move on a board: ``afterstate analyze``.
+
+    The result is its JSON. With ``rollouts``, that many games are played on from each legal move,
+    for the chances of the next tiles, under ``seed`` (default: 1). With ``solution``, values are
+    exact.
+
+    >>> found = analyze("2,2,0/4,0,0", model="greedy", rollouts=100)
+    >>> found["best"] in ("right", "left"), found["moves"][3]["reward"]
+    (True, 4)
+    """
+    text = board.text if isinstance(board, Position) else board
+    searches = (search, rollout_search)
+    options = (hash, cutoff, downgrade)
+    _check(searches, rollouts, seed, threads)
+    seed = counted("seed", 1 if seed is None else seed)
+    if solution is not None:
+        if model is not None or game is not None:
+            raise InputError("a solution has its own game and player: leave out `model` and `game`")
+        if searches != ("1ply", "1ply") or options != _NONE:
+            raise InputError("the values of a solution are exact: a search has no effect on them")
+        return _exact(text, solution, rollouts, seed, threads, progress)
+    opened = _opened(board, text, model, game)
+    is_rolling = rollout_search != "1ply"
+    # Options belong to whichever of the two searches, and are refused if neither does.
+    first = options if search != "1ply" or not is_rolling else _NONE
+    searching = opened.with_search(search, *first, threads)
+    rolling = opened.with_search(rollout_search, *(options if is_rolling else _NONE), 0)
+    found = searching.analyze(text, rollouts, rolling, seed, threads, listener(progress))
+    analysis: dict[str, Any] = json.loads(found)
+    return analysis
+
+
+def _check(
+    searches: tuple[str, str], rollouts: int | None, seed: int | None, threads: int
+) -> None:
+    """Refuses arguments without effect."""
+    if rollouts is not None:
+        counted("rollouts", rollouts, 1)
+    elif searches[1] != "1ply":
+        raise InputError("`rollout_search` has no effect without rollouts; add rollouts=1000")
+    elif seed is not None:
+        raise InputError("`seed` has no effect without rollouts; add rollouts=1000")
+    elif counted("threads", threads) and searches[0] == "1ply":
+        raise InputError("`threads` has no effect without a search or rollouts")
+
+
+def _opened(
+    board: str | Position, text: str, model: Player | None, game: str | None
+) -> _afterstate.Player:
+    if isinstance(board, Position):
+        if game not in (None, board.game.name):
+            raise InputError(f"the position is one of {board.game.name}, not of {game}")
+        game = board.game.name
+    shape = "x".join(str(side) for side in _afterstate.board_shape(text))
+    if model is None:
+        opened = open_player(None, game, shape)
+    elif isinstance(model, str):
+        opened = baseline(model, game or "2048", shape) or open_player(model, None, None)
+    else:
+        opened = player(model)
+    if game not in (None, opened.game):
+        raise InputError(f"{opened.label} plays {opened.game}, not {game}")
+    return opened
+
+
+def _exact(
+    text: str,
+    solution: Solution | PathLike,
+    rollouts: int | None,
+    seed: int,
+    threads: int,
+    progress: Progress,
+) -> dict[str, Any]:
+    exact = solution if isinstance(solution, Solution) else Solution(solution)
+    found = exact.analyze(text)
+    if rollouts is not None:
+        optimal = exact.model._player
+        text = optimal.analyze(text, rollouts, optimal, seed, threads, listener(progress))
+        played = json.loads(text)
+        found["rollouts"] = played["rollouts"]
+        for move, other in zip(found["moves"], played["moves"]):
+            move.update({key: other[key] for key in ("chances", "rest", "line")})
+    return found

@@ -1,0 +1,278 @@
+"""The package: games, models, solutions and the commands."""
+
+from __future__ import annotations
+
+import doctest
+import gc
+import importlib
+import json
+import os
+import pickle
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import afterstate
+from afterstate import DIRECTIONS, Game, InputError, Model, Random
+
+MODULES = ["", ".analysis", ".commands", ".errors", ".games", ".models", ".progress"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_of_docstrings_run(module: str) -> None:
+    options = doctest.ELLIPSIS
+    found = doctest.testmod(importlib.import_module("afterstate" + module), optionflags=options)
+    assert found.attempted > 0 and found.failed == 0
+
+
+@pytest.mark.parametrize("name", afterstate.games())
+@pytest.mark.parametrize("board", ["4x4", "2x3", "5x3"])
+def test_games_are_played_by_their_rules(name: str, board: str) -> None:
+    game = Game(name, board)
+    random = Random(seed=3, game=5)
+    position = game.start(random)
+    score, moves = position.initial_score, 0
+    while not position.over and moves < 300:
+        direction = position.legal[moves % len(position.legal)]
+        after, reward = position.slide(direction)
+        spawns = after.spawns()
+        assert sum(spawn.probability for spawn in spawns) == pytest.approx(1)
+        position, earned = after.spawn(random)
+        assert position in [spawn.position for spawn in spawns]
+        assert game.position(position.text) == position
+        score, moves = score + reward + earned, moves + 1
+    assert moves > 3 and score > 0
+    for direction in set(DIRECTIONS) - set(position.legal):
+        with pytest.raises(InputError, match="illegal"):
+            position.slide(direction)
+
+
+def test_positions_are_read_from_arrays_and_texts() -> None:
+    game = Game("2048", (2, 3))
+    position = game.position([[1, 2, 0], [0, 6, 7]])
+    assert position.text == "2,4,0/0,64,128"
+    assert game.position(game.exponents(position.values)) == position
+    assert hash(game.position(position.text)) == hash(position)
+    hinted = Game("threes-hint").position("0,0,1,2/0,0,0,0/0,0,0,0/0,0,0,3+1")
+    assert (hinted.hint, hinted.game.name) == ("1", "threes-hint")
+
+
+@pytest.mark.parametrize(
+    ("board", "expected"),
+    [
+        ("2,2/0,0,0", "row 1 of the board, `2,2`, has 2 cells"),
+        ([[1, 2], [3, 4]], r"shape \(2, 2\)"),
+        ([[2048, 0, 0], [0, 0, 0]], "2048"),
+        ([[0.5, 0, 0], [0, 0, 0]], "float64"),
+        ([[99, 0, 0], [0, 0, 0]], "cannot occur"),
+    ],
+)
+def test_wrong_boards_are_refused(board: object, expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        Game("2048", "2x3").position(board)  # type: ignore[arg-type]
+
+
+def test_values_of_many_boards_are_those_of_one(trained: Model) -> None:
+    generator = np.random.default_rng(1)
+    boards = generator.integers(0, 7, (2, 500, 4, 4), dtype=np.uint8)
+    values, best = trained.values(boards, threads=2)
+    assert values.shape == (2, 500, 4) and best.shape == (2, 500)
+    for at in [(0, 0), (0, 499), (1, 250)]:
+        position = Game("2048").position(boards[at])
+        found = afterstate.analyze(position, model=trained)
+        for direction, move in enumerate(found["moves"]):
+            value = values[at][direction]
+            assert (move["total"] is None) == bool(np.isnan(value))
+            if move["total"] is not None:
+                assert move["total"] == pytest.approx(float(value), rel=1e-6)
+        assert DIRECTIONS[best[at]] == found["best"] == trained.choose(position)
+    assert (trained.best_moves(boards) == best).all()
+    with pytest.raises(InputError, match=r"expected \(..., 4, 4\)"):
+        trained.values(boards[:, :, :3])
+    boards[1, 7, 0, 0] = 60
+    with pytest.raises(InputError, match="board 507 has the tile index 60"):
+        trained.values(boards)
+
+
+def test_tables_are_views_of_the_weights(trained: Model) -> None:
+    tables = trained.tables
+    assert len(tables) == 8
+    table = tables["0123"]
+    assert table.shape == (16,) * 4 and not table.flags.writeable and not table.flags.owndata
+    again = trained.tables["0123"]
+    assert np.shares_memory(table, again)
+    # The value of an afterstate is the sum of its weights, once for each symmetry.
+    position = Game("2048").position("2,4,0,0/0,8,2,0/16,0,0,0/2,0,0,4")
+    after, reward = position.slide("left")
+    turned = [np.rot90(after.tiles, turns) for turns in range(4)]
+    expected = sum(
+        float(table[tuple(board.ravel()[[int(cell, 16) for cell in name]])])
+        for board in turned + [one.T for one in turned]
+        for name, table in tables.items()
+    )
+    values, _ = trained.values(position.tiles)
+    assert float(values[3]) - reward == pytest.approx(expected, rel=1e-4)
+    with pytest.raises(ValueError):
+        table[0, 0, 0, 0] = 1
+
+
+def test_a_table_outlives_its_model() -> None:
+    run = afterstate.train(board="2x2", set={"tuples": "01"}, episodes=100, out=None)
+    table = run.model.tables["01"]
+    total = float(table.sum())
+    del run
+    gc.collect()
+    assert total != 0 and float(table.sum()) == total
+
+
+def test_a_run_is_shared_with_the_command_line() -> None:
+    changed = {"tuples": "lines", "block_games": 100}
+    run = afterstate.train(board="2x3", set=changed, episodes=300, threads=1)
+    assert run.folder == Path("runs/quick") and run.finished and run.games == 300
+    assert [block["games"] for block in run.blocks] == [100, 200, 300]
+    assert Path("runs/quick/recipe.toml").exists()
+    assert Model(board="2x3").path == Path("runs/quick/model.safetensors")
+    longer = afterstate.Run("runs/quick").resume(episodes=400)
+    assert (longer.games, longer.model.trained) == (400, 400)
+    with pytest.raises(InputError) as taken:
+        afterstate.train(board="2x3", set={"tuples": "lines"}, out="runs/quick")
+    assert taken.value.remedy and 'afterstate.train(resume="runs/quick")' in taken.value.remedy
+    with pytest.raises(InputError, match=r"train one with `afterstate.train\(game=\"threes\""):
+        Model(game="threes", board="2x3")
+
+
+def test_a_model_against_an_exact_solution() -> None:
+    solution = afterstate.solve("2x2", target=16, out="2x2.solution")
+    assert afterstate.Solution("2x2.solution").expected_score == solution.expected_score
+    assert solution.expected_score == pytest.approx(66.96414945710)
+    assert solution.win_probability == pytest.approx(0.96251125375)
+    assert solution.scores.max() > 70 and not solution.scores.flags.writeable
+    assert solution.wins is not None and solution.wins.max() == 1.0
+    run = afterstate.train(board="2x2", set={"tuples": "lines"}, episodes=2000, threads=1)
+    gap = afterstate.evaluate(run, against=solution, keep=True)
+    assert 0 <= gap["gap"] < 20
+    assert Path("runs/quick/gaps.csv").exists()
+    optimal = afterstate.evaluate(solution, games=4000)
+    low, high = optimal["mean_ci95"]
+    assert low < solution.expected_score < high
+    found = afterstate.analyze("2,0/0,2", solution=solution, rollouts=200)
+    assert found["search"] == "exact" and found["rollouts"]["games"] == 200
+
+
+def test_records_are_judged_and_reviewed() -> None:
+    run = afterstate.train(set={"tuples": "8x4"}, episodes=50, threads=1)
+    afterstate.evaluate(run, games=20, records="games.txt")
+    verdict = afterstate.judge("games.txt", games=20)
+    assert verdict["passed"] and verdict["sealed"]
+    text = Path("games.txt").read_text().splitlines()
+    Path("fewer.txt").write_text("\n".join(text[:5]) + "\n")
+    assert not afterstate.judge("fewer.txt", games=20)["passed"]
+    review = afterstate.review("games.txt", top=2)
+    assert review["total"]["games"] == 20 and len(review["games"]) == 20
+    assert afterstate.review("games.txt", run, top=2)["total"] == review["total"]
+    report = afterstate.convert(run.folder or "", "model.w", weights_only=True)
+    assert report["to"]["format"] and Path("model.w").exists()
+    again = Model("model.w")
+    boards = np.eye(4, dtype=np.uint8)
+    assert again.values(boards)[0].tolist() == run.model.values(boards)[0].tolist()
+
+
+def test_parts_are_merged_to_the_whole(trained: Model) -> None:
+    parts = [afterstate.compare(trained, "greedy", games=60, part=f"{k}/3") for k in (2, 3, 1)]
+    whole = afterstate.compare(trained, "greedy", games=60)
+    merged = afterstate.merge(parts)
+    assert merged["difference_ci95"] == whole["difference_ci95"]
+    with pytest.raises(InputError, match="part 2 is missing|missing"):
+        afterstate.merge([parts[1], parts[2]])
+
+
+def test_progress_is_told_and_cancels(trained: Model) -> None:
+    main, threads = threading.current_thread(), set()
+
+    def stop(event: dict[str, object]) -> None:
+        threads.add(threading.current_thread())
+        if event["event"] == "progress":
+            raise LookupError("enough")
+
+    begun = time.monotonic()
+    with pytest.raises(LookupError, match="enough"):
+        afterstate.evaluate(trained, games=100_000_000, progress=stop)
+    assert time.monotonic() - begun < 20 and threads == {main}
+
+
+def test_ctrl_c_stops_and_saves() -> None:
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+
+    def interrupt(event: dict[str, object]) -> None:
+        if event["event"] == "progress" and timer.ident is None:
+            timer.start()
+
+    # A job in the background of a shell ignores the signal otherwise.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            afterstate.train(set={"tuples": "8x4"}, episodes=100_000_000, progress=interrupt)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert timer.ident is not None
+    run = afterstate.Run("runs/quick")
+    assert not run.finished
+    assert Model("runs/quick").trained
+
+
+def test_the_lock_is_released(trained: Model) -> None:
+    done = threading.Event()
+
+    def work() -> None:
+        afterstate.evaluate(trained, games=3000, threads=1)
+        done.set()
+
+    worker = threading.Thread(target=work)
+    counted = 0
+    worker.start()
+    while not done.is_set():
+        counted += 1
+        time.sleep(0.001)
+    worker.join()
+    assert counted > 5
+
+
+def test_a_search_plays_better_and_its_options_need_it(trained: Model) -> None:
+    deeper = trained.with_search("2ply")
+    assert deeper.search == "2ply" and trained.search == "1ply"
+    found = afterstate.compare(trained, trained, search_b="2ply", games=60, seed=3)
+    assert found["b"]["search"] == "2ply" and found["difference"] < 0
+    with pytest.raises(InputError, match="`cutoff` has no effect on a search of 1ply"):
+        afterstate.evaluate(trained, cutoff=0.2)
+    with pytest.raises(InputError, match="does not say how to search"):
+        trained.with_search("deep")
+
+
+def test_errors_are_one_family() -> None:
+    for call in (
+        lambda: Model("no such file"),
+        lambda: afterstate.train("no-such-recipe"),
+        lambda: afterstate.evaluate("random", games=0),
+        lambda: afterstate.solve("9x9"),
+        lambda: afterstate.judge("missing.txt"),
+        lambda: afterstate.compare("random", "greedy", margin=3.0),
+        lambda: afterstate.train(set="tuples=8x4"),
+        lambda: afterstate.solve("2x2", threads=-1),
+        lambda: afterstate.analyze("2,0/0,2", model="greedy", seed=3),
+        lambda: afterstate.analyze("2,0/0,2", model="greedy", threads=2),
+        lambda: afterstate.evaluate("greedy", against="x", games=5),
+    ):
+        with pytest.raises(afterstate.Error) as raised:
+            call()
+        assert isinstance(raised.value, ValueError) and str(raised.value)
+        again = pickle.loads(pickle.dumps(raised.value))
+        assert str(again) == str(raised.value)
+
+
+def test_results_are_json() -> None:
+    found = afterstate.evaluate("greedy", games=30)
+    assert json.loads(json.dumps(found)) == found
