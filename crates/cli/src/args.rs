@@ -3,10 +3,12 @@
 mod analyze;
 mod evaluate;
 mod numbers;
+mod pack;
 mod play;
 mod referee;
 mod review;
 mod search;
+mod serve;
 #[cfg(test)]
 mod tests;
 mod tournament;
@@ -24,10 +26,12 @@ use crate::output::Verbosity;
 pub use analyze::AnalyzeArgs;
 pub use evaluate::{CompareArgs, EvalArgs, FormatArg, GamesArgs, MergeArgs, SweepArgs};
 use numbers::{count, games, moves_a_second, range, seconds, table_mebibytes, threads};
+pub use pack::PackArgs;
 pub use play::{PlayArgs, SpawnsArg};
-pub use referee::RefereeArgs;
+pub use referee::{MatchArgs, RefereeArgs};
 pub use review::ReviewArgs;
 pub use search::SearchArgs;
+pub use serve::ServeArgs;
 pub use tournament::TournamentArgs;
 
 /// Trains, evaluates and analyzes players of 2048-like games with n-tuple networks.
@@ -43,6 +47,7 @@ pub use tournament::TournamentArgs;
   afterstate eval runs/quick            measure its mean score
   afterstate analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2
   afterstate play                       play with its hints, or watch it
+  afterstate serve                      the app in the browser, at http://127.0.0.1:2048
   afterstate recipes                    list all recipes
 
 Environment:
@@ -90,8 +95,12 @@ pub enum Command {
     Review(ReviewArgs),
     /// Play in the terminal, with hints of a model, or watch it
     Play(PlayArgs),
+    /// Open the app in the browser: play, analyse, look inside, train and judge
+    Serve(ServeArgs),
     /// Convert a weight file of one program to the format of another
     Convert(ConvertArgs),
+    /// Pack the network of a run into a small file, and say what that costs
+    Pack(PackArgs),
     /// Solve a small board exactly: the optimal score, and the probability of a tile
     Solve(SolveArgs),
     /// Verify that recorded games follow the rules
@@ -254,6 +263,10 @@ pub struct ConvertArgs {
     /// The patterns of the tables of IN, in order, or the name of a set such as 4x6
     #[arg(long, value_name = "PATTERNS")]
     pub patterns: Option<String>,
+    /// Where the further stages of IN begin, which a file of TDL2048+ does not say: tiles, or sums
+    /// of different ones, such as 16384,32768
+    #[arg(long, value_name = "TILES", value_delimiter = ',')]
+    pub stages: Option<Vec<u64>>,
     /// The game of a weights.bin, which the file does not name [default: 2048]
     #[arg(long)]
     pub game: Option<String>,
@@ -384,7 +397,7 @@ pub struct RecipesArgs {
   afterstate runs
   afterstate runs runs/rates-3x3 --json      the runs of a sweep
 
-The status is running (a process trains it), finished, stopped (resume it with `train --resume`), new (ended before its first checkpoint) or damaged. `started` is the time when the folder was created, `finished` the time when the model was saved, both in UTC (RFC 3339). The mean is the mean score of the last block of games.")]
+The status is running (a process trains it), finished, stopped (resume it with `train --resume`), new (ended before its first checkpoint), diverged (a weight became NaN or infinite; resume it with a lower learning rate) or damaged. `started` is the time when the folder was created, `finished` the time when the model was saved, both in UTC (RFC 3339). The mean is the mean score of the last block of games.")]
 pub struct RunsArgs {
     /// A folder that contains runs or sweeps, or a run folder [default: runs]
     #[arg(value_name = "DIR")]

@@ -172,7 +172,9 @@ impl State {
         }
         let now = Instant::now();
         if style == Style::Lines && now >= self.line {
-            self.line = now + PLAIN_LINE;
+            // Each ply takes many times as long as the one before, so none is left out.
+            let is_rare = progress.unit == Unit::Plies;
+            self.line = if is_rare { now } else { now + PLAIN_LINE };
             let left = left(estimate(bar.begun, bar.from, position, length), false);
             // A failed write is ignored.
             let _ = writeln!(io::stderr(), "{}{left}", plain(progress, &message));
@@ -309,7 +311,7 @@ fn plain(progress: &Progress, message: &str) -> String {
             let (done, total) = (grouped(progress.done as f64), grouped(total as f64));
             format!("{done}/{total} {unit}, {message}")
         }
-        _ if progress.unit == Unit::Runs => message.to_owned(),
+        _ if matches!(progress.unit, Unit::Runs | Unit::Plies) => message.to_owned(),
         _ => format!("{message}, {}", percent(progress.share)),
     }
 }

@@ -57,6 +57,9 @@ pub fn worded(remedy: &Remedy, command: &Command) -> String {
         Remedy::NamePatterns => "name their patterns in `afterstate convert`, in order, as in \
              --patterns \"012345 456789\""
             .to_owned(),
+        Remedy::NameStages => {
+            "say where they begin in `afterstate convert`, as in --stages 16384,32768".to_owned()
+        }
         Remedy::NameFormat => {
             "use a name ending in .safetensors or .w, or 2048.bin or weights.bin; for \
              any other name add --to native, tdl, demo or framework"

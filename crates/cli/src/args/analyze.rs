@@ -37,14 +37,15 @@ pub struct AnalyzeArgs {
     /// Tile values by rows; - or nothing for standard input
     #[arg(conflicts_with = "batch", allow_hyphen_values = true, value_parser = board)]
     pub board: Option<String>,
-    /// A model file, a run folder, or a weight file of another program [default: the newest run of
-    /// the game and board under runs/]
+    /// A model file, a run folder, a weight file of another program, an exact solution, or one of the
+    /// baselines `greedy` and `random` [default: the newest run of the game and board (or the network
+    /// in the program, where there is one)]
     #[arg(long)]
     pub model: Option<PathBuf>,
     /// The game of the board [default: 2048, or the game of --model]
     #[arg(long, conflicts_with = "solution")]
     pub game: Option<String>,
-    /// Use the exact values of a file written by `afterstate solve --out`
+    /// The same as --model, for the exact values of a file written by `afterstate solve --out`
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     pub solution: Option<PathBuf>,
     #[command(flatten)]

@@ -77,8 +77,8 @@ pub enum FormatArg {
 With --against no games are played. The probability of every position that the model can reach is computed, so its expected score is exact. It is compared with the optimum, which `afterstate solve` has found.")]
 pub struct EvalArgs {
     /// A model file, a run folder, a weight file of TDL2048+ or TDL2048-Demo, an exact solution, or
-    /// one of the baselines `random` and `greedy` [default: the newest run of the game and board under
-    /// runs/]
+    /// one of the baselines `random` and `greedy` [default: the newest run of the game and board
+    /// (or the network in the program, where there is one)]
     pub model: Option<PathBuf>,
     /// The game of `random`, `greedy` or the newest run [default: 2048]
     #[arg(long)]
@@ -114,6 +114,7 @@ pub struct EvalArgs {
   afterstate compare runs/quick greedy
   afterstate compare runs/quick greedy --format markdown    a table for a report
   afterstate compare runs/quick runs/quick --search 2ply --search-b 1ply --games 100
+  afterstate compare runs/quick runs/quick --search 3ply --cutoff 0.2 --plain-b
   afterstate compare runs/quick greedy --sequential           stops when the difference is shown
 
 Game n of both players has the same random stream. All intervals are 95% intervals over these pairs: of the difference of means by Student's t, of medians by a bootstrap of 2,000 resamples with a fixed seed, of win rates by Newcombe's method 10 for paired proportions. The verdict is that of the means. With --sequential the interval of the means is wider, so that it may be looked at again and again: it is looked at after 64, 128, 256, 512 and 1,024 games and then after every 1,000, and the games end when it excludes 0 or lies within the margin. About 5% of such verdicts are wrong (asymptotically). Medians and win rates have no intervals then. Two models with the same weights are called equal.")]
@@ -123,11 +124,20 @@ pub struct CompareArgs {
     pub a: PathBuf,
     /// Another one of the same game and board
     pub b: PathBuf,
+    /// The game of two baselines [default: 2048]
+    #[arg(long)]
+    pub game: Option<String>,
+    /// The board of two baselines [default: 4x4]
+    #[arg(long, value_name = "RxC")]
+    pub board: Option<String>,
     #[command(flatten)]
     pub search: SearchArgs,
     /// How far B looks ahead, if that differs from --search
     #[arg(long, value_name = "SEARCH")]
     pub search_b: Option<SearchLimit>,
+    /// B searches without --cutoff and --downgrade, so that their effect is shown
+    #[arg(long)]
+    pub plain_b: bool,
     /// Stop when the difference is shown, after --games at the latest: a sequential test with an error
     /// rate of about 5%
     #[arg(long, conflicts_with = "part")]

@@ -108,6 +108,13 @@ pub fn range(text: &str) -> Result<[f64; 2], String> {
     }
 }
 
+/// The size of a file in MiB, up to 1 GiB.
+pub fn mebibytes_of_file(text: &str) -> Result<f64, String> {
+    let size = text.parse().ok();
+    let size = size.filter(|size| (0.001..=1024.0).contains(size));
+    size.ok_or_else(|| "expected a number of MiB from 0.001 to 1024".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

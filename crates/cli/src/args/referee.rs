@@ -22,7 +22,29 @@ pub struct RefereeArgs {
     /// The program of the player with its arguments, after `--`
     #[arg(last = true, value_name = "PROGRAM", required_unless_present = "tcp")]
     pub program: Vec<OsString>,
-    /// The number of games to play
+    #[command(flatten)]
+    pub play: MatchArgs,
+    /// The number of players side by side; 0 means one for each core. With --tcp the default is 1
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = threads)]
+    pub jobs: Option<usize>,
+    /// Write a record of every game to this file, and the seal beside it. The records of an earlier
+    /// match are not replaced
+    #[arg(long, value_name = "OUT")]
+    pub records: Option<PathBuf>,
+    /// Wait for players that connect to this port of 127.0.0.1, instead of starting a program
+    #[arg(
+        long,
+        value_name = "PORT",
+        conflicts_with = "program",
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    pub tcp: Option<u16>,
+}
+
+/// What a match and a tournament have in common.
+#[derive(Debug, clap::Args)]
+pub struct MatchArgs {
+    /// The number of games, of each player
     #[arg(
         long,
         value_name = "N",
@@ -46,10 +68,7 @@ pub struct RefereeArgs {
         value_parser = milliseconds
     )]
     pub time: Duration,
-    /// The number of players side by side; 0 means one for each core. With --tcp the default is 1
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = threads)]
-    pub jobs: Option<usize>,
-    /// The most memory of each player in MiB; 0 means no limit. Only on Linux
+    /// The most memory of each running player in MiB; 0 means no limit. Only on Linux
     #[arg(
         long,
         value_name = "MIB",
@@ -58,18 +77,14 @@ pub struct RefereeArgs {
         value_parser = mebibytes
     )]
     pub memory: u64,
-    /// Write a record of every game to this file, and the seal beside it
-    #[arg(long, value_name = "OUT")]
-    pub records: Option<PathBuf>,
-    /// Wait for players that connect to this port of 127.0.0.1, instead of starting a program
-    #[arg(
-        long,
-        value_name = "PORT",
-        conflicts_with = "program",
-        value_parser = clap::value_parser!(u16).range(1..)
-    )]
-    pub tcp: Option<u16>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
+}
+
+impl MatchArgs {
+    /// The limit of memory in bytes, if there is one.
+    pub fn memory(&self) -> Option<u64> {
+        (self.memory > 0).then_some(self.memory << 20)
+    }
 }

@@ -23,8 +23,12 @@ pub struct ReviewArgs {
     /// A file of records or replays, one game per line; - for standard input
     pub records: PathBuf,
     /// A model file, a run folder, a weight file of another program, or an exact solution [default:
-    /// the newest run of the game and board under runs/]
+    /// the newest run of the game and board (or the network in the program, where there is one)]
     pub model: Option<PathBuf>,
+    /// Grade by the chance of the target of an exact solution instead of the score: losses and luck are
+    /// in percentage points
+    #[arg(long, conflicts_with_all = ["search", "hash", "cutoff", "downgrade"])]
+    pub target: bool,
     #[command(flatten)]
     pub search: SearchArgs,
     /// How many of the worst moves, and of the luckiest and unluckiest new tiles, are listed

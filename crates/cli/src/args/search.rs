@@ -61,6 +61,15 @@ impl SearchArgs {
         self.searching(&self.search, threads, contender)
     }
 
+    /// The same search without cut-off and downgrading.
+    pub fn plain(&self) -> Self {
+        Self {
+            cutoff: None,
+            downgrade: None,
+            ..self.clone()
+        }
+    }
+
     /// Refuses options without effect, where a command also searches with other limits.
     pub fn check(&self, others: &[&SearchLimit]) -> anyhow::Result<()> {
         let searches = !self.search.is_greedy() || others.iter().any(|limit| !limit.is_greedy());

@@ -30,7 +30,8 @@ fn every_option_of_the_design_is_there() {
         ),
         (
             "compare",
-            "search search-b hash cutoff downgrade sequential margin games part threads seed format json",
+            "game board search search-b plain-b hash cutoff downgrade sequential margin games part threads \
+             seed format json",
         ),
         ("merge", "sweep out format json"),
         (
@@ -39,7 +40,7 @@ fn every_option_of_the_design_is_there() {
         ),
         (
             "review",
-            "search hash cutoff downgrade top thresholds threads json",
+            "target search hash cutoff downgrade top thresholds threads json",
         ),
         (
             "play",
@@ -47,8 +48,9 @@ fn every_option_of_the_design_is_there() {
         ),
         (
             "convert",
-            "to patterns game no-symmetry base weights-only force json",
+            "to patterns stages game no-symmetry base weights-only force json",
         ),
+        ("pack", "size games seed threads force json"),
         (
             "solve",
             "game board target discount min-avg-max out threads json",
@@ -61,6 +63,7 @@ fn every_option_of_the_design_is_there() {
         ("plot", "out every mean x y json"),
         ("sweep", "out jobs part json"),
         ("runs", "json"),
+        ("serve", "port runs host name"),
         ("recipes", "json"),
         (
             "bench",

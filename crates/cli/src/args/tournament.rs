@@ -1,11 +1,9 @@
 //! The arguments of `afterstate tournament`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use afterstate_lab::games::DEFAULT_GAME;
-
-use super::numbers::{count, match_games, mebibytes, milliseconds, threads};
+use super::numbers::{count, threads};
+use super::referee::MatchArgs;
 
 /// `afterstate tournament`
 #[derive(Debug, clap::Args)]
@@ -21,30 +19,8 @@ pub struct TournamentArgs {
     /// The folder of the players
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// The number of games of each player
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        default_value = "1000",
-        value_parser = match_games
-    )]
-    pub games: u64,
-    /// The game to play
-    #[arg(long, default_value = DEFAULT_GAME)]
-    pub game: String,
-    /// The rows and columns of the board, each from 2 to 5
-    #[arg(long, value_name = "RxC", default_value = "4x4")]
-    pub board: String,
-    /// The limit of a move in milliseconds
-    #[arg(
-        long,
-        value_name = "MS",
-        allow_negative_numbers = true,
-        default_value = "1000",
-        value_parser = milliseconds
-    )]
-    pub time: Duration,
+    #[command(flatten)]
+    pub play: MatchArgs,
     /// The tile whose rate is in the table [default: 2048, 2584, or 384 in Threes!]
     #[arg(long, value_name = "TILE", allow_negative_numbers = true, value_parser = count)]
     pub target: Option<u64>,
@@ -56,20 +32,8 @@ pub struct TournamentArgs {
     /// threads
     #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", value_parser = threads)]
     pub jobs: usize,
-    /// The most memory of each copy in MiB; 0 means no limit. Only on Linux
-    #[arg(
-        long,
-        value_name = "MIB",
-        allow_negative_numbers = true,
-        default_value = "4096",
-        value_parser = mebibytes
-    )]
-    pub memory: u64,
     /// The folder of results, which must be new or empty, and outside of DIR [default: DIR followed
     /// by `-results`]
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
-    /// Print one JSON document and nothing else
-    #[arg(long)]
-    pub json: bool,
 }

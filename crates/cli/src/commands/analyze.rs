@@ -10,34 +10,52 @@ use std::sync::Arc;
 
 use afterstate::game::{Direction, Shape};
 use afterstate_lab::LabError;
-use afterstate_lab::agent::Agent;
+use afterstate_lab::agent::{Agent, Baseline};
 use afterstate_lab::analyze::{
-    Analysis, RolloutOptions, Rollouts, analyze, analyze_board, lines, rollouts,
+    Analysis, LINE_MOVES, RolloutOptions, Rollouts, analyze, analyze_board, deepen, lines, rollouts,
 };
-use afterstate_lab::board::{self, Board, shape_of};
-use afterstate_lab::error::game_on;
+use afterstate_lab::board::{self, GameBoard, shape_of};
+use afterstate_lab::error::{FileKind, game_on};
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games::DEFAULT_GAME;
+use afterstate_lab::model::Model;
 use afterstate_lab::report::ModelInfo;
+use afterstate_lab::search::SearchLimit;
 use anyhow::{Context, bail};
 use serde::Serialize;
 
 use super::eval::cut_short;
-use super::models::{default_model, described, open_model, open_solution};
+use super::models::{
+    baseline, default_model, described, described_baseline, open_model, open_solution,
+};
 use super::shown;
 use crate::args::AnalyzeArgs;
 use crate::interrupt;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, tell};
 use crate::progress::Display;
 
 pub fn run(args: &AnalyzeArgs) -> anyhow::Result<()> {
-    match &args.solution {
-        Some(path) => by_solution(args, path),
-        None => by_model(args),
+    let text = match args.batch {
+        true => None,
+        false => Some(board_text(args)?),
+    };
+    if let Some(path) = &args.solution {
+        return by_solution(args, path, text.as_deref());
+    }
+    if let Some(baseline) = args.model.as_deref().and_then(baseline) {
+        return by_baseline(args, baseline, text.as_deref());
+    }
+    let path = model_path(args, text.as_deref())?;
+    match open_model(&path) {
+        Err(LabError::Kind {
+            found: FileKind::Solution,
+            ..
+        }) => by_solution(args, &path, text.as_deref()),
+        model => by_model(args, &model?, text.as_deref()),
     }
 }
 
-fn by_solution(args: &AnalyzeArgs, path: &Path) -> anyhow::Result<()> {
+fn by_solution(args: &AnalyzeArgs, path: &Path, text: Option<&str>) -> anyhow::Result<()> {
     if args.search.any() {
         bail!("the values of a solution are exact: --search has no effect on them");
     }
@@ -49,6 +67,7 @@ fn by_solution(args: &AnalyzeArgs, path: &Path) -> anyhow::Result<()> {
     }
     let solution = Arc::new(open_solution(path)?);
     let about = solution.about();
+    check_game(args, path, &about.game, about.shape)?;
     let mut title = format!(
         "{}: {}, exact values",
         shown(path),
@@ -76,12 +95,11 @@ fn by_solution(args: &AnalyzeArgs, path: &Path) -> anyhow::Result<()> {
         let model = Some(info.clone());
         solution.analyze(text).map(|it| Analysis { model, ..it })
     };
-    if args.batch {
+    let Some(text) = text else {
         return batch::answer(ask);
-    }
-    let text = board_text(args)?;
-    let analysis = ask(&text)?;
-    let board = Board::parse(&text, &about.game, about.shape)?;
+    };
+    let analysis = ask(text)?;
+    let board = GameBoard::parse(text, &about.game, about.shape)?;
     // The game that ends at a target is another one than that which is played.
     let player = match Contender::exact(Arc::clone(&solution), path) {
         Ok(contender) => Some(Player {
@@ -95,33 +113,60 @@ fn by_solution(args: &AnalyzeArgs, path: &Path) -> anyhow::Result<()> {
     answer(args, &source, &board, analysis, player)
 }
 
-fn by_model(args: &AnalyzeArgs) -> anyhow::Result<()> {
-    let text = match args.batch {
-        true => None,
-        false => Some(board_text(args)?),
-    };
-    let model = open_model(&model_path(args, text.as_deref())?)?;
-    let game = args.game.as_deref();
-    if let Some(game) = game.filter(|game| *game != model.spec.game()) {
-        bail!(
+/// Refuses a model of another game than the one that was named.
+fn check_game(args: &AnalyzeArgs, path: &Path, plays: &str, shape: Shape) -> anyhow::Result<()> {
+    match args.game.as_deref().filter(|&game| game != plays) {
+        Some(game) => bail!(
             "{} plays {}, not {game}",
-            shown(&model.path),
-            model.spec.game_on()
+            shown(path),
+            game_on(plays, shape)
+        ),
+        None => Ok(()),
+    }
+}
+
+/// A baseline plays any game. It has no value of the rest of the game, and `random` no values at all.
+fn by_baseline(args: &AnalyzeArgs, baseline: Baseline, text: Option<&str>) -> anyhow::Result<()> {
+    let game = args.game.as_deref().unwrap_or(DEFAULT_GAME);
+    let shape = text.map_or(Ok::<_, LabError>(Shape::FOUR), shape_of)?;
+    let contender = Contender::baseline(baseline, game, shape)?;
+    let title = match baseline {
+        Baseline::Random => format!("{}, which has no values", described_baseline(&contender)),
+        Baseline::Greedy => format!("{}, by rewards alone", described_baseline(&contender)),
+    };
+    if baseline == Baseline::Random && args.rollouts.is_none() {
+        bail!(
+            "random moves have no values; add --rollouts 1000 to see how games of random moves go \
+             on, or name a model"
         );
     }
+    by_contender(args, &contender, title, text)
+}
+
+fn by_model(args: &AnalyzeArgs, model: &Model, text: Option<&str>) -> anyhow::Result<()> {
+    check_game(args, &model.path, model.spec.game(), model.spec.shape())?;
+    let contender = Contender {
+        model: Some(described_in_json(args, model.info())?),
+        ..Contender::from(model)
+    };
+    by_contender(args, &contender, described(model), text)
+}
+
+fn by_contender(
+    args: &AnalyzeArgs,
+    plain: &Contender,
+    title: String,
+    text: Option<&str>,
+) -> anyhow::Result<()> {
     let searching = match args.search.any() {
         true => format!(", {}", args.search.search),
         false => String::new(),
     };
     let source = Source {
-        title: described(&model) + &searching,
+        title: title + &searching,
         target: None,
         over: STUCK,
         digits: 1,
-    };
-    let plain = Contender {
-        model: Some(described_in_json(args, model.info())?),
-        ..Contender::from(&model)
     };
     if args.threads > 0 && args.rollouts.is_none() && !args.search.any() {
         bail!(
@@ -129,21 +174,63 @@ fn by_model(args: &AnalyzeArgs) -> anyhow::Result<()> {
         );
     }
     args.search.check(&[&args.rollout_search])?;
-    let contender = args
-        .search
-        .searching(&args.search.search, args.threads, plain.clone())?;
+    let searching = |limit: &SearchLimit, threads| {
+        let plain = plain.clone();
+        args.search.searching(limit, threads, plain)
+    };
+    let limit = &args.search.search;
     let Some(text) = text else {
+        let contender = searching(limit, args.threads)?;
         return batch::answer(|text| analyze(&contender, text));
     };
-    let board = Board::parse(&text, &contender.game, contender.shape)?;
-    let analysis = analyze_board(&contender, &board)?;
-    let values = Arc::clone(&plain.agent);
+    let board = GameBoard::parse(text, &plain.game, plain.shape)?;
+    // A limit of time is that of the whole answer.
+    let lines = if args.json { 4 } else { 1 };
+    let (first, others) = limit.split(lines * (LINE_MOVES as u32 - 1));
+    let contender = searching(&first, args.threads)?;
+    let analysis = searched(args, &contender, &board)?;
+    let search = contender.agent.search().to_owned();
+    let contender = match limit.is_time() {
+        true => {
+            // Its table is given back before another one is taken.
+            drop(contender);
+            searching(&others, args.threads)?
+        }
+        false => contender,
+    };
+    let analysis = Analysis {
+        search: search.replacen(&first.to_string(), &limit.to_string(), 1),
+        ..analysis
+    };
     let player = Player {
         contender,
-        values,
-        rollouts: args.search.searching(&args.rollout_search, 0, plain)?,
+        values: Arc::clone(&plain.agent),
+        rollouts: searching(&args.rollout_search, 0)?,
     };
     answer(args, &source, &board, analysis, Some(player))
+}
+
+/// The analysis of a board. A search shows its plies and can be stopped.
+fn searched(
+    args: &AnalyzeArgs,
+    contender: &Contender,
+    board: &GameBoard,
+) -> anyhow::Result<Analysis<f32>> {
+    if args.search.search.is_greedy() {
+        return Ok(analyze_board(contender, board)?);
+    }
+    interrupt::listen()?;
+    let display = Display::new();
+    let found = deepen(contender, board, &display.control());
+    display.finish();
+    let found = found?;
+    if found.interrupted {
+        let plies = found.plies.unwrap_or(1);
+        tell(&format!(
+            "stopped by Ctrl-C: these values are those of {plies}ply, the last complete one"
+        ));
+    }
+    Ok(found)
 }
 
 /// The description of the model or solution, with its digest if it is printed.
@@ -179,20 +266,33 @@ struct Player {
 fn answer<V: Serialize + std::fmt::Display + Copy>(
     args: &AnalyzeArgs,
     source: &Source,
-    board: &Board,
+    board: &GameBoard,
     mut analysis: Analysis<V>,
     player: Option<Player>,
 ) -> anyhow::Result<()> {
-    if let Some(player) = &player {
+    let goes_on = player.filter(|_| !analysis.interrupted);
+    if let Some(player) = &goes_on {
         // Every move of a line is searched, and the text has one line.
         let wanted = match args.json {
             true => &Direction::ALL[..],
             false => analysis.best.as_slice(),
         };
-        let found = lines(&player.contender, &*player.values, board, wanted)?;
-        analysis.add_lines(found);
+        // Without values, a line would show nothing.
+        let has_values = analysis.moves.iter().any(|one| one.total.is_some());
+        if has_values {
+            let found = lines(
+                &player.contender,
+                &*player.values,
+                board,
+                wanted,
+                &interrupt::asked,
+            )?;
+            analysis.add_lines(found);
+        }
         if let Some(games) = args.rollouts {
             analysis.add_rollouts(play_on(args, games, board, &player.rollouts)?);
+        } else if !interrupt::asked() {
+            interrupt::completed();
         }
     }
     if args.json {
@@ -206,10 +306,12 @@ fn answer<V: Serialize + std::fmt::Display + Copy>(
 fn play_on(
     args: &AnalyzeArgs,
     games: u64,
-    board: &Board,
+    board: &GameBoard,
     contender: &Contender,
 ) -> anyhow::Result<Rollouts> {
-    interrupt::listen()?;
+    if args.search.search.is_greedy() {
+        interrupt::listen()?;
+    }
     let display = Display::new();
     let control = display.control();
     let options = RolloutOptions {

@@ -7,6 +7,7 @@ use afterstate_lab::compare::{
     compare_until_sure,
 };
 use afterstate_lab::numbers::signed;
+use anyhow::bail;
 
 use super::document::{of_comparison, percent_points};
 use super::eval::{asked_for, cut_short, hash, plan, table};
@@ -17,11 +18,19 @@ use crate::output::{grouped, interval, percent, print, print_json};
 use crate::progress::Display;
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
-    let ((a, words_a), (b, words_b)) = pair(&args.a, &args.b)?;
+    let named = (args.game.as_deref(), args.board.as_deref());
+    let ((a, words_a), (b, words_b)) = pair(&args.a, &args.b, named)?;
     let limit_b = args.search_b.as_ref().unwrap_or(&args.search.search);
     args.search.check(&[limit_b])?;
     let mut a = args.search.searching(&args.search.search, 0, a)?;
-    let mut b = args.search.searching(limit_b, 0, b)?;
+    if args.plain_b && args.search.cutoff.is_none() && args.search.downgrade.is_none() {
+        bail!("--plain-b has no effect without --cutoff or --downgrade");
+    }
+    let search_b = match args.plain_b {
+        true => args.search.plain(),
+        false => args.search.clone(),
+    };
+    let mut b = search_b.searching(limit_b, 0, b)?;
     if args.play.json {
         hash(&mut a)?;
         hash(&mut b)?;

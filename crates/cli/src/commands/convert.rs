@@ -21,6 +21,7 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
         to: &args.to,
         kind: args.kind.map(kind),
         patterns: args.patterns.as_deref(),
+        stages: args.stages.as_deref(),
         game: args.game.as_deref(),
         symmetry: !args.no_symmetry,
         base: args.base,

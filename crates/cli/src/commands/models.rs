@@ -9,9 +9,8 @@ use afterstate_lab::agent::Baseline;
 use afterstate_lab::error::FileKind;
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games::{self, DEFAULT_GAME};
-use afterstate_lab::model::Model;
+use afterstate_lab::model::{self, Model};
 use afterstate_lab::recipe::parse_board;
-use afterstate_lab::run::newest;
 use afterstate_lab::solve::Solution;
 
 use super::{RUNS, shown};
@@ -96,8 +95,38 @@ pub fn open(path: &Path) -> anyhow::Result<Described> {
     }
 }
 
-/// Two contenders; a baseline plays the game of the model.
-pub fn pair(a: &Path, b: &Path) -> anyhow::Result<(Described, Described)> {
+/// An exact solution whose values are the chance of its target.
+pub fn open_for_target(path: &Path) -> anyhow::Result<Described> {
+    let solution = match open_model(path) {
+        Err(LabError::Kind {
+            found: FileKind::Solution,
+            ..
+        }) => Arc::new(open_solution(path)?),
+        Err(error) => return Err(error.into()),
+        Ok(_) => anyhow::bail!(
+            "--target needs an exact solution, whose chances are known, and {} is none; \
+             `afterstate solve --target TILE --out FILE` writes one",
+            shown(path)
+        ),
+    };
+    let contender = Contender::exact_for_target(solution, path)?;
+    let words = format!("{}: {}, exact chances", shown(path), contender.game_on());
+    Ok((contender, words))
+}
+
+/// Two contenders; a baseline plays the game of the model, and two play the named one.
+pub fn pair(
+    a: &Path,
+    b: &Path,
+    named: (Option<&str>, Option<&str>),
+) -> anyhow::Result<(Described, Described)> {
+    let are_baselines = baseline(a).is_some() && baseline(b).is_some();
+    if !are_baselines && named != (None, None) {
+        anyhow::bail!(
+            "--game and --board are only for two of {}: a model has its own game and board",
+            baselines()
+        );
+    }
     let of_game = |baseline, game: &str, shape| {
         let contender = Contender::baseline(baseline, game, shape)?;
         let words = described_baseline(&contender);
@@ -116,7 +145,7 @@ pub fn pair(a: &Path, b: &Path) -> anyhow::Result<(Described, Described)> {
             (a, b)
         }
         (Some(a), Some(b)) => {
-            let (game, shape) = game_of(None, None)?;
+            let (game, shape) = game_of(named.0, named.1)?;
             (of_game(a, &game, shape)?, of_game(b, &game, shape)?)
         }
     })
@@ -127,12 +156,12 @@ pub fn described_baseline(contender: &Contender) -> String {
     format!("{}: {}", contender.label, contender.game_on())
 }
 
-/// The default model: the one of the newest run of this game and board.
+/// The default model of this game and board.
 pub fn default_model(game: &str, shape: Shape) -> anyhow::Result<PathBuf> {
     games::rules(game)?;
     let none = || LabError::NoModel {
         game: game.to_owned(),
         shape,
     };
-    Ok(newest(Path::new(RUNS), game, shape).ok_or_else(none)?)
+    Ok(model::default_model(Path::new(RUNS), game, shape).ok_or_else(none)?)
 }

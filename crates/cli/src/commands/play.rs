@@ -23,7 +23,7 @@ use crate::interrupt;
 use crate::output::{grouped, print};
 use crate::play::app::App;
 use crate::play::driver::{self, Driver, Input, Saving};
-use crate::play::events::{Adviser, Event, Options};
+use crate::play::events::{Adviser, AppEvent, Options};
 use crate::play::palette::Look;
 use crate::play::worker::Worker;
 use crate::remedy;
@@ -102,7 +102,7 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
 fn start(contender: Contender, search: &SearchArgs, sender: Sender<Input>) -> Worker {
     let search = search.clone();
     let spec_of = Box::new(move |limit: &_| spec(&search, limit));
-    Worker::start(contender.agent, spec_of, move |event: Event| {
+    Worker::start(contender.agent, spec_of, move |event: AppEvent| {
         sender.send(Input::Event(event)).is_ok()
     })
 }

@@ -23,7 +23,7 @@ impl fmt::Display for RulesBroken {
 }
 
 #[cfg(unix)]
-pub use unix::run;
+pub use unix::{announce, run};
 
 /// Process groups and pipes with time limits are those of Unix.
 #[cfg(not(unix))]
@@ -40,6 +40,7 @@ mod unix {
     };
 
     use super::{RefereeArgs, RulesBroken};
+    use crate::args::MatchArgs;
     use crate::commands::eval::{cut_short, scores_table};
     use crate::commands::models::game_of;
     use crate::commands::shown;
@@ -48,7 +49,7 @@ mod unix {
     use crate::progress::Display;
 
     pub fn run(args: &RefereeArgs) -> anyhow::Result<()> {
-        let (game, shape) = game_of(Some(&args.game), Some(&args.board))?;
+        let (game, shape) = game_of(Some(&args.play.game), Some(&args.play.board))?;
         interrupt::listen()?;
         let referee = Referee::new(RefereeOptions {
             source: match args.tcp {
@@ -57,20 +58,23 @@ mod unix {
             },
             game,
             shape,
-            games: args.games,
-            time: args.time,
+            games: args.play.games,
+            time: args.play.time,
             start_time: START_TIME,
             jobs: args.jobs.unwrap_or(args.tcp.map_or(0, |_| 1)),
-            memory: (args.memory > 0).then_some(args.memory << 20),
+            memory: args.play.memory(),
             records: args.records.clone(),
         })?;
-        announce(args, referee.commitment())?;
+        if let Some(port) = args.tcp {
+            tell(&format!("waiting for players at 127.0.0.1:{port}"));
+        }
+        announce(&args.play, referee.commitment())?;
         let display = Display::new();
         let report = referee.play(&display.control());
         display.finish();
         let report = report?;
         cut_short(report.scores.games, report.games_committed);
-        let printed = match args.json {
+        let printed = match args.play.json {
             true => print_json(&report),
             false => print(text(&report)),
         };
@@ -85,13 +89,10 @@ mod unix {
         }
     }
 
-    /// Publishes the commitment, before the first game.
-    fn announce(args: &RefereeArgs, commitment: &str) -> anyhow::Result<()> {
+    /// Publishes the commitment of a match or a tournament, before the first game.
+    pub fn announce(args: &MatchArgs, commitment: &str) -> anyhow::Result<()> {
         if cfg!(not(target_os = "linux")) && args.memory > 0 {
             tell("the memory of players is not limited: only Linux can do that");
-        }
-        if let Some(port) = args.tcp {
-            tell(&format!("waiting for players at 127.0.0.1:{port}"));
         }
         let line = format!("commitment {commitment}");
         match args.json {

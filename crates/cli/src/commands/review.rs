@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use afterstate_lab::board::Board;
+use afterstate_lab::board::GameBoard;
 use afterstate_lab::error::game_on;
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games;
@@ -16,7 +16,7 @@ use afterstate_lab::review::{
 };
 
 use super::eval::hash;
-use super::models::{default_model, open};
+use super::models::{default_model, open, open_for_target};
 use super::shown;
 use crate::args::ReviewArgs;
 use crate::interrupt;
@@ -35,12 +35,16 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
         true => Records::stream(&args.records, io::stdin(), &control)?,
         false => Records::open(&args.records, &control)?,
     };
-    let (mut plain, who) = match &args.model {
-        Some(model) => open(model)?,
+    let path = match &args.model {
+        Some(model) => model.clone(),
         None => {
             let (game, shape) = records.game()?;
-            open(&default_model(&game, shape)?)?
+            default_model(&game, shape)?
         }
+    };
+    let (mut plain, who) = match args.target {
+        true => open_for_target(&path)?,
+        false => open(&path)?,
     };
     if args.json {
         hash(&mut plain)?;
@@ -101,16 +105,22 @@ fn report(
         true => format!(", {}", found.search),
         false => String::new(),
     };
+    // Writing to a string cannot fail.
     let mut text = format!(
         "{}: {} of {}\nreviewed by {who}{searching}\n\n",
         shown(&args.records),
         counted(found.total.games, "game"),
         game_on(&contender.game, contender.shape)
     );
+    if let Some(target) = found.target {
+        let _ = writeln!(
+            text,
+            "losses and luck are percentage points of the chance of {target}\n"
+        );
+    }
     text += &table(found);
     text += &grades(&found.total.result);
-    text += &luck(&found.total.result);
-    // Writing to a string cannot fail.
+    text += &luck(found);
     let highlights = &found.total.highlights;
     let several = found.total.games > 1;
     if !highlights.worst.is_empty() {
@@ -127,7 +137,7 @@ fn report(
             let _ = writeln!(text, "\n{name} new tiles");
         }
         for one in spawns {
-            text += &spawn(one, several);
+            text += &spawn(found, one, several);
         }
     }
     Ok(text)
@@ -217,7 +227,8 @@ fn grades(result: &ReviewResult) -> String {
 const FEW: u64 = 50;
 
 /// The sum of luck in words.
-fn luck(result: &ReviewResult) -> String {
+fn luck(found: &Review) -> String {
+    let result = &found.total.result;
     let Some(z) = result.luck_z else {
         return String::new();
     };
@@ -228,10 +239,19 @@ fn luck(result: &ReviewResult) -> String {
         _ => "as usual: |z| is below 2 in 95% of fair samples",
     };
     format!(
-        "\nluck of the new tiles: {} points, z = {} ({how})\n",
+        "\nluck of the new tiles: {} {}, z = {} ({how})\n",
         signed(result.luck, 1),
+        unit(found),
         signed(z, 2)
     )
+}
+
+/// What losses and luck are counted in.
+fn unit(found: &Review) -> &'static str {
+    match found.target {
+        Some(_) => "percentage points",
+        None => "points",
+    }
 }
 
 /// The place of a move.
@@ -244,24 +264,26 @@ fn place(line: u64, number: u64, several: bool) -> String {
 
 fn worst(found: &Review, one: &WorstMove, several: bool) -> anyhow::Result<String> {
     let (rows, cols) = parse_board(&found.board)?;
-    let board = Board::parse(&one.position, &found.game, games::shape(rows, cols)?)?;
+    let board = GameBoard::parse(&one.position, &found.game, games::shape(rows, cols)?)?;
     let best = one.best.map_or("-", |best| best.name());
     Ok(format!(
-        "\n{}: {} loses {} points and keeps {} ({}); best: {best}\n{board}",
+        "\n{}: {} loses {} {} and keeps {} ({}); best: {best}\n{board}",
         place(one.line, one.number, several),
         one.direction.name(),
         decimals(one.loss, 1),
+        unit(found),
         percent(one.share).trim(),
         one.grade.name(),
     ))
 }
 
-fn spawn(one: &SpawnLuck, several: bool) -> String {
+fn spawn(found: &Review, one: &SpawnLuck, several: bool) -> String {
     format!(
-        "after {}: {} at {}, {} points\n",
+        "after {}: {} at {}, {} {}\n",
         place(one.line, one.number, several),
         one.tile,
         one.cell,
-        signed(one.luck, 1)
+        signed(one.luck, 1),
+        unit(found)
     )
 }

@@ -28,13 +28,14 @@ mod unix {
 
     use super::TournamentArgs;
     use crate::commands::models::{baseline, game_of, open};
+    use crate::commands::referee::announce;
     use crate::commands::shown;
     use crate::interrupt;
     use crate::output::{grouped, harmless, percent, print, print_json, tell};
     use crate::progress::Display;
 
     pub fn run(args: &TournamentArgs) -> anyhow::Result<()> {
-        let (game, shape) = game_of(Some(&args.game), Some(&args.board))?;
+        let (game, shape) = game_of(Some(&args.play.game), Some(&args.play.board))?;
         let mut entrants = find(&args.folder, &game, shape)?;
         for path in &args.with {
             let (name, contender) = also(path, &game, shape)?;
@@ -50,14 +51,14 @@ mod unix {
             entrants,
             game,
             shape,
-            games: args.games,
-            time: args.time,
+            games: args.play.games,
+            time: args.play.time,
             start_time: START_TIME,
             jobs: args.jobs,
-            memory: (args.memory > 0).then_some(args.memory << 20),
+            memory: args.play.memory(),
             target: args.target,
         })?;
-        announce(args, tournament.commitment())?;
+        announce(&args.play, tournament.commitment())?;
         let display = Display::new();
         let report = tournament.play(&display.control());
         display.finish();
@@ -69,23 +70,10 @@ mod unix {
                 report.players.len()
             )),
         }
-        match args.json {
+        match args.play.json {
             true => print_json(&report),
             false => print(text(&report)),
         }
-    }
-
-    /// Publishes the commitment, before the first game.
-    fn announce(args: &TournamentArgs, commitment: &str) -> anyhow::Result<()> {
-        if cfg!(not(target_os = "linux")) && args.memory > 0 {
-            tell("the memory of players is not limited: only Linux can do that");
-        }
-        let line = format!("commitment {commitment}");
-        match args.json {
-            true => tell(&line),
-            false => print(line + "\n\n")?,
-        }
-        Ok(())
     }
 
     /// The default folder of results.

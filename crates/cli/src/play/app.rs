@@ -13,7 +13,7 @@ use afterstate_lab::session::{Session, Turn};
 
 use super::coach::{Coach, GradedMove};
 use super::entry::Entry;
-use super::events::{Adviser, Effect, Event, Job, Options};
+use super::events::{Adviser, AnalysisJob, AppEvent, Effect, Options};
 use super::keys::Key;
 use crate::output::grouped;
 
@@ -40,11 +40,15 @@ pub struct App {
     pub entry: Option<Entry>,
     pub message: String,
     pub file: Option<String>,
+    /// Whether the last write of the file failed.
+    pub is_unsaved: bool,
     pub manual: bool,
     pub auto: bool,
     pub shows_values: bool,
     pub shows_hint: bool,
     pub shows_help: bool,
+    /// Whether the window is large enough: in a smaller one nothing can be seen, so nothing is played.
+    has_room: bool,
     speed: usize,
     seed: u64,
     /// The number of the game under the seed.
@@ -71,11 +75,13 @@ impl App {
             entry: None,
             message: String::new(),
             file: options.file,
+            is_unsaved: false,
             manual: options.manual,
             auto: false,
             shows_values: false,
             shows_hint: false,
             shows_help: false,
+            has_room: true,
             speed: 2,
             seed: options.seed,
             game: 0,
@@ -106,7 +112,8 @@ impl App {
 
     /// Whether the next move of autoplay can be made.
     pub fn can_auto_move(&self) -> bool {
-        self.auto && self.session.turn() == Turn::Slide && self.best().is_some()
+        let may = self.auto && self.has_room;
+        may && self.session.turn() == Turn::Slide && self.best().is_some()
     }
 
     /// How often each grade was given, to moves that are not undone.
@@ -125,27 +132,28 @@ impl App {
     }
 
     /// Updates the interface, and returns what is to be done.
-    pub fn update(&mut self, event: Event) -> Vec<Effect> {
+    pub fn update(&mut self, event: AppEvent) -> Vec<Effect> {
         let mut effects = Vec::new();
         match event {
-            Event::Key(key) => self.key(key, &mut effects),
-            Event::Analyzed {
+            AppEvent::Key(key) => self.key(key, &mut effects),
+            AppEvent::Analyzed {
                 job,
                 found,
                 complete,
             } => self.analyzed(job, found, complete, &mut effects),
-            Event::NoSearch(text) => {
+            AppEvent::NoSearch(text) => {
                 self.message = text;
                 if !self.limit.is_greedy() {
                     self.search("1ply".parse(), &mut effects);
                 }
             }
-            Event::AutoMove => {
+            AppEvent::AutoMove => {
                 if let Some(best) = self.best().filter(|_| self.can_auto_move()) {
                     self.slide(best, &mut effects);
                 }
             }
-            Event::Message(text) => self.message = text,
+            AppEvent::Message(text) => self.message = text,
+            AppEvent::Resized { has_room } => self.has_room = has_room,
         }
         effects
     }
@@ -155,6 +163,7 @@ impl App {
             Key::Interrupt => return effects.push(Effect::Interrupt),
             Key::Suspend => return effects.push(Effect::Suspend),
             Key::Quit => return effects.push(Effect::Quit),
+            _ if !self.has_room => return,
             _ if self.shows_help => {
                 self.shows_help = false;
                 return;
@@ -296,7 +305,7 @@ impl App {
         let (Adviser::Model(_), Some(board)) = (&self.adviser, state) else {
             return;
         };
-        effects.push(Effect::Analyze(Job {
+        effects.push(Effect::Analyze(AnalysisJob {
             number: self.job,
             oldest: self.pending.map_or(self.job, |pending| pending.job),
             board,

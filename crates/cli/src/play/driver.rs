@@ -21,10 +21,10 @@ use ratatui::crossterm::terminal::{
 use ratatui::layout::Rect;
 
 use super::app::App;
-use super::events::{Effect, Event};
+use super::events::{AppEvent, Effect};
 use super::keys::Key;
 use super::palette::Look;
-use super::view::draw;
+use super::view::{draw, has_room};
 use super::worker::Worker;
 use crate::commands::shown;
 use crate::interrupt;
@@ -38,7 +38,7 @@ const SAVE: Duration = Duration::from_secs(1);
 
 /// What comes from other threads.
 pub enum Input {
-    Event(Event),
+    Event(AppEvent),
     /// The window has another size.
     Resize,
     /// The terminal cannot be read.
@@ -158,7 +158,7 @@ fn listen(sender: Sender<Input>) {
         loop {
             let input = match event::read() {
                 Ok(TerminalEvent::Key(key)) => {
-                    Key::of(key).map(|key| Input::Event(Event::Key(key)))
+                    Key::of(key).map(|key| Input::Event(AppEvent::Key(key)))
                 }
                 Ok(TerminalEvent::Resize(..)) => Some(Input::Resize),
                 Ok(_) => None,
@@ -174,6 +174,7 @@ fn listen(sender: Sender<Input>) {
 
 impl Running {
     fn run(&mut self, effects: Vec<Effect>) -> anyhow::Result<()> {
+        self.measure()?;
         if self.effects(effects)? == Flow::Quit {
             return Ok(());
         }
@@ -216,9 +217,18 @@ impl Running {
                 let effects = self.app.update(event);
                 self.effects(effects)
             }
-            Input::Resize => Ok(Flow::On),
+            Input::Resize => self.measure().map(|()| Flow::On),
             Input::Closed(error) => Err(error).context("cannot read the terminal"),
         }
+    }
+
+    /// Tells the interface whether it fits into the window.
+    fn measure(&mut self) -> anyhow::Result<()> {
+        let size = self.terminal.size();
+        let size = size.context("cannot find the size of the terminal")?;
+        let has_room = has_room(size.width, size.height);
+        self.app.update(AppEvent::Resized { has_room });
+        Ok(())
     }
 
     /// What is done by time.
@@ -238,7 +248,7 @@ impl Running {
         if self.app.can_auto_move() && self.auto_at.elapsed() >= self.app.delay() {
             self.auto_at = Instant::now();
             self.is_drawn = false;
-            let effects = self.app.update(Event::AutoMove);
+            let effects = self.app.update(AppEvent::AutoMove);
             return self.effects(effects);
         }
         Ok(Flow::On)
@@ -266,7 +276,7 @@ impl Running {
     }
 
     fn tell(&mut self, text: String) {
-        self.app.update(Event::Message(text));
+        self.app.update(AppEvent::Message(text));
         self.is_drawn = false;
     }
 
@@ -275,10 +285,14 @@ impl Running {
         self.saved_at = Instant::now();
         let changes = self.app.session.changes();
         if let Some(file) = &mut self.driver.saving.file {
-            match self.saved_changes == changes {
-                true => file.flush()?,
-                false => _ = file.save(&self.app.session)?,
-            }
+            let saved = match self.saved_changes == changes {
+                true => file.flush(),
+                false => file.save(&self.app.session).map(|_| ()),
+            };
+            // The panel says so, also without a key.
+            self.is_drawn &= self.app.is_unsaved == saved.is_err();
+            self.app.is_unsaved = saved.is_err();
+            saved?;
             self.saved_changes = changes;
         }
         Ok(())
@@ -300,7 +314,7 @@ impl Running {
         };
         let name = shown(file.path());
         let saved = file.save(&self.app.session);
-        self.app.file = Some(name.clone());
+        (self.app.file, self.app.is_unsaved) = (Some(name.clone()), saved.is_err());
         let text = match saved {
             Ok(true) => {
                 self.saved_changes = self.app.session.changes();
@@ -315,10 +329,12 @@ impl Running {
     fn close(&mut self, session: &Session) {
         self.saved_changes = self.app.session.changes();
         self.driver.saving.opened = None;
-        if let Some(file) = &mut self.driver.saving.file
-            && let Err(error) = file.close(session)
-        {
-            self.tell(error.to_string());
+        if let Some(file) = &mut self.driver.saving.file {
+            let closed = file.close(session);
+            self.app.is_unsaved = closed.is_err();
+            if let Err(error) = closed {
+                self.tell(error.to_string());
+            }
         }
     }
 

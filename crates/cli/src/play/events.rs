@@ -8,7 +8,7 @@ use super::keys::Key;
 
 /// What happens to the interface.
 #[derive(Debug)]
-pub enum Event {
+pub enum AppEvent {
     /// A key was pressed.
     Key(Key),
     /// A board was analysed; the analysis is `None` if it has no values.
@@ -24,13 +24,18 @@ pub enum Event {
     AutoMove,
     /// Something to tell.
     Message(String),
+    /// The window has another size.
+    Resized {
+        /// Whether the interface fits into it.
+        has_room: bool,
+    },
 }
 
 /// What is to be done.
 #[derive(Debug)]
 pub enum Effect {
     /// Analyse a board.
-    Analyze(Job),
+    Analyze(AnalysisJob),
     /// Save the game now.
     Save,
     /// This game is over or given up; another one has begun.
@@ -44,7 +49,7 @@ pub enum Effect {
 
 /// A board to analyse.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct AnalysisJob {
     /// Later boards have larger numbers.
     pub number: u64,
     /// Jobs of smaller numbers are no longer of interest.

@@ -14,7 +14,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::app::App;
 use super::coach::{Coach, GradedMove};
-use super::events::{Adviser, Effect, Event, Job, Options};
+use super::events::{Adviser, AnalysisJob, AppEvent, Effect, Options};
 use super::keys::Key;
 use super::palette::{Colors, Look};
 use super::view::draw;
@@ -29,7 +29,7 @@ struct Table {
     app: App,
     agent: Option<Arc<dyn Agent>>,
     /// Jobs that wait, while nothing is analysed.
-    held: Option<Vec<Job>>,
+    held: Option<Vec<AnalysisJob>>,
     effects: Vec<Effect>,
 }
 
@@ -81,17 +81,17 @@ impl Table {
         }
     }
 
-    fn analyze(&mut self, job: &Job) {
+    fn analyze(&mut self, job: &AnalysisJob) {
         let agent = self.agent.as_ref().expect("a job without an adviser");
         let found = agent.analyze(std::slice::from_ref(&job.board)).pop();
-        self.send(Event::Analyzed {
+        self.send(AppEvent::Analyzed {
             job: job.number,
             found: found.flatten(),
             complete: true,
         });
     }
 
-    fn send(&mut self, event: Event) {
+    fn send(&mut self, event: AppEvent) {
         let effects = self.app.update(event);
         self.run(effects);
     }
@@ -109,7 +109,7 @@ impl Table {
                 letter => KeyCode::Char(letter),
             };
             let key = Key::of(KeyEvent::new(code, KeyModifiers::NONE)).unwrap();
-            self.send(Event::Key(key));
+            self.send(AppEvent::Key(key));
         }
         self
     }
@@ -159,6 +159,23 @@ fn all_keys_of_a_direction_slide_alike() {
     table.press("[A[B[C[D");
     assert_eq!((table.app.session.moves(), &*table.app.message), (0, ""));
     assert!(table.effects.is_empty());
+}
+
+/// What cannot be seen is not played: neither by keys nor by autoplay.
+#[test]
+fn nothing_moves_in_a_window_that_is_too_small() {
+    let mut table = Table::new("2048", (4, 4), |options| options.watch = true);
+    assert!(table.app.can_auto_move());
+    table.send(AppEvent::Resized { has_room: false });
+    assert!(!table.app.can_auto_move());
+    table.press("wasd hjkl?n");
+    assert_eq!(table.app.session.all_moves(), 0);
+    assert!(!table.app.shows_help);
+    table.press("q");
+    assert_eq!(table.last_effect(), "Some(Quit)");
+    table.send(AppEvent::Resized { has_room: true });
+    table.press("ws");
+    assert!(table.app.session.all_moves() > 0);
 }
 
 #[test]
@@ -260,13 +277,13 @@ fn a_move_before_the_search_has_ended_is_graded_later() {
         "the search of the move goes on"
     );
     // The answer to an old job changes nothing, that to the pending one grades the move.
-    table.send(Event::Analyzed {
+    table.send(AppEvent::Analyzed {
         job: job.number,
         found: None,
         complete: true,
     });
     assert_eq!(table.app.coach, waiting);
-    table.send(Event::Analyzed {
+    table.send(AppEvent::Analyzed {
         job: later.oldest,
         found: Some(analysis([4.0, 3.0, 2.0, 1.0])),
         complete: true,
@@ -286,7 +303,7 @@ fn autoplay_stops_at_the_end_and_can_be_paced() {
     let mut table = Table::new("2048", (2, 3), |options| options.watch = true);
     assert!(table.app.can_auto_move());
     for _ in 0..1000 {
-        table.send(Event::AutoMove);
+        table.send(AppEvent::AutoMove);
     }
     assert_eq!(table.app.session.turn(), Turn::Over);
     assert!(!table.app.auto && table.app.message.contains("game over"));
@@ -331,7 +348,7 @@ fn depth_is_changed_by_keys() {
         table.press(keys);
         assert_eq!(table.app.limit.to_string(), limit);
     }
-    table.send(Event::NoSearch("no values".to_owned()));
+    table.send(AppEvent::NoSearch("no values".to_owned()));
     assert_eq!(table.app.limit.to_string(), "1ply");
     assert_eq!(table.app.message, "no values");
     table.app.limit = "100ms".parse().unwrap();
@@ -421,7 +438,7 @@ fn leaving_is_an_effect() {
     assert!(table.last_effect().contains("Quit"));
     for (letter, effect) in [('c', "Interrupt"), ('z', "Suspend")] {
         let event = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
-        table.send(Event::Key(Key::of(event).unwrap()));
+        table.send(AppEvent::Key(Key::of(event).unwrap()));
         assert!(table.last_effect().contains(effect));
     }
     // The first key closes the help.

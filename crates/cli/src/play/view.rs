@@ -25,11 +25,16 @@ pub const SMALLEST: (u16, u16) = (60, 20);
 /// The columns of the panel, with the space before it.
 const PANEL: u16 = 24;
 
+/// Whether the interface fits into a window.
+pub fn has_room(columns: u16, lines: u16) -> bool {
+    columns >= SMALLEST.0 && lines >= SMALLEST.1
+}
+
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, app: &App, look: Look) {
     let area = frame.area();
     let buffer = frame.buffer_mut();
-    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+    if !has_room(area.width, area.height) {
         return too_small(buffer, area);
     }
     if app.shows_help {
@@ -112,7 +117,10 @@ fn panel_lines(app: &App, look: Look) -> Vec<Line<'static>> {
     let mut lines = vec![Line::from(format!("largest {}", app.session.largest()))];
     lines.extend(chance_lines(app));
     if let Some(file) = &app.file {
-        lines.push(Line::from(format!("saved to {file}")));
+        lines.push(match app.is_unsaved {
+            true => Line::styled(format!("NOT SAVED: {file}"), look.strong()),
+            false => Line::from(format!("saved to {file}")),
+        });
     }
     lines.push(Line::default());
     if let Some(entry) = &app.entry {

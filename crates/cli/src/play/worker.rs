@@ -1,7 +1,7 @@
 //! The thread on which boards are analysed, so that a slow search does not stop the interface.
 //!
-//! Each board is valued twice: by the model alone, which is quick, and by the search. A search that
-//! is no longer of interest is cancelled.
+//! Each board is valued by the model alone, which is quick, and then by the search, ply by ply. A
+//! search that is no longer of interest is cancelled.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use afterstate_lab::LabError;
-use afterstate_lab::agent::Agent;
+use afterstate_lab::agent::{Agent, SearchObserver, StateAnalysis};
 use afterstate_lab::search::{SearchLimit, SearchSpec};
 
-use super::events::{Event, Job};
+use super::events::{AnalysisJob, AppEvent};
 
 /// Makes the options of a search from its limit.
 pub type SpecOf = Box<dyn Fn(&SearchLimit) -> SearchSpec + Send>;
 
 /// The thread.
 pub struct Worker {
-    jobs: Sender<Job>,
+    jobs: Sender<AnalysisJob>,
     /// Jobs of smaller numbers are no longer of interest.
     oldest: Arc<AtomicU64>,
     thread: JoinHandle<()>,
@@ -32,7 +32,7 @@ impl Worker {
     pub fn start(
         agent: Arc<dyn Agent>,
         spec_of: SpecOf,
-        tell: impl Fn(Event) -> bool + Send + 'static,
+        tell: impl Fn(AppEvent) -> bool + Send + Sync + 'static,
     ) -> Self {
         let (jobs, receiver) = channel();
         let oldest = Arc::new(AtomicU64::new(0));
@@ -52,7 +52,7 @@ impl Worker {
     }
 
     /// Asks for an analysis.
-    pub fn ask(&self, job: Job) {
+    pub fn ask(&self, job: AnalysisJob) {
         self.oldest.store(job.oldest, Ordering::Relaxed);
         // A thread that has ended is found by `has_ended`.
         let _ = self.jobs.send(job);
@@ -73,8 +73,8 @@ struct Work<T> {
     tell: T,
 }
 
-impl<T: Fn(Event) -> bool> Work<T> {
-    fn run(mut self, jobs: &Receiver<Job>) {
+impl<T: Fn(AppEvent) -> bool + Sync> Work<T> {
+    fn run(mut self, jobs: &Receiver<AnalysisJob>) {
         let mut waiting = VecDeque::new();
         loop {
             if waiting.is_empty() {
@@ -92,16 +92,16 @@ impl<T: Fn(Event) -> bool> Work<T> {
         }
     }
 
-    fn is_old(&self, job: &Job) -> bool {
+    fn is_old(&self, job: &AnalysisJob) -> bool {
         job.number < self.oldest.load(Ordering::Relaxed)
     }
 
     /// Analyses a board; false if the receiver of the results is gone.
-    fn analyze(&mut self, job: &Job) -> bool {
+    fn analyze(&mut self, job: &AnalysisJob) -> bool {
         let boards = std::slice::from_ref(&job.board);
         let first = self.agent.analyze(boards).pop().flatten();
         let told = |found, complete| {
-            (self.tell)(Event::Analyzed {
+            (self.tell)(AppEvent::Analyzed {
                 job: job.number,
                 found,
                 complete,
@@ -117,15 +117,27 @@ impl<T: Fn(Event) -> bool> Work<T> {
             Ok(agent) => {
                 let oldest = Arc::clone(&self.oldest);
                 let stop = || job.number < oldest.load(Ordering::Relaxed);
-                let found = agent.analyze_until(&job.board, &stop);
-                let event = found.map(|_| Event::Analyzed {
+                let tell = &self.tell;
+                let on_ply = |_: u8, found: &StateAnalysis| {
+                    tell(AppEvent::Analyzed {
+                        job: job.number,
+                        found: Some(*found),
+                        complete: false,
+                    });
+                };
+                let watch = SearchObserver {
+                    stop: &stop,
+                    on_ply: &on_ply,
+                };
+                let found = agent.analyze_watched(&job.board, &watch);
+                let event = found.map(|_| AppEvent::Analyzed {
                     job: job.number,
                     found,
                     complete: true,
                 });
-                event.is_none_or(&self.tell)
+                event.is_none_or(tell)
             }
-            Err(error) => (self.tell)(Event::NoSearch(error.to_string())),
+            Err(error) => (self.tell)(AppEvent::NoSearch(error.to_string())),
         }
     }
 

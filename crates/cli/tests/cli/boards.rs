@@ -69,6 +69,16 @@ fn a_board_is_pasted_in_ten_ways() {
     piped(&lab, "analyze - --model run", &endless).refused(&["too long"]);
 }
 
+/// A board is read once, also if the model turns out to be a solution.
+#[test]
+fn a_solution_named_as_model_reads_standard_input() {
+    let lab = Lab::new();
+    lab.run("solve --board 2x2 --out 2x2.solution").succeeds();
+    let found = piped(&lab, "analyze --model 2x2.solution --json", "2,2/0,4").json();
+    assert_eq!(found["search"], "exact");
+    assert_eq!(found["position"], "2,2/0,4");
+}
+
 #[test]
 fn rollouts_give_chances_and_lines_go_on() {
     let lab = Lab::new();

@@ -295,7 +295,7 @@ fn everything_that_tdl2048_writes_comes_back_as_it_was() {
         (
             "stages.w",
             stages.0,
-            "2 stages of the game, and models with more than one stage are not supported",
+            "2 stages of the game, and does not say where they begin",
         ),
     ];
     for (name, bytes, unplayable) in files {

@@ -23,6 +23,7 @@ mod judge;
 mod merge;
 mod numpy;
 #[cfg(unix)]
+mod pack;
 mod play;
 #[cfg(unix)]
 mod referee;
@@ -31,6 +32,7 @@ mod review;
 mod runs;
 mod scores;
 mod search;
+mod serve;
 mod solve;
 mod sweep;
 #[cfg(unix)]

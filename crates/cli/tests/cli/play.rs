@@ -320,8 +320,11 @@ fn it_can_be_suspended_and_the_window_resized() {
     terminal.shows("next tile");
     terminal.resize(40, 10);
     terminal.shows("too small");
+    // Nothing is played that cannot be seen.
+    terminal.send(b"wasd");
     terminal.resize(80, 24);
     terminal.shows("next tile");
+    terminal.shows("moves 0");
     terminal.send(b"\x1a");
     wait_for("the usual screen", || !terminal.is_alternate());
     // Continued once it is really stopped.

@@ -38,11 +38,11 @@ fn is_here(program: &str) -> bool {
 fn plays_by_the_rules(lab: &Lab, player: &str) {
     for board in ["4x4", "2x3"] {
         let referee =
-            format!("referee --games 10 --board {board} --records games.txt --json -- {player}");
+            format!("referee --games 10 --board {board} --records {board}.txt --json -- {player}");
         let played = lab.run(&referee).json();
         assert_eq!(played["passed"], true, "{played}");
         assert_eq!(played["games"], 10);
-        let judged = lab.run("judge games.txt --json").json();
+        let judged = lab.run(&format!("judge {board}.txt --json")).json();
         assert_eq!(
             (&judged["passed"], &judged["sealed"]),
             (&true.into(), &true.into())
@@ -188,6 +188,12 @@ fn referee_forgeries_are_told_by_judge() {
         "eval random --games 2 --records games.txt",
         &["games.txt has the sealed records of a match", "--records"],
     );
+    // The seal of the first match is the only proof of it.
+    lab.refuses(
+        "referee --games 4 --records games.txt -- ./student",
+        &["games.txt has the sealed records of a match", "--records"],
+    );
+    assert_eq!(lab.text("games.txt"), records);
     lab.write("without.txt", &records);
     let plain = lab.run("judge without.txt --json").json();
     assert_eq!(

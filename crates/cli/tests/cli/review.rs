@@ -123,3 +123,72 @@ fn what_cannot_be_reviewed_is_told() {
         (&4.into(), &false.into())
     );
 }
+
+/// Games of another board are called that, and not broken games of this one.
+#[test]
+fn games_of_another_board_are_told() {
+    let lab = lab();
+    for (name, more) in [
+        ("other", "--board 2x3"),
+        ("threes", "--board 3x3 --game threes"),
+    ] {
+        lab.run(&format!(
+            "eval greedy {more} --games 2 --records {name}.txt"
+        ))
+        .succeeds();
+    }
+    lab.refuses(
+        "review other.txt runs/small",
+        &["2048 on 3x3", "2048 on 2x3"],
+    );
+    let mixed = lab.text("games.txt") + &lab.text("other.txt") + &lab.text("threes.txt");
+    lab.write("mixed.txt", mixed);
+    let done = lab.run("review mixed.txt runs/small").succeeds();
+    for words in [
+        "line 9 is left out: a game of 2048 on 2x3, but the model plays 2048 on 3x3",
+        "line 11 is left out: a game of threes on 3x3, but",
+    ] {
+        assert!(done.stderr.contains(words), "{words}: {}", done.stderr);
+    }
+    assert!(
+        done.stdout.contains("8 games of 2048 on 3x3"),
+        "{}",
+        done.stdout
+    );
+}
+
+/// With the chance of a target, losses and luck are percentage points.
+#[test]
+fn games_are_reviewed_by_the_chance_of_a_target() {
+    let lab = lab();
+    lab.run("solve --board 2x2 --target 16 --out 2x2.solution")
+        .succeeds();
+    lab.run("solve --board 2x2 --out score.solution").succeeds();
+    lab.run("eval random --board 2x2 --games 30 --records random.txt")
+        .succeeds();
+    let found = lab
+        .run("review random.txt 2x2.solution --target --json")
+        .json();
+    assert_eq!(found["target"], 16);
+    for game in found["games"].as_array().expect("games") {
+        for one in game["moves"].as_array().expect("moves") {
+            let loss = one["loss"].as_f64().expect("a number");
+            assert!((0.0..=100.0).contains(&loss), "{one}");
+        }
+    }
+    let text = lab
+        .run("review random.txt 2x2.solution --target")
+        .succeeds();
+    for words in ["percentage points of the chance of 16", "exact chances"] {
+        assert!(text.stdout.contains(words), "{}", text.stdout);
+    }
+    lab.refuses(
+        "review random.txt score.solution --target",
+        &["no target", "solve --target"],
+    );
+    lab.refuses("review games.txt runs/small --target", &["exact solution"]);
+    lab.refuses(
+        "review random.txt 2x2.solution --target --search 2ply",
+        &["--search"],
+    );
+}

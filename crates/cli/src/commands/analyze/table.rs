@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use afterstate_lab::analyze::{Analysis, Chance, Move, Rest, line_text};
+use afterstate_lab::analyze::{Analysis, Move, Rest, TileChance, line_text};
 
 use super::Source;
 use crate::output::{grouped, percent};
@@ -22,7 +22,7 @@ pub(super) fn text<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -
 fn values<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
     let target = source
         .target
-        .map(|target| format!("probability of {target}"));
+        .map(|target| format!("probability of {target}, points lost"));
     let mut text = format!(
         "{:<9} {:>8} {:>12} {:>12} {:>12}  {}\n",
         "move",
@@ -45,7 +45,7 @@ fn values<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String 
 
 fn row<V: Display + Copy>(analysis: &Analysis<V>, source: &Source, m: &Move<V>) -> String {
     let mut remark = String::new();
-    if analysis.best == Some(m.direction) {
+    if analysis.best == Some(m.direction) && m.total.is_some() {
         remark.push_str("  <- best");
     }
     if analysis.best_for_target() == Some(m.direction) {
@@ -54,7 +54,10 @@ fn row<V: Display + Copy>(analysis: &Analysis<V>, source: &Source, m: &Move<V>) 
     match (m.reward, m.value, m.total) {
         (Some(reward), Some(value), Some(total)) => {
             let win = m.win_probability.flatten();
-            let win = win.map(|win| format!("{win:>14.8}"));
+            let win = win.map(|win| {
+                let lost = m.win_loss.unwrap_or_default();
+                format!("{win:>14.8}{lost:>13.6}")
+            });
             let loss = m.loss.map(|loss| format!("{loss:.*}", source.digits));
             format!(
                 "{:<9} {reward:>8} {value:>12.digits$} {total:>12.digits$} {:>12}{}{remark}\n",
@@ -121,7 +124,7 @@ fn rest_text(rest: &Rest) -> String {
     }
 }
 
-fn chance_text(chance: &Chance) -> String {
+fn chance_text(chance: &TileChance) -> String {
     let [p, low, high] = [chance.p, chance.ci95[0], chance.ci95[1]].map(percent);
     let [p, low, high] = [&p, &low, &high].map(|text| text.trim());
     format!("{p} ({low} to {high})")

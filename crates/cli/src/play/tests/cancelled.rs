@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use afterstate_lab::LabError;
-use afterstate_lab::agent::{Agent, BoardState, FirstMove, PolicyFn, RoundSpec, StateAnalysis};
+use afterstate_lab::agent::{
+    Agent, BoardState, FirstMove, PolicyFn, RoundSpec, SearchObserver, StateAnalysis,
+};
 use afterstate_lab::search::SearchSpec;
 
-use super::super::events::{Event, Job};
+use super::super::events::{AnalysisJob, AppEvent};
 use super::super::worker::Worker;
 use super::{Table, analysis};
 
@@ -35,12 +37,8 @@ impl Agent for Fixed {
         boards.iter().map(|_| Some(analysis(self.0))).collect()
     }
 
-    fn analyze_until(
-        &self,
-        _: &BoardState,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> Option<StateAnalysis> {
-        while !stop() {
+    fn analyze_watched(&self, _: &BoardState, watch: &SearchObserver<'_>) -> Option<StateAnalysis> {
+        while !(watch.stop)() {
             std::thread::yield_now();
         }
         None
@@ -73,14 +71,14 @@ fn a_search_of_a_board_that_was_left_is_cancelled() {
         .state()
         .unwrap();
     for number in 1..=3 {
-        worker.ask(Job {
+        worker.ask(AnalysisJob {
             number,
             oldest: number,
             board: board.clone(),
             limit: "5ply".parse().unwrap(),
         });
         loop {
-            let Ok(Event::Analyzed { job, complete, .. }) = receiver.recv() else {
+            let Ok(AppEvent::Analyzed { job, complete, .. }) = receiver.recv() else {
                 panic!("no analysis");
             };
             assert!(!complete, "a search that has no end has ended");
@@ -91,7 +89,7 @@ fn a_search_of_a_board_that_was_left_is_cancelled() {
     }
     assert!(!worker.has_ended());
     let limit = "1ply".parse().unwrap();
-    worker.ask(Job {
+    worker.ask(AnalysisJob {
         number: 4,
         oldest: 4,
         board,
@@ -99,7 +97,7 @@ fn a_search_of_a_board_that_was_left_is_cancelled() {
     });
     let found = receiver.recv();
     assert!(
-        matches!(found, Ok(Event::Analyzed { complete: true, .. })),
+        matches!(found, Ok(AppEvent::Analyzed { complete: true, .. })),
         "{found:?}"
     );
 }

@@ -102,3 +102,21 @@ fn a_game_without_its_first_tiles_is_not_called_saved() {
     assert!(!left.contains("saved to"), "{left}");
     assert!(!lab.exists("play.txt"));
 }
+
+/// A seal beside the file says that it has the games of a match, to which none may be added.
+#[test]
+fn a_game_that_cannot_be_saved_is_not_called_saved() {
+    let lab = Lab::new();
+    let mut terminal = Terminal::start(&lab, "play --seed 1 --save games.txt");
+    terminal.shows("saved to games.txt");
+    lab.write("games.txt.seal.json", "{}");
+    terminal.make_a_move(0);
+    terminal.shows("NOT SAVED: games.txt");
+    assert!(!terminal.screen().contains("saved to games.txt"));
+    std::fs::remove_file(lab.path("games.txt.seal.json")).expect("the seal");
+    terminal.make_a_move(1);
+    terminal.shows("saved to games.txt");
+    terminal.send(b"q");
+    terminal.ends_with(0);
+    assert_eq!(moves(&lab.text("games.txt")), [2]);
+}
