@@ -205,6 +205,8 @@ pub struct TdSpec {
     pub spawn_rewards: bool,
     /// A game of at least this many moves is played again from its middle; 0 for none.
     pub restart_length: usize,
+    /// The first game that is played again.
+    pub restart_from: u64,
     /// The states from which games of each later stage begin; 0 for none.
     pub carousel: usize,
 }
@@ -247,7 +249,16 @@ impl TdSpec {
             learning_rate: learner.learning_rate().clone(),
             spawn_rewards: learner.td().is_none_or(|td| td.spawn_rewards),
             restart_length: learner.td().map_or(0, |td| td.restart_length),
+            restart_from: learner.td().map_or(0, |td| td.restart_from),
             carousel: learner.td().map_or(0, |td| td.carousel),
+        }
+    }
+
+    /// The `restart_length` of a game by its number.
+    pub fn restart_length_at(&self, game: u64) -> usize {
+        match game >= self.restart_from {
+            true => self.restart_length,
+            false => 0,
         }
     }
 }

@@ -129,7 +129,7 @@ impl Trainer {
         } = run::stored_recipe(folder, overrides)?;
         let games = run::saved(folder).checkpoint.map_or(0, |saved| saved.games);
         let past = run::stored_recipe(folder, &[])?.content;
-        recipe.keep_rates_before(games, &past)?;
+        recipe.keep_before(games, &past)?;
         let saved = run::has_checkpoint(folder);
         // A checkpoint has every weight that is not 0, whatever their initial value.
         let (spec, agent) = match saved {

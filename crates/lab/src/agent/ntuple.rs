@@ -121,7 +121,7 @@ impl Dispatch for Inlined {
         learner: &TdSpec,
         make: impl Fn() -> P + Sync,
     ) -> RoundResult {
-        let restart = learner.restart_length;
+        let restart = learner.restart_length_at(round.numbers.start);
         learn_games(game, round, learner, || Restarting::new(make(), restart))
     }
 }
@@ -137,7 +137,7 @@ impl Dispatch for Virtual {
         make: impl Fn() -> P + Sync,
     ) -> RoundResult {
         let make: &(dyn Fn() -> Box<dyn Player<G> + 'a> + Sync) = &|| Box::new(make());
-        let restart = learner.restart_length;
+        let restart = learner.restart_length_at(round.numbers.start);
         learn_games(game, round, learner, || Restarting::new(make(), restart))
     }
 }

@@ -40,13 +40,15 @@ const UNCLAIMED: [&str; 8] = [
 ];
 
 /// Keys that may change when a run is resumed: those that do not affect the games already played.
-const ON_RESUME: [&str; 9] = [
+const ON_RESUME: [&str; 11] = [
     "episodes",
     "threads",
     "block_games",
     "checkpoint_seconds",
     "tensorboard",
     LEARNING_RATE,
+    RESTART_LENGTH,
+    RESTART_FROM,
     "learner.max_iterations",
     "learner.max_updates",
     "learner.log_iterations",
@@ -54,6 +56,10 @@ const ON_RESUME: [&str; 9] = [
 
 /// From the game at which a run is resumed, it may have another rate; the games before keep theirs.
 const LEARNING_RATE: &str = "learner.learning_rate";
+
+/// Games from a later one on may be played again.
+const RESTART_LENGTH: &str = "learner.restart_length";
+const RESTART_FROM: &str = "learner.restart_from";
 
 /// Keys in which two recipes of one run may differ: descriptions, and when it is saved.
 const SAME_TRAINING: [&str; 2] = ["checkpoint_seconds", "tensorboard"];
@@ -103,21 +109,40 @@ impl Recipe {
             return Err(found);
         }
         let [before, now] = [past, self].map(|recipe| recipe.learner.learning_rate());
-        match before.agrees_before(now, games) {
-            true => Ok(()),
-            false => Err(RecipeDifference {
+        if !before.agrees_before(now, games) {
+            return Err(RecipeDifference {
                 key: LEARNING_RATE.to_owned(),
                 values: [past, self].map(|recipe| shorten(&rate_of(recipe))),
-            }),
+            });
         }
+        let [before, now] = [past, self].map(|recipe| recipe.learner.restarts_before(games));
+        if before == now {
+            return Ok(());
+        }
+        let length = value_of(past, RESTART_LENGTH) != value_of(self, RESTART_LENGTH);
+        let key = if length { RESTART_LENGTH } else { RESTART_FROM };
+        Err(RecipeDifference {
+            key: key.to_owned(),
+            values: [past, self].map(|recipe| shorten(&value_of(recipe, key))),
+        })
     }
 
-    /// The games before `games` keep the learning rates of `past`: what this recipe has holds from
-    /// there on.
+    /// The games before `games` keep the learning rates of `past`, and are not played again if none
+    /// of them was: what this recipe has holds from there on.
     ///
     /// # Errors
     /// When the schedule would have too many steps.
-    pub fn keep_rates_before(&mut self, games: u64, past: &Recipe) -> Result<(), RecipeError> {
+    pub fn keep_before(&mut self, games: u64, past: &Recipe) -> Result<(), RecipeError> {
+        let [before, now] = [past, &*self].map(|recipe| recipe.learner.restarts_before(games));
+        if before.is_none() && now.is_some() {
+            self.learner.set_restart_from(games);
+            let from = value_of(self, RESTART_FROM);
+            apply(self, vec![(RESTART_FROM.to_owned(), from)], |_| false);
+        }
+        self.keep_rates_before(games, past)
+    }
+
+    fn keep_rates_before(&mut self, games: u64, past: &Recipe) -> Result<(), RecipeError> {
         let (before, now) = (past.learner.learning_rate(), self.learner.learning_rate());
         if before == now {
             return Ok(());
@@ -145,8 +170,13 @@ impl Recipe {
 
 /// The learning rate as TOML.
 fn rate_of(recipe: &Recipe) -> String {
-    let rate = flat(recipe).remove(LEARNING_RATE);
-    rate.map_or_else(String::new, |rate| shown(&rate))
+    value_of(recipe, LEARNING_RATE)
+}
+
+/// The value of a key as TOML.
+fn value_of(recipe: &Recipe, key: &str) -> String {
+    let value = flat(recipe).remove(key);
+    value.map_or_else(String::new, |value| shown(&value))
 }
 
 /// The first key, except for descriptions and some others, in which two recipes differ.

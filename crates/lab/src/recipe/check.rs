@@ -189,6 +189,12 @@ fn validate_td(learner: &TdRecipe) -> Result<(), RecipeError> {
     let restart = learner.restart_length as u64;
     if restart != 0 {
         whole("learner.restart_length", restart, 2..=1_000_000)?;
+    } else if learner.restart_from != 0 {
+        return Err(conflict(
+            "learner.restart_from",
+            learner.restart_from.to_string(),
+            ("learner.restart_length", "at least 2", "0"),
+        ));
     }
     let backward = match &learner.update {
         Update::Forward(forward) => return n_steps(forward.n_step),

@@ -47,6 +47,8 @@ pub struct TdRecipe {
     /// A game of at least this many moves is played again from its middle, and that one again from
     /// its own; with 0 no game is.
     pub restart_length: usize,
+    /// The first game that is played again.
+    pub restart_from: u64,
     /// How many states in which games entered a stage are kept, to begin games of this stage in
     /// them; with 0 every game begins with the initial tiles.
     pub carousel: usize,
@@ -338,6 +340,13 @@ impl LearnerRecipe {
         }
     }
 
+    /// Changes which game is the first that is played again, of learners that have restarts.
+    pub(super) fn set_restart_from(&mut self, game: u64) {
+        if let Self::Td(td) = self {
+            td.restart_from = game;
+        }
+    }
+
     /// The weight of a reward one move later.
     pub fn discount(&self) -> f64 {
         match self {
@@ -370,6 +379,22 @@ impl LearnerRecipe {
     /// The rule over the games of the run.
     pub fn phases(&self) -> Phases {
         self.td().map_or(Phases::of(Rule::Td), |td| td.rule.clone())
+    }
+
+    /// The first game after this one that is learned from in another way.
+    pub fn unchanged_until(&self, game: u64) -> u64 {
+        let restart = self.td().map(|td| td.restart_from);
+        let restart = restart.filter(|from| *from > game).unwrap_or(u64::MAX);
+        self.phases().end_of(game).min(restart)
+    }
+
+    /// Which of the first games are played again: the shortest, and the first of them; `None` if no
+    /// game is.
+    pub(super) fn restarts_before(&self, games: u64) -> Option<(usize, u64)> {
+        let td = self
+            .td()
+            .filter(|td| td.restart_length > 0 && td.restart_from < games)?;
+        Some((td.restart_length, td.restart_from))
     }
 
     /// The lambda of TD(lambda); 0 for learners without it, which are TD(0).
@@ -445,6 +470,7 @@ impl Default for TdRecipe {
             ties: Ties::default(),
             spawn_rewards: true,
             restart_length: 0,
+            restart_from: 0,
             carousel: 0,
         }
     }

@@ -72,18 +72,18 @@ impl Trainer {
         let left = self.recipe.block_games;
         let left = left.saturating_sub(self.progress.block.games).max(1);
         let (max_iterations, max_updates) = self.left();
-        let phase_end = self.recipe.learner.phases().end_of(first);
+        let unchanged = self.recipe.learner.unchanged_until(first);
         let played = AtomicBool::new(false);
         let run = self.run.as_ref();
         let time_to_save = || run.is_some_and(|run| Instant::now() >= due && !run.is_saving());
         let cancelled = || self.control.is_cancelled();
         let round = RoundSpec {
-            // A round ends with a phase of the learner.
+            // All games of a round have the same learner.
             numbers: first
                 ..first
                     .saturating_add(left)
                     .min(self.recipe.episodes)
-                    .min(phase_end),
+                    .min(unchanged),
             seed: self.recipe.seed,
             threads: threads(self.recipe.threads),
             // A round has at least one game, however soon the next checkpoint is due.

@@ -369,7 +369,7 @@ fn a_started_run_accepts_few_changes() -> Outcome {
     assert!(other.same_training(&begun).is_err());
     // Another rate from the tenth game on; the games before keep theirs.
     let mut changed = other;
-    changed.keep_rates_before(10, &begun)?;
+    changed.keep_before(10, &begun)?;
     assert_eq!(changed.continues(&begun, 10), Ok(()));
     assert!(changed.continues(&begun, 11).is_err());
     let rates = changed.learner.learning_rate();
@@ -380,5 +380,43 @@ fn a_started_run_accepts_few_changes() -> Outcome {
     let steps = "{ from = 0, learning_rate = 0.1 }, { from = 10, learning_rate = 0.2 }";
     let shown = format!("learner.learning_rate=[{steps}]");
     assert_eq!(changed.changed, [shown]);
+    Ok(())
+}
+
+/// Games to come may be played again; those of the past stay as they were.
+#[test]
+fn restarts_may_begin_when_a_run_is_resumed() -> Outcome {
+    let begun = load("quick", &[])?;
+    let text = begun.to_toml();
+    let resume = |change: &str| Recipe::parse_stored(&text, "recipe.toml", &[change.to_owned()]);
+    let mut changed = resume("restart_length=10")?.content;
+    changed.keep_before(50, &begun)?;
+    assert_eq!(
+        changed.changed,
+        ["learner.restart_length=10", "learner.restart_from=50"]
+    );
+    assert_eq!(changed.continues(&begun, 50), Ok(()));
+    assert!(changed.continues(&begun, 51).is_err());
+    // From now on the length is a fact, until and unless no game was played with it.
+    for (keys, wrong) in [
+        (
+            &["restart_length=20", "restart_from=50"][..],
+            "learner.restart_length",
+        ),
+        (
+            &["restart_length=10", "restart_from=40"],
+            "learner.restart_from",
+        ),
+        (
+            &["restart_length=10", "restart_from=60"],
+            "learner.restart_from",
+        ),
+        (&[], "learner.restart_length"),
+    ] {
+        let other = load("quick", keys)?;
+        let difference = other.continues(&changed, 55).err().ok_or("a difference")?;
+        assert_eq!(difference.key, wrong, "{keys:?}");
+        assert_eq!(other.continues(&changed, 40), Ok(()), "{keys:?}");
+    }
     Ok(())
 }

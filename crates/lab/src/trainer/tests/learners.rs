@@ -8,6 +8,7 @@ use crate::search::SearchSpec;
 /// Keys of a recipe that select a learner.
 const LEARNERS: &[&[&str]] = &[
     &["restart_length=10"],
+    &["restart_length=10", "restart_from=33"],
     &["restart_length=10", "update=forward"],
     &["stages=[64, 96, 128]"],
     &["stages=[32, 64]", "carousel=20"],
@@ -73,6 +74,35 @@ fn an_interrupted_run_has_the_same_model() {
             "{keys:?}"
         );
     }
+}
+
+/// A run whose games are played again from a later one on is the same whether its recipe said so
+/// from the start, or it was resumed with that key.
+#[test]
+fn restarts_may_begin_later() {
+    let parent = tempfile::tempdir().unwrap();
+    let train = |name: &str, keys: &[&str]| {
+        let folder = parent.path().join(name);
+        let mut trainer = Trainer::new(recipe(keys), &folder, quiet()).unwrap();
+        trainer.train().unwrap();
+        folder
+    };
+    let whole = train("whole", &["restart_length=10", "restart_from=70"]);
+    let never = train("never", &[]);
+    let resumed = train("resumed", &["episodes=70"]);
+    let changes = ["restart_length=10", "episodes=120"].map(str::to_owned);
+    let mut trainer = Trainer::resume(&resumed, &changes, quiet()).unwrap();
+    trainer.train().unwrap();
+    assert_eq!(trainer.recipe().learner.td().unwrap().restart_from, 70);
+    let weights = |folder: &Path| digest(&run::model_path(folder));
+    assert_ne!(weights(&whole), weights(&never));
+    assert_eq!(weights(&whole), weights(&resumed));
+    let scores = |folder: &Path| fs::read_to_string(folder.join("scores.txt")).unwrap();
+    assert_eq!(scores(&whole), scores(&resumed));
+    let (with, without) = (scores(&whole), scores(&never));
+    let first = |text: &str| text.lines().take(70).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(first(&with), first(&without));
+    assert_ne!(with, without);
 }
 
 /// Scores are those of the games that began with the initial tiles; the moves of a block count
@@ -311,6 +341,7 @@ fn combinations_without_sense_are_refused() {
         ),
         ("dqn", &["stages=[64]"], "network"),
         ("quick", &["restart_length=1"], "from 2 to"),
+        ("quick", &["restart_from=5"], "`learner.restart_length`"),
         ("dqn", &["restart_length=10"], "learners of kind \"td\""),
         ("quick", &["carousel=100"], "`network.stages`"),
         (
