@@ -82,9 +82,10 @@ impl Phases {
                     two[0].from
                 ));
             }
-            if two[1].rule == two[0].rule {
+            // A further phase of TC begins with fresh sums.
+            if two.iter().all(|phase| phase.rule == Rule::Td) {
                 return Err(format!(
-                    "phase {} has the rule of the one before, so that nothing changes there",
+                    "phase {} has TD as the one before, so that nothing changes there",
                     number + 2
                 ));
             }

@@ -22,6 +22,7 @@ const LEARNERS: &[&[&str]] = &[
         "initial_value=2000.0",
     ],
     &["rule=[{from=0, rule=\"tc\"}, {from=40, rule=\"td\"}, {from=80, rule=\"tc\"}]"],
+    &["rule=[{from=0, rule=\"tc\"}, {from=33, rule=\"tc\"}]"],
 ];
 
 /// A short run of one thread.
@@ -175,6 +176,15 @@ fn a_phase_of_tc_begins_with_fresh_sums() {
     assert!(sums(&trainer) < 1.9 * one);
     trainer.train().unwrap();
     assert_eq!(trainer.games(), 60);
+    // So does TC after TC.
+    let recipe = Recipe::parse(&text.replace("\"td\"", "\"tc\""), "two", &[]).unwrap();
+    let trainer = Trainer::in_memory(recipe, quiet()).unwrap();
+    let spec = crate::spec::TdSpec::of(trainer.recipe());
+    trainer.agent.learn(&RoundSpec::new(0..30, 1, 1), &spec);
+    let before = sums(&trainer);
+    trainer.agent.learn(&RoundSpec::new(30..31, 1, 1), &spec);
+    let after = sums(&trainer);
+    assert!(0.0 < after && after < 0.2 * before, "{before} {after}");
 }
 
 fn digest(path: &Path) -> [u8; 32] {
