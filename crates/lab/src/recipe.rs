@@ -73,6 +73,7 @@ macro_rules! builtin {
 /// Every built-in recipe: first the one for beginners, then the reference systems by age.
 static BUILTIN: &[(&str, &str)] = builtin![
     "quick",
+    "strong",
     "td-4x6",
     "state-22",
     "state-22-textbook",
