@@ -6,7 +6,8 @@ use std::{env, fs};
 fn main() {
     let folder = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
     let file = Path::new(&folder).join("network.packed");
-    println!("cargo::rerun-if-changed=network.packed");
+    // The folder: a file that is not there would count as changed, and everything would be built again.
+    println!("cargo::rerun-if-changed=.");
     let code = match file.exists() {
         true => format!("Some(include_bytes!({:?}))", file),
         false => "None".to_owned(),
