@@ -179,6 +179,9 @@ def test_positions_are_those_of_the_games(trained: Model) -> None:
     some = afterstate.positions("games.txt", every=10)
     assert len(found) / 11 < len(some) < len(found) / 9
     assert len(found[found.rewards > 0]) < len(found) and len(found[-1]) == 1
+    both = afterstate.Positions.joined([found, some])
+    assert len(both) == len(found) + len(some) and both.values is None
+    assert (both.boards[len(found) :] == some.boards).all()
 
 
 def test_positions_of_nothing_are_refused() -> None:

@@ -64,16 +64,16 @@ def test_a_node_is_killed_and_results_are_those_of_one_machine(
 
     def kill_one(event: Event) -> None:
         events.append(event)
-        if event.get("done") == 240:
+        if event.get("done") == 60:
             cluster.remove_node(list(cluster.worker_nodes)[0], allow_graceful=False)
 
-    options: dict[str, Any] = {"games": 960, "seed": 5, "search": "2ply"}
+    options: dict[str, Any] = {"games": 240, "seed": 5, "search": "2ply"}
     found = afterstate.ray.evaluate(run, parts=24, progress=kill_one, **options)
     assert len(cluster.worker_nodes) == 1, "no node was killed"
     assert played(found) == played(afterstate.evaluate(run, **options))
-    assert events[0]["event"] == "started" and events[0]["total"] == 960
+    assert events[0]["event"] == "started" and events[0]["total"] == 240
     assert [event["event"] for event in events].count("progress") == 24
-    assert events[-1]["event"] == "finished" and events[-1]["done"] == 960
+    assert events[-1]["event"] == "finished" and events[-1]["done"] == 240
 
 
 def test_lost_work_is_repeated(cluster: Cluster, tmp_path: Path) -> None:

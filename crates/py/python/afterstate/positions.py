@@ -11,7 +11,7 @@ True
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Union
@@ -73,6 +73,20 @@ class Positions:
             is_array = isinstance(array, np.ndarray)
             selected[field.name] = array[index] if is_array else array
         return Positions(**selected)
+
+    @staticmethod
+    def joined(parts: Sequence[Positions]) -> Positions:
+        """Several of them as one. Values are kept if all of them have values."""
+        if not parts:
+            raise InputError("found no positions; expected at least one part")
+        if any(one.game != parts[0].game for one in parts):
+            raise InputError("the positions are of different games or boards")
+        arrays: dict[str, Any] = {"game": parts[0].game}
+        for field in fields(Positions)[1:]:
+            found = [getattr(one, field.name) for one in parts]
+            lacking = any(array is None for array in found)
+            arrays[field.name] = None if lacking else np.concatenate(found)
+        return Positions(**arrays)
 
     def __repr__(self) -> str:
         games = len(np.unique(self.games))
