@@ -131,10 +131,9 @@ impl GameVisitor for Reading<'_> {
             let Some(text) = text else {
                 return Err(refused("the line is too long".to_owned()));
             };
-            let record = match item(&text, &game, self.name) {
-                Ok(Item::Episode(record) | Item::Replay(record)) => Ok(record),
-                Err(reason) => Err(reason),
-            };
+            let record = item(&text, &game, self.name).map(|found| match found {
+                Item::Episode(record) | Item::Replay(record) => record,
+            });
             let of_line =
                 record.and_then(|record| replay(&game, &judge, &record, line, self.every));
             match (of_line, game_of(&text)?) {
@@ -321,10 +320,7 @@ mod tests {
             assert_eq!(found, of_play(&player, &options(6, 1), 1).unwrap());
             let played = evaluate_part(&player, &options(6, 1)).part.played;
             let outcomes = &played[0].outcomes;
-            let moves: u64 = outcomes
-                .iter()
-                .map(|outcome| u64::from(outcome.moves))
-                .sum();
+            let moves: u64 = outcomes.iter().map(|outcome| outcome.moves).sum();
             assert_eq!(found.len() as u64, moves);
             assert_eq!(found.boards.len(), found.len() * 16);
             for (n, outcome) in outcomes.iter().enumerate() {

@@ -184,6 +184,18 @@ def test_positions_are_those_of_the_games(trained: Model) -> None:
     assert (both.boards[len(found) :] == some.boards).all()
 
 
+def test_unfinished_records_are_left_out() -> None:
+    afterstate.evaluate("greedy", games=3, records="games.txt")
+    lines = Path("games.txt").read_text().splitlines()
+    head, moves, tail = lines[1].split("|")
+    # Two initial tiles, a slide and a spawn: the game is not over.
+    places = [n for n, letter in enumerate(moves) if letter == "#"]
+    lines[1] = "|".join((head, moves[: places[1]], tail))
+    Path("games.txt").write_text("\n".join(lines) + "\n")
+    found = afterstate.positions("games.txt")
+    assert found.unfinished == 1 and set(found.games) == {1, 3}
+
+
 def test_positions_of_nothing_are_refused() -> None:
     Path("games.txt").write_text("no record\n")
     with pytest.raises(InputError, match="line 1"):

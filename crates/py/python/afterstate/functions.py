@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from . import _afterstate
 from .errors import InputError, counted
-from .games import Game, board_text
+from .games import board_text
 from .models import Model
 
 __all__ = ["ValueFunction"]
@@ -142,10 +142,3 @@ class _Checked:
                 f"{self._label} returned nan for the board {board} (tile indices); expected a number"
             )
         return np.ascontiguousarray(values.reshape(-1))
-
-
-def as_game(player: Any, game: Game) -> Any:
-    """A plain function as a player of this game; anything else as it is."""
-    if callable(player):
-        return ValueFunction(player, game=game.name, board=game.board)
-    return player

@@ -60,6 +60,8 @@ class Positions:
     games: NDArray[np.int64]
     #: By the model: reward plus value of each slide, (n, 4), NaN where it is illegal.
     values: NDArray[np.float32] | None = None
+    #: How many records were left out, because they end before their game is over.
+    unfinished: int = 0
 
     def __len__(self) -> int:
         return len(self.moves)
@@ -84,8 +86,12 @@ class Positions:
         arrays: dict[str, Any] = {"game": parts[0].game}
         for field in fields(Positions)[1:]:
             found = [getattr(one, field.name) for one in parts]
-            lacking = any(array is None for array in found)
-            arrays[field.name] = None if lacking else np.concatenate(found)
+            if field.name == "unfinished":
+                arrays[field.name] = sum(found)
+            elif any(array is None for array in found):
+                arrays[field.name] = None
+            else:
+                arrays[field.name] = np.concatenate(found)
         return Positions(**arrays)
 
     def __repr__(self) -> str:
@@ -113,7 +119,7 @@ def positions(
     :func:`afterstate.evaluate`, whose games (default: 100 of seed 1) are those of its evaluation.
     ``model`` gives the values of all slides; a player with values gives its own, without its search.
     ``every=n`` takes one of n positions of each game, which are less alike. Records that end before
-    their game is over are left out, since their outcome is not known.
+    their game is over are left out, since their outcome is not known; ``unfinished`` counts them.
 
     >>> found = positions("greedy", board="2x2", games=5, seed=3)
     >>> bool(found.scores[0] == found.returns[0]), found.values.shape == (len(found), 4)
@@ -143,7 +149,6 @@ def positions(
         valued = opened if model is None else player(model)
         if model is None and opened.search == "random":
             valued = None
-    arrays.pop("unfinished")
     found = Positions(Game(name, shape), **arrays)
     return found if valued is None else _valued(found, valued, threads)
 

@@ -63,7 +63,7 @@ _PATIENCE = 1.0
 class _Shipped:
     """A player on its way to other machines."""
 
-    #: What :class:`Model` takes, if it is not sent: a baseline.
+    #: What :class:`Model` takes, if nothing is sent: a baseline, or a network in the program.
     name: str | None
     game: str
     board: str
@@ -103,6 +103,9 @@ def _ship(model: Any, opened: _afterstate.Player) -> _Shipped:
         model = ValueFunction(model, game=opened.game, board=opened.board)
     if isinstance(model, ValueFunction):
         return _Shipped(None, opened.game, opened.board, content=ray.put(model))
+    if opened.path is not None and not Path(opened.path).is_file():
+        # A network in the program.
+        return _Shipped(opened.path, opened.game, opened.board)
     if opened.path is not None:
         sha256, content = _put(opened.path)
         return _Shipped(
@@ -150,15 +153,17 @@ def _file(shipped: _Shipped) -> Path:
     return path
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _opened(path: Path) -> Model:
     return Model(path)
 
 
 def _player(shipped: _Shipped) -> Player:
     """The player of a task."""
-    if shipped.name is not None:
+    if shipped.name in ("random", "greedy"):
         return Model(shipped.name, game=shipped.game, board=shipped.board)
+    if shipped.name is not None:
+        return Model(shipped.name)
     if shipped.sha256 is not None:
         return _opened(_file(shipped))
     made: ValueFunction = ray.get(shipped.content)
@@ -247,11 +252,13 @@ def _all(
                 number, task = running.pop(reference)
                 try:
                     result = ray.get(reference)
-                except ray.exceptions.RayTaskError as error:
-                    raise error.cause from error
                 except ray.exceptions.RayError as error:
+                    # What the work raised, unless that is again a loss: of the model, say.
+                    cause = getattr(error, "cause", None)
+                    if isinstance(cause, Exception) and not _is_loss(cause):
+                        raise cause from error
                     task.failures += 1
-                    told = str(error).strip().split("\n")[0]
+                    told = str(cause or error).strip().split("\n")[0]
                     if task.failures > retries:
                         raise ResourceError(
                             f"{task.label} was lost {task.failures} times; at last: {told}"
@@ -265,6 +272,10 @@ def _all(
         for reference in running:
             ray.cancel(reference)
     report.finished()
+
+
+def _is_loss(error: Exception) -> bool:
+    return isinstance(error, ray.exceptions.RayError)
 
 
 def _shares(games: int, parts: int) -> list[int]:
