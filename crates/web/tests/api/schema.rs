@@ -35,7 +35,7 @@ fn every_answer_is_described() {
         .args(["--exclude-path", "/api/v1/events"])
         .args(["--exclude-operation-id", "start_run"])
         .args(["--phases", "examples,coverage,fuzzing"])
-        .args(["--max-examples", "8", "--seed", "1", "--workers", "2"])
+        .args(["--max-examples", "5", "--seed", "1", "--workers", "2"])
         // The schema cannot say which texts are boards, searches or recipes: others are refused with 400.
         .args(["--exclude-checks", "positive_data_acceptance"])
         .args(["--request-timeout", "20", "--no-color"])

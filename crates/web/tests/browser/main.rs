@@ -22,9 +22,8 @@ fn train(folder: &Path, overrides: &[&str]) {
     trainer.train().unwrap();
 }
 
-/// A sweep of two variants with two seeds each, with its table.
-fn sweep(folder: &Path) {
-    let text = r#"
+/// Two variants with two seeds each.
+const SWEEP: &str = r#"
 name = "rates"
 recipe = "quick"
 set = ["board=2x3", "tuples=012 0134", "episodes=60", "block_games=20", "rule=td"]
@@ -39,6 +38,9 @@ set = ["learning_rate=0.1"]
 name = "a hundredth"
 set = ["learning_rate=0.01"]
 "#;
+
+/// Trains a sweep, and writes its table.
+fn sweep(folder: &Path, text: &str) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
     let sweep = Sweep::load(file.path()).unwrap();
@@ -79,7 +81,7 @@ fn the_page_in_a_browser() {
             "block_games=50",
         ],
     );
-    sweep(&folder.path().join("rates"));
+    sweep(&folder.path().join("rates"), SWEEP);
     // After a failure the browser is ended by another thread than the one that waits for it.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

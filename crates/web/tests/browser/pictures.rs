@@ -10,9 +10,10 @@
 use std::path::{Path, PathBuf};
 
 use afterstate_web::{Config, start};
+use serde_json::json;
 
 use crate::browser::{Browser, Driver};
-use crate::train;
+use crate::{sweep, train};
 
 /// The most bytes of a picture.
 const LARGEST: usize = 150_000;
@@ -57,7 +58,7 @@ fn pages() -> Vec<Page> {
             "review",
             "analyse?review=kept&step=150",
             "document.querySelector('#searched')?.innerText === '4ply' && document.querySelector('#review')",
-            "",
+            "scrollTo(0, document.querySelector('#review').offsetTop - 70)",
         ),
         page(
             "inside",
@@ -69,13 +70,20 @@ fn pages() -> Vec<Page> {
             "lesson",
             "inside",
             "document.querySelector('#lesson-tab')",
-            "document.querySelector('#lesson-tab').click()",
+            "document.querySelector('#lesson-tab').click(); \
+             setTimeout(() => scrollTo(0, document.querySelector('.backup').offsetTop - 130), 500)",
         ),
         page(
             "train",
             "train",
-            "document.querySelector('#sweeps .plot svg path') && document.querySelectorAll('.plot svg path').length > 1",
-            "document.querySelector('#runs input').click(); document.querySelector('#runs input').click()",
+            "document.querySelector('#sweeps .plot svg path') && document.querySelector('.plot svg path')",
+            "[...document.querySelectorAll('#runs input')].slice(0, 2).forEach((one) => one.checked || one.click())",
+        ),
+        page(
+            "sweeps",
+            "train",
+            "document.querySelector('#sweeps .plot svg path')",
+            "scrollTo(0, document.querySelector('#sweeps').offsetTop - 70)",
         ),
         page(
             "judge",
@@ -91,26 +99,29 @@ fn pages() -> Vec<Page> {
     ]
 }
 
-/// Trains the model that plays, and a sweep.
+const SWEEP: &str = r#"
+name = "lambda"
+recipe = "quick"
+set = ["board=3x3", "tuples=012 345 0134 1245", "episodes=3000", "block_games=200"]
+seeds = [1, 2, 3]
+games = 300
+
+[[variant]]
+name = "TD(0)"
+set = ["lambda=0"]
+
+[[variant]]
+name = "TD(0.5)"
+set = ["lambda=0.5"]
+
+[[variant]]
+name = "TD(0.9)"
+set = ["lambda=0.9"]
+"#;
+
+/// Trains the models that play, and a sweep.
 fn prepare(folder: &Path) {
-    let seeds = |rule: &str, seed: u64| {
-        let run = folder.join(format!("lambda/{rule}/seed-{seed}"));
-        let (lambda, seed) = (format!("lambda={rule}"), format!("seed={seed}"));
-        let small = [
-            "board=3x3",
-            "tuples=012 345 0134 1245",
-            "episodes=3000",
-            "threads=1",
-            "block_games=200",
-            &lambda,
-            &seed,
-        ];
-        train(&run, &small);
-    };
-    for seed in 1..=3 {
-        seeds("0.0", seed);
-        seeds("0.5", seed);
-    }
+    sweep(&folder.join("lambda"), SWEEP);
     for (name, tuples) in [("rows", "tuples=lines"), ("quick", "tuples=4x6")] {
         let set = [tuples, "episodes=4000", "threads=2", "block_games=100"];
         train(&folder.join(name), &set);
@@ -148,6 +159,8 @@ fn pictures() {
         let server = start(&config).unwrap();
         let home = format!("http://{}", server.address);
         let browser = driver.browser().await;
+        let hidden = json!({ "hidden": true });
+        browser.tool("Emulation.setScrollbarsHidden", hidden).await;
         keep_a_game(&browser, &home).await;
         for (prefix, width, height) in SIZES.into_iter().take(if phones { 2 } else { 1 }) {
             browser.size(width, height).await;
