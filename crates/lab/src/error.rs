@@ -111,6 +111,16 @@ pub enum LabError {
         /// Why not.
         reason: String,
     },
+    /// A record whose positions cannot be collected.
+    #[error("{}, line {line}: {reason}", path.display())]
+    NoPositions {
+        /// The records.
+        path: PathBuf,
+        /// The line.
+        line: u64,
+        /// Why not.
+        reason: String,
+    },
     /// A model of another game than the records.
     #[error("{model} plays {game}, but {} has records of {judged}", records.display())]
     OtherGame {
@@ -132,6 +142,9 @@ pub enum LabError {
     /// Records of a match are not overwritten by others, which would not agree with their seal.
     #[error("{} has the sealed records of a match", .0.display())]
     Sealed(PathBuf),
+    /// Records that another match writes.
+    #[error("another match is writing {}; wait until it ends", .0.display())]
+    RecordsInUse(PathBuf),
     /// A file that is not a valid seal.
     #[error("{} is not a usable seal: {source}", path.display())]
     Seal {

@@ -41,6 +41,7 @@ pub mod pack;
 mod packed;
 pub mod part;
 pub mod plot;
+pub mod positions;
 pub mod recipe;
 mod recorder;
 pub mod records;
@@ -62,6 +63,7 @@ mod statistics;
 pub mod sweep;
 mod tables;
 pub mod tensorboard;
+mod text;
 #[cfg(unix)]
 pub mod tournament;
 pub mod trainer;
