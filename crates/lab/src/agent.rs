@@ -10,6 +10,7 @@ mod batch;
 #[cfg(feature = "deep")]
 pub(crate) mod deep;
 mod explain;
+mod external;
 mod ntuple;
 mod replay;
 mod search;
@@ -31,6 +32,7 @@ pub use baseline::Baseline;
 use batch::analyze_each;
 pub use batch::{BoardValues, Boards, Places, board_values};
 pub use explain::Explanation;
+pub use external::{ExternalKind, ExternalSpec, ExternalValues};
 pub(crate) use ntuple::{analyze_states, ntuple_agent, reserve};
 pub(crate) use replay::replay_agent;
 pub(crate) use search::{ValueAgent, search_agent};

@@ -74,6 +74,8 @@ pub enum Task {
     Judge,
     /// Grading the moves of records.
     Review,
+    /// Collecting the positions of games.
+    Positions,
     /// Playing the environment's side against another program.
     Referee,
     /// Playing the environment's side against all players of a folder.

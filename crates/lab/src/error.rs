@@ -115,6 +115,16 @@ pub enum LabError {
         /// Why not.
         reason: String,
     },
+    /// A record whose positions cannot be collected.
+    #[error("{}, line {line}: {reason}", path.display())]
+    NoPositions {
+        /// The records.
+        path: PathBuf,
+        /// The line.
+        line: u64,
+        /// Why not.
+        reason: String,
+    },
     /// A model of another game than the records.
     #[error("{model} plays {game}, but {} has records of {judged}", records.display())]
     OtherGame {

@@ -41,6 +41,7 @@ pub mod pack;
 mod packed;
 pub mod part;
 pub mod plot;
+pub mod positions;
 pub mod recipe;
 mod recorder;
 pub mod records;

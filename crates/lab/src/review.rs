@@ -36,6 +36,7 @@ use crate::grade::{Grade, GradeThresholds};
 use crate::report::ModelInfo;
 use game::{Grader, Reviewing};
 pub use input::Records;
+pub(crate) use input::{Item, item};
 pub use result::ReviewResult;
 use result::Top;
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use afterstate::game::Shape;
 use afterstate_lab::LabError;
 use afterstate_lab::compare::{SequentialTest, compare_part, compare_until_sure};
 use afterstate_lab::control::{Control, Status};
@@ -10,6 +11,7 @@ use afterstate_lab::convert::{self as conversion, ConvertOptions, Kind, Program}
 use afterstate_lab::evaluate::{EvalOptions, evaluate_part, record};
 use afterstate_lab::grade::GradeThresholds;
 use afterstate_lab::part::Part;
+use afterstate_lab::positions::{Positions, of_play, of_records};
 use afterstate_lab::recipe::{Recipe, RecipeInfo};
 use afterstate_lab::records::{JudgeOptions, LuckModel, judge as judge_records};
 use afterstate_lab::review::{Detail, Records, ReviewOptions, review as review_records};
@@ -20,7 +22,9 @@ use afterstate_lab::solve::{
 };
 use afterstate_lab::trainer::Trainer;
 use afterstate_lab::{evaluate as evaluation, merge as merging, run};
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use serde::Serialize;
 
 use crate::convert::{json, shape};
@@ -77,7 +81,7 @@ pub fn evaluate(
     records: Option<PathBuf>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let found = work::run(py, listener, Place::Records, |control| {
+    let found = work::run_with(py, listener, Place::Records, &[player], |control| {
         let contender = hashed(player)?;
         let options = games.options(control)?;
         if let Some(path) = &records {
@@ -103,7 +107,7 @@ pub fn gaps(
     keep: Option<PathBuf>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let found = work::run(py, listener, Place::None, |control| {
+    let found = work::run_with(py, listener, Place::None, &[player], |control| {
         // A folder that cannot be written to is an error before the work starts.
         let gaps = keep.as_deref().map(Gaps::open).transpose()?;
         let found = measure(&Measure {
@@ -136,7 +140,7 @@ pub fn compare(
     margin: Option<f64>,
     listener: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let found = work::run(py, listener, Place::None, |control| {
+    let found = work::run_with(py, listener, Place::None, &[a, b], |control| {
         let (a, b) = (hashed(a)?, hashed(b)?);
         let options = games.options(control)?;
         if sequential {
@@ -150,6 +154,53 @@ pub fn compare(
         })
     })?;
     json(&found)
+}
+
+/// The positions of some games, as arrays.
+fn arrays(py: Python<'_>, found: Positions, shape: Shape) -> PyResult<Bound<'_, PyDict>> {
+    let count = found.len();
+    let boards =
+        |tiles: Vec<u8>| PyArray1::from_vec(py, tiles).reshape([count, shape.rows(), shape.cols()]);
+    let arrays = PyDict::new(py);
+    arrays.set_item("boards", boards(found.boards)?)?;
+    arrays.set_item("afterstates", boards(found.afterstates)?)?;
+    arrays.set_item("hints", PyArray1::from_vec(py, found.hints))?;
+    arrays.set_item("moves", PyArray1::from_vec(py, found.moves))?;
+    arrays.set_item("rewards", PyArray1::from_vec(py, found.rewards))?;
+    arrays.set_item("returns", PyArray1::from_vec(py, found.returns))?;
+    arrays.set_item("scores", PyArray1::from_vec(py, found.scores))?;
+    arrays.set_item("games", PyArray1::from_vec(py, found.games))?;
+    arrays.set_item("unfinished", found.unfinished)?;
+    Ok(arrays)
+}
+
+/// The positions of the games that a player plays.
+#[pyfunction]
+pub fn positions_of_play<'py>(
+    py: Python<'py>,
+    player: &Player,
+    games: Games,
+    every: u64,
+    listener: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let found = work::run_with(py, listener, Place::None, &[player], |control| {
+        of_play(&player.contender, &games.options(control)?, every)
+    })?;
+    arrays(py, found, player.contender.shape)
+}
+
+/// The game, the board and the positions of records.
+#[pyfunction]
+pub fn positions_of_records(
+    py: Python<'_>,
+    path: PathBuf,
+    every: u64,
+    listener: Option<Py<PyAny>>,
+) -> PyResult<(String, String, Bound<'_, PyDict>)> {
+    let (game, shape, found) = work::run(py, listener, Place::None, |control| {
+        of_records(&path, every, control)
+    })?;
+    Ok((game, shape.to_string(), arrays(py, found, shape)?))
 }
 
 /// Merges the parts of an evaluation or a comparison, each with its name.
@@ -274,16 +325,17 @@ pub fn judge(
     let game = game.or_else(|| seal.as_ref().map(|seal| seal.game.clone()));
     let board = board.or_else(|| seal.as_ref().map(|seal| seal.board.clone()));
     let shape = board.as_deref().map(shape).transpose()?;
-    let model = model.map(|(label, player)| {
-        let contender = player.contender;
+    let players: Vec<&Player> = model.iter().map(|(_, player)| player).collect();
+    let model = model.as_ref().map(|(label, player)| {
+        let contender = player.contender.clone();
         LuckModel {
-            label,
+            label: label.clone(),
             game: contender.game,
             shape: contender.shape,
             agent: contender.agent,
         }
     });
-    let verdict = work::run(py, listener, Place::None, |control| {
+    let verdict = work::run_with(py, listener, Place::None, &players, |control| {
         judge_records(&JudgeOptions {
             game: game.as_deref(),
             shape,
@@ -331,7 +383,7 @@ pub fn review(
              such as (0.999, 0.99, 0.975, 0.9)",
         ));
     }
-    let found = work::run(py, listener, Place::None, |control| {
+    let found = work::run_with(py, listener, Place::None, &[&player], |control| {
         let contender = hashed(&player)?;
         let values = Arc::clone(&player.plain.agent);
         let options = ReviewOptions {

@@ -9,9 +9,11 @@ mod commands;
 mod convert;
 mod environment;
 mod errors;
+mod external;
 mod player;
 mod position;
 mod solution;
+mod sweep;
 mod work;
 
 use pyo3::prelude::*;
@@ -24,7 +26,7 @@ mod _afterstate {
     #[pymodule_export]
     use super::commands::{compare, convert, evaluate, gaps, judge, merge, recipe, recipes};
     #[pymodule_export]
-    use super::commands::{review, run_of, solve, train};
+    use super::commands::{positions_of_play, positions_of_records, review, run_of, solve, train};
     #[pymodule_export]
     use super::environment::Environments;
     #[pymodule_export]
@@ -33,6 +35,8 @@ mod _afterstate {
     use super::position::{Afterstate, Game, Position, Random, board_shape, games};
     #[pymodule_export]
     use super::solution::{Solution, Vector};
+    #[pymodule_export]
+    use super::sweep::{merge_sweep, sweep, sweep_runs};
     use super::*;
 
     #[pymodule_init]

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use afterstate::game::Direction;
-use afterstate_lab::agent::{Agent, Baseline, BoardState, Boards, WeightArray, board_values};
+use afterstate_lab::agent::{
+    Agent, Baseline, BoardState, Boards, ExternalKind, ExternalSpec, ExternalValues, WeightArray,
+    board_values,
+};
 use afterstate_lab::analyze::{RolloutOptions, analyze_board, lines, rollouts as play_on};
 use afterstate_lab::board::GameBoard;
 use afterstate_lab::error::FileKind;
@@ -19,6 +22,7 @@ use pyo3::types::PyDict;
 
 use crate::convert::{json, shape};
 use crate::errors::{OrRaise, Place, input};
+use crate::external::Function;
 use crate::work;
 
 /// Reward plus value of the four moves of each board, and the best move of each.
@@ -49,6 +53,32 @@ pub struct Player {
     recipe: Option<String>,
     episodes: Option<u64>,
     lacks_checksums: bool,
+    /// The function in Python whose values these are, if there is one.
+    function: Option<Arc<Function>>,
+}
+
+/// Watches for what the functions of players raise from now on.
+pub struct Watch(Vec<(Arc<Function>, u64)>);
+
+impl Watch {
+    pub fn of(players: &[&Player]) -> Self {
+        let functions = players.iter().filter_map(|player| player.function.clone());
+        let counted = functions.map(|function| {
+            let failures = function.failures();
+            (function, failures)
+        });
+        Self(counted.collect())
+    }
+
+    /// Passes on what one of them has raised.
+    ///
+    /// # Errors
+    /// What it has raised.
+    pub fn check(&self) -> PyResult<()> {
+        let mut raised = self.0.iter();
+        let raised = raised.find_map(|(function, count)| function.raised_since(*count));
+        raised.map_or(Ok(()), Err)
+    }
 }
 
 impl Player {
@@ -60,6 +90,7 @@ impl Player {
             recipe: None,
             episodes: None,
             lacks_checksums: false,
+            function: None,
         }
     }
 
@@ -108,6 +139,41 @@ impl Player {
         };
         let contender = Contender::baseline(baseline, game, shape(board)?).or_raise()?;
         Ok(Some(Self::of(contender)))
+    }
+
+    /// A function in Python as a value function: see `ValueFunction`.
+    #[staticmethod]
+    fn function(
+        callable: Py<PyAny>,
+        game: &str,
+        board: &str,
+        actions: bool,
+        num_envs: usize,
+        label: String,
+    ) -> PyResult<Self> {
+        let shape = shape(board)?;
+        let kind = match actions {
+            true => ExternalKind::Actions,
+            false => ExternalKind::Afterstates,
+        };
+        let function = Arc::new(Function::new(callable, kind, shape));
+        let spec = ExternalSpec {
+            kind,
+            num_envs,
+            values: Arc::clone(&function) as Arc<dyn ExternalValues>,
+        };
+        let contender = Contender {
+            label,
+            game: game.to_owned(),
+            shape,
+            agent: spec.agent(game, shape).or_raise()?,
+            is_symmetric: false,
+            model: None,
+        };
+        Ok(Self {
+            function: Some(function),
+            ..Self::of(contender)
+        })
     }
 
     /// The same player with a search. Options of a search are refused without one.
@@ -214,10 +280,12 @@ impl Player {
         let Contender {
             agent, game, shape, ..
         } = &self.contender;
+        let watch = Watch::of(&[self]);
         let found = py.detach(|| {
             let boards = Boards::new(game, *shape, &tiles, &hints)?;
             board_values(&**agent, game, &boards, threads)
         });
+        watch.check()?;
         let found = found.or_raise()?;
         let totals: Vec<f32> = found.totals.into_flattened();
         let count = found.best.len();
@@ -251,7 +319,8 @@ impl Player {
     ) -> PyResult<String> {
         let (contender, rolling) = (&self.contender, &rollout_player.contender);
         let plain: Arc<dyn Agent> = Arc::clone(&self.plain.agent);
-        let found = work::run(py, listener, Place::None, move |control| {
+        let players = [self, rollout_player];
+        let found = work::run_with(py, listener, Place::None, &players, move |control| {
             let board = GameBoard::parse(text, &contender.game, contender.shape)?;
             let mut analysis = analyze_board(contender, &board)?;
             if let Some(model) = &mut analysis.model {
@@ -281,7 +350,9 @@ impl Player {
         position: &crate::position::Position,
     ) -> PyResult<Option<usize>> {
         let state: BoardState = position.board_state();
+        let watch = Watch::of(&[self]);
         let found = py.detach(|| self.contender.agent.analyze(&[state]).pop().flatten());
+        watch.check()?;
         let found = found.ok_or_else(|| input("the position is not of the model's game"))?;
         Ok(found.chosen.map(|direction| direction as usize))
     }

@@ -10,6 +10,7 @@ use afterstate_lab::control::Control;
 use pyo3::prelude::*;
 
 use crate::errors::{Place, exception};
+use crate::player::{Player, Watch};
 
 /// How long a signal may wait.
 const POLL: Duration = Duration::from_millis(50);
@@ -26,6 +27,22 @@ pub fn run<T: Send>(
     place: Place,
     work: impl FnOnce(&Control) -> Result<T, LabError> + Send,
 ) -> PyResult<T> {
+    run_with(py, listener, place, &[], work)
+}
+
+/// The same with these players: what a function in Python raises for one of them cancels the work,
+/// too.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with<T: Send>(
+    py: Python<'_>,
+    listener: Option<Py<PyAny>>,
+    place: Place,
+    players: &[&Player],
+    work: impl FnOnce(&Control) -> Result<T, LabError> + Send,
+) -> PyResult<T> {
+    let watch = &Watch::of(players);
     let (sender, events) = mpsc::channel::<String>();
     let control = match listener {
         Some(_) => Control::new().on_event(move |event| {
@@ -56,6 +73,7 @@ pub fn run<T: Send>(
                 if raised.is_none() {
                     raised = called
                         .and_then(|()| Python::attach(|py| py.check_signals()))
+                        .and_then(|()| watch.check())
                         .err();
                     if raised.is_some() {
                         cancel.cancel();
@@ -69,9 +87,9 @@ pub fn run<T: Send>(
             )
         })
     });
-    match raised {
-        Some(raised) => Err(raised),
-        None => done.map_err(|error| exception(&error, place)),
+    match raised.map_or_else(|| watch.check(), Err) {
+        Err(raised) => Err(raised),
+        Ok(()) => done.map_err(|error| exception(&error, place)),
     }
 }
 

@@ -19,7 +19,17 @@ import pytest
 import afterstate
 from afterstate import DIRECTIONS, Game, InputError, Model, Random
 
-MODULES = ["", ".analysis", ".commands", ".errors", ".games", ".models", ".progress"]
+MODULES = [
+    "",
+    ".analysis",
+    ".commands",
+    ".errors",
+    ".functions",
+    ".games",
+    ".models",
+    ".positions",
+    ".progress",
+]
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -22,6 +22,10 @@ def test_the_script_runs() -> None:
     values, best = run.model.values([[1, 0, 0], [0, 2, 0], [0, 0, 0]])
     names: list[str] = [afterstate.DIRECTIONS[int(best)]]
     weights = {name: table.mean() for name, table in run.model.tables.items()}
+    player = afterstate.ValueFunction(lambda boards: boards[:, 0, 0] * 1.0, board="3x3")
+    better: str | None = afterstate.compare(player, run, games=20)["better"]
+    found: afterstate.Positions = afterstate.positions(run, games=2, every=3)
+    assert better != "a" and found[::2].boards.ndim == 3
     env = gymnasium.make("afterstate/2048-v0", board="3x3")
     env.reset(seed=1)
     assert mean > 0 and values.shape == (4,) and names and len(weights) == 6

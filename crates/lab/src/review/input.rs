@@ -77,7 +77,7 @@ impl Records {
     }
 
     /// The bytes of the file, if they are known.
-    pub(super) fn length(&self) -> Option<u64> {
+    pub(crate) fn length(&self) -> Option<u64> {
         self.length
     }
 
@@ -127,7 +127,7 @@ impl Records {
     }
 
     /// The next line.
-    pub(super) fn next(&mut self) -> Result<Option<Numbered>, LabError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Numbered>, LabError> {
         if self.waiting.is_empty() {
             let control = &self.control;
             let batch = Batch::read(&mut self.lines, &|| control.is_cancelled())?;
@@ -138,13 +138,13 @@ impl Records {
 }
 
 /// A game of a line.
-pub(super) enum Item {
+pub(crate) enum Item {
     Episode(EpisodeRecord),
     Replay(EpisodeRecord),
 }
 
 /// The game of a line, or why there is none.
-pub(super) fn item<G: Game>(line: &[u8], game: &G, name: &str) -> Result<Item, String> {
+pub(crate) fn item<G: Game>(line: &[u8], game: &G, name: &str) -> Result<Item, String> {
     if VerseReplay::is_begun(line) && !EpisodeRecord::is_begun(line) {
         let replay = VerseReplay::read(line).map_err(|error| error.to_string())?;
         if name != VERSE_GAME || replay.shape != game.shape() {

@@ -69,6 +69,14 @@ impl Sweep {
         }
     }
 
+    /// Refuses a folder in which the runs of the sweep cannot be.
+    ///
+    /// # Errors
+    /// When `out` is the folder of a run or of another sweep, or a run has another recipe.
+    pub fn check(&self, out: &Path) -> Result<(), LabError> {
+        self.check_place(out, &self.runs(out))
+    }
+
     /// Refuses a folder in which these runs cannot be.
     pub(super) fn check_place(&self, out: &Path, tasks: &[SweepRun]) -> Result<(), LabError> {
         if run::exists(out) {

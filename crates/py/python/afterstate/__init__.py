@@ -22,12 +22,15 @@ from .commands import (
     recipes,
     review,
     solve,
+    sweep,
     train,
 )
 from .errors import DivergedError, Error, InputError, ResourceError
+from .functions import ValueFunction
 from .games import DIRECTIONS, Afterstate, Game, Position, Random, Spawn, games
 from .judging import EnvironmentVerdict, judge_env
 from .models import Model, Run, Solution
+from .positions import Positions, positions
 
 __all__ = [
     "DIRECTIONS",
@@ -39,11 +42,13 @@ __all__ = [
     "InputError",
     "Model",
     "Position",
+    "Positions",
     "Random",
     "ResourceError",
     "Run",
     "Solution",
     "Spawn",
+    "ValueFunction",
     "__version__",
     "analyze",
     "compare",
@@ -54,10 +59,12 @@ __all__ = [
     "judge",
     "judge_env",
     "merge",
+    "positions",
     "recipe",
     "recipes",
     "review",
     "solve",
+    "sweep",
     "train",
 ]
 

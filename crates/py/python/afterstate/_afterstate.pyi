@@ -81,6 +81,15 @@ class Player:
     def open(path: _Path) -> Player: ...
     @staticmethod
     def baseline(name: str, game: str, board: str) -> Player | None: ...
+    @staticmethod
+    def function(
+        callable: Callable[[NDArray[np.uint8], NDArray[np.uint8] | None], NDArray[np.float32]],
+        game: str,
+        board: str,
+        actions: bool,
+        num_envs: int,
+        label: str,
+    ) -> Player: ...
     def with_search(
         self,
         limit: str,
@@ -212,6 +221,17 @@ def compare(
     listener: _Listener,
 ) -> str: ...
 def merge(parts: Sequence[tuple[_Path, str]]) -> str: ...
+def positions_of_play(
+    player: Player, games: Any, every: int, listener: _Listener
+) -> dict[str, Any]: ...
+def positions_of_records(
+    path: _Path, every: int, listener: _Listener
+) -> tuple[str, str, dict[str, Any]]: ...
+def sweep(
+    file: _Path, out: _Path | None, part: str | None, jobs: int, listener: _Listener
+) -> str: ...
+def sweep_runs(file: _Path, out: _Path | None) -> str: ...
+def merge_sweep(file: _Path, parts: Sequence[_Path], out: _Path) -> str: ...
 def train(
     recipe: str,
     overrides: Sequence[str],

@@ -28,6 +28,7 @@ __all__ = [
     "recipes",
     "review",
     "solve",
+    "sweep",
     "train",
 ]
 
@@ -201,7 +202,7 @@ def compare(
 ) -> Json:
     """Which of two players is better, and with what confidence: ``afterstate compare``.
 
-    Baselines play the game of the other player.
+    Baselines and functions play the game of the other player.
 
     >>> found = compare("greedy", "random", games=500)
     >>> found["better"]
@@ -228,7 +229,7 @@ def compare(
 
 def _pair(a: Player, b: Player) -> tuple[_afterstate.Player, _afterstate.Player]:
     def is_baseline(one: Player) -> bool:
-        return isinstance(one, str) and one in ("random", "greedy")
+        return callable(one) or (isinstance(one, str) and one in ("random", "greedy"))
 
     if is_baseline(a) and not is_baseline(b):
         second = player(b)
@@ -237,15 +238,68 @@ def _pair(a: Player, b: Player) -> tuple[_afterstate.Player, _afterstate.Player]
     return first, (player(b, first.game, first.board) if is_baseline(b) else player(b))
 
 
-def merge(parts: Sequence[Mapping[str, Any]]) -> Json:
+def merge(
+    parts: Sequence[Mapping[str, Any]] | Sequence[PathLike],
+    *,
+    sweep: PathLike | None = None,
+    out: PathLike | None = None,
+) -> Json:
     """The result of all parts of an evaluation or a comparison, in any order: ``afterstate merge``.
+
+    With ``sweep``, the file of a sweep, ``parts`` are the folders of its parts, whose runs are copied
+    into the folder ``out``; the result is that of :func:`sweep`.
 
     >>> parts = [evaluate("random", games=100, part=f"{k}/4") for k in (3, 1, 4, 2)]
     >>> merge(parts)["mean"] == evaluate("random", games=100)["mean"]
     True
     """
+    if (sweep is None) != (out is None):
+        raise InputError("parts of a sweep are merged with both `sweep` and `out`")
+    if sweep is not None and out is not None:
+        folders = [part for part in parts if not isinstance(part, Mapping)]
+        if len(folders) < len(parts):
+            raise InputError("the parts of a sweep are folders; found a dictionary")
+        return _loaded(_afterstate.merge_sweep(sweep, folders, out))
     named = [(f"part {n}", json.dumps(part)) for n, part in enumerate(parts, 1)]
     return _loaded(_afterstate.merge(named))
+
+
+def sweep(
+    file: PathLike,
+    *,
+    out: PathLike | None = None,
+    jobs: int = 0,
+    part: str | None = None,
+    progress: Progress = False,
+) -> Json:
+    """Trains variants of a recipe with several seeds and compares them: ``afterstate sweep``.
+
+    The runs go into ``out``, by default ``runs/NAME``, ``jobs`` at once (0: one for each core). What
+    is there already is not trained again. With ``part``, only some of the runs are trained; the
+    result names them, and :func:`merge` joins the folders of all parts.
+
+    >>> import os, tempfile
+    >>> text = '''
+    ... name = "rates"
+    ... recipe = "quick"
+    ... set = ["board=2x2", "tuples=lines", "episodes=200"]
+    ... seeds = [1, 2]
+    ... games = 50
+    ... [[variant]]
+    ... name = "0.1"
+    ... [[variant]]
+    ... name = "0.5"
+    ... set = ["learning_rate=0.5"]
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rates.toml")
+    ...     _ = open(path, "w").write(text)
+    ...     found = sweep(path, out=os.path.join(folder, "rates"))
+    >>> [(row["name"], len(row["scores"])) for row in found["variants"]]
+    [('0.1', 2), ('0.5', 2)]
+    """
+    jobs = counted("jobs", jobs)
+    return _loaded(_afterstate.sweep(file, out, part, jobs, listener(progress)))
 
 
 def solve(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Union
@@ -198,8 +198,9 @@ def open_player(
     return _afterstate.Player.open(path)
 
 
-#: What stands for a player: a model, a solution, a run, or what :class:`Model` takes.
-Player = Union[Model, "Solution", "Run", str, "os.PathLike[str]"]
+#: What stands for a player: a model, a solution, a run, a function of boards (see
+#: :class:`ValueFunction`), or what :class:`Model` takes.
+Player = Union[Model, "Solution", "Run", Callable[..., Any], str, "os.PathLike[str]"]
 
 
 def player(
@@ -214,6 +215,10 @@ def player(
         if game is not None or board is not None:
             raise InputError("`game` and `board` have no effect on a model: it has its own")
         return model._player
+    if callable(model):
+        from .functions import ValueFunction
+
+        return ValueFunction(model, game=game or "2048", board=board or "4x4")._player
     return open_player(model, game, board)
 
 
