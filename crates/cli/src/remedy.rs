@@ -76,6 +76,14 @@ pub fn worded(remedy: &Remedy, command: &Command) -> String {
                 .to_owned()
         }
         Remedy::AnotherPort => "name another port with `--tcp`".to_owned(),
+        Remedy::NameRecords => "name a file of records, as `afterstate play --save`, \
+             `afterstate eval --records` and `afterstate referee --records` write them"
+            .to_owned(),
+        Remedy::Judge(path) => format!(
+            "`afterstate judge {}` says what is wrong with each game",
+            shown(path)
+        ),
+        Remedy::Review(path) => format!("`afterstate review {}` reads replays", shown(path)),
         // A remedy that is newer than this table.
         _ => String::new(),
     }

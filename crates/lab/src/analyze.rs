@@ -20,7 +20,7 @@ use crate::evaluate::Contender;
 use crate::numbers::decimals;
 use crate::report::ModelInfo;
 pub use line::{LINE_MOVES, LineMove, LineSpawn, line_text, lines};
-pub use rollouts::{Rest, RolloutInfo, RolloutOptions, Rollouts, TileChance, rollouts};
+pub use rollouts::{Rest, RolloutInfo, RolloutOptions, Rollouts, TileChance, chance_of, rollouts};
 
 /// The analysis of a board with values of type `V`; the JSON of `analyze --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -80,6 +80,16 @@ impl Boxed {
         PathBuf::from(format!("{PREFIX}{}-{}x{}", self.game, self.rows, self.cols))
     }
 
+    /// Its game.
+    pub fn game(&self) -> &'static str {
+        self.game
+    }
+
+    /// Its board, as in `4x4`.
+    pub fn board(&self) -> String {
+        format!("{}x{}", self.rows, self.cols)
+    }
+
     /// The SHA-256 digest of its file, in hexadecimal digits.
     pub fn sha256(&self) -> String {
         hex(&Sha256::digest(self.bytes))
@@ -159,6 +169,7 @@ mod tests {
         }
 
         let boxed = of("2048", (3, 3)).unwrap();
+        assert_eq!((boxed.game(), &*boxed.board()), ("2048", "3x3"));
         assert_eq!(boxed.bytes(), bytes);
         assert_eq!(boxed.sha256(), hex(&Sha256::digest(bytes)));
         assert_eq!(boxed.open().unwrap().metadata()["board"], "3x3");

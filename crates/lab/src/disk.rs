@@ -13,6 +13,7 @@
 //! a model takes less disk space and time, and every program reads the zeros back.
 
 pub(crate) mod inside;
+mod lock;
 mod shared;
 mod temporary;
 
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use lock::{NameLock, lock_folder, try_lock, try_lock_folder};
 use sha2::{Digest, Sha256};
 pub(crate) use shared::SharedFile;
 use temporary::TemporaryPath;
@@ -97,19 +99,6 @@ pub(crate) fn nameless(folder: &Path) -> io::Result<File> {
         .open(&temporary.0)?;
     drop((file, temporary));
     Ok(both)
-}
-
-/// Waits until no other process holds the lock of the folder of a file, for writers that read the
-/// file before they replace it. The lock ends with the returned file. On a file system without locks,
-/// users must avoid two such writers.
-pub(crate) fn lock_folder(path: &Path) -> Option<File> {
-    // The folder of the file that a link leads to.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent()?;
-    let is_named = !folder.as_os_str().is_empty();
-    let folder = File::open(if is_named { folder } else { Path::new(".") }).ok()?;
-    folder.lock().ok()?;
-    Some(folder)
 }
 
 /// Replaces a file atomically.

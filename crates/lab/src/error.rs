@@ -142,6 +142,9 @@ pub enum LabError {
     /// Records of a match are not overwritten by others, which would not agree with their seal.
     #[error("{} has the sealed records of a match", .0.display())]
     Sealed(PathBuf),
+    /// Records that another match writes.
+    #[error("another match is writing {}; wait until it ends", .0.display())]
+    RecordsInUse(PathBuf),
     /// A file that is not a valid seal.
     #[error("{} is not a usable seal: {source}", path.display())]
     Seal {

@@ -200,6 +200,19 @@ pub struct LessonWeight {
 /// # Errors
 /// When an option is refused, or there is not enough memory.
 pub fn lesson(options: &LessonOptions, control: &Control) -> Result<Option<Lesson>, LabError> {
+    lesson_beside(None, options, control)
+}
+
+/// The same beside the exact values of a solution, where one of the game and board is at hand: small
+/// boards are solved anyway.
+///
+/// # Errors
+/// As [`lesson`].
+pub fn lesson_beside(
+    solution: Option<&Contender>,
+    options: &LessonOptions,
+    control: &Control,
+) -> Result<Option<Lesson>, LabError> {
     let shape = shape_of(&options.board)?;
     check(options)?;
     let tuples = TupleSet::parse(&options.tuples, shape, true)?;
@@ -223,8 +236,12 @@ pub fn lesson(options: &LessonOptions, control: &Control) -> Result<Option<Lesso
     let refused = |error: afterstate::ntuple::NetworkError| LabError::Layers(error.to_string());
     let rules = games::rules(&options.game)?;
     let game = Grid::new(shape, rules);
-    let exact = exact(&options.game, shape, control)?;
-    let common = (game, options, exact.as_ref(), control);
+    let solution = solution.filter(|it| it.game == options.game && it.shape == shape);
+    let solved = match solution {
+        Some(_) => None,
+        None => exact(&options.game, shape, control)?,
+    };
+    let common = (game, options, solution.or(solved.as_ref()), control);
     match options.value {
         ValueOf::Afterstate => {
             let network = AfterstateNetwork::new(&tuples, &network).map_err(refused)?;

@@ -63,6 +63,7 @@ mod statistics;
 pub mod sweep;
 mod tables;
 pub mod tensorboard;
+mod text;
 #[cfg(unix)]
 pub mod tournament;
 pub mod trainer;

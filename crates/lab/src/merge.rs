@@ -18,6 +18,7 @@ use crate::numbers::bytes;
 use crate::part::{EvaluationPart, PartInfo, PlayedGames};
 use crate::report::{Evaluation, ModelInfo};
 use crate::tables::open;
+use crate::text::without_mark;
 
 /// The largest size of a part: some ten million games.
 const LONGEST: u64 = 1 << 30;
@@ -197,7 +198,7 @@ fn part_of(path: &Path, text: &[u8]) -> Result<AnyPart, PartError> {
 }
 
 fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T, PartError> {
-    serde_json::from_slice(text).map_err(|error| PartError::NotAPart {
+    serde_json::from_slice(without_mark(text)).map_err(|error| PartError::NotAPart {
         path: path.to_owned(),
         reason: error.to_string(),
     })

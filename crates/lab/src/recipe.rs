@@ -55,6 +55,7 @@ pub use network::{DeepRecipe, InitialWeights, NTupleRecipe, NetworkRecipe, Relu}
 pub use phases::{Phase, Phases};
 
 use crate::migrate::Stored;
+use crate::text::MARK;
 
 /// The game where none is named, and the only one of most other programs.
 pub const DEFAULT_GAME: &str = "2048";
@@ -283,10 +284,11 @@ fn read(path: &Path) -> Result<String, RecipeError> {
     if bytes.len() > MAX_BYTES {
         return Err(RecipeError::too_large(&path.to_string_lossy()));
     }
-    String::from_utf8(bytes).map_err(|error| RecipeError::NotText {
+    let text = String::from_utf8(bytes).map_err(|error| RecipeError::NotText {
         path: path.to_string_lossy().into(),
         offset: error.utf8_error().valid_up_to(),
-    })
+    })?;
+    Ok(text.trim_start_matches(MARK).to_owned())
 }
 
 fn unknown_recipe(name: &str) -> RecipeError {

@@ -36,11 +36,12 @@ use crate::error::game_on;
 use crate::games::{self, with_game};
 use crate::recorder::{Sink, now};
 use crate::seal::Seal;
+use crate::text::without_mark;
 pub(crate) use batch::{Batch, Numbered};
 pub(crate) use cancellable::Cancellable;
 use faults::Faults;
 pub use faults::{FaultKind, FaultReport};
-pub(crate) use guess::choose;
+pub(crate) use guess::{choose, closest as closest_game};
 use judging::Judging;
 pub(crate) use lines::{LONGEST as LONGEST_LINE, Lines};
 pub use luck::LuckModel;
@@ -60,8 +61,17 @@ pub fn write<T>(
 ) -> Result<T, LabError> {
     let hints = games::rules(game)?.shows_hint(shape);
     check_place(path)?;
-    let written = replace_with(path, |file| write_lines(file, hints, play));
-    written.map_err(LabError::file("write", path))
+    let mut sealed = None;
+    let written = replace_with(path, |file| {
+        let done = write_lines(file, hints, play)?;
+        // A match may have ended meanwhile.
+        sealed = Seal::check_place(path).err();
+        match sealed {
+            None => Ok(done),
+            Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+        }
+    });
+    written.map_err(|error| sealed.unwrap_or_else(|| LabError::file("write", path)(error)))
 }
 
 /// Writes the episodes from `play` as lines.
@@ -100,7 +110,7 @@ pub(crate) fn check_place(path: &Path) -> Result<(), LabError> {
 fn is_records(path: &Path) -> bool {
     let mut begin = Vec::new();
     let read = File::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut begin));
-    read.is_ok() && (begin.is_empty() || EpisodeRecord::is_begun(&begin))
+    read.is_ok() && (begin.is_empty() || EpisodeRecord::is_begun(without_mark(&begin)))
 }
 
 /// The game and the board whose rules a record follows, those with the most probable spawns; `None`
@@ -109,7 +119,8 @@ fn is_records(path: &Path) -> bool {
 /// # Errors
 /// When the rules of a game are missing in the registry.
 pub fn game_of(record: &[u8]) -> Result<Option<(&'static str, Shape)>, LabError> {
-    guess::of_record(record)
+    let (game, shape, fault) = closest_game(record)?;
+    Ok(fault.is_none().then_some((game, shape)))
 }
 
 /// The options of a verification.

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::control::{Control, Job, Meter, Status, Task, Unit};
-use crate::disk::sha256;
+use crate::disk::{NameLock, sha256};
 use crate::evaluate::scores;
 use crate::games::{self, GameVisitor, with_game};
 use crate::recorder::{InOrder, Sink};
@@ -42,25 +42,32 @@ use player::{Player, Starter};
 pub(crate) use seat::Played;
 use seat::{Hall, Seat};
 
-/// The options of a match.
+/// What a match and a tournament have in common.
 #[derive(Clone, Debug)]
-pub struct RefereeOptions {
-    /// The players.
-    pub source: Source,
+pub struct MatchOptions {
     /// The game, by one of the names of [`games::games`].
     pub game: String,
     /// The board.
     pub shape: Shape,
-    /// The number of games, up to [`MAX_GAMES`](crate::seal::MAX_GAMES).
+    /// The number of games of each player, up to [`MAX_GAMES`](crate::seal::MAX_GAMES).
     pub games: u64,
     /// The limit of a move.
     pub time: Duration,
     /// The limit of the greeting: programs read their weights before it.
     pub start_time: Duration,
-    /// Players side by side; 0 means one for each core.
+    /// Copies of a player side by side; 0 means one for each core.
     pub jobs: usize,
-    /// The most memory of each player, in bytes. Only Linux has such a limit.
+    /// The most memory of each copy, in bytes. Only Linux has such a limit.
     pub memory: Option<u64>,
+}
+
+/// The options of a match.
+#[derive(Clone, Debug)]
+pub struct RefereeOptions {
+    /// The players.
+    pub source: Source,
+    /// What is played.
+    pub play: MatchOptions,
     /// The file of records; the seal is written beside it.
     pub records: Option<PathBuf>,
 }
@@ -125,35 +132,36 @@ pub struct Referee {
     commitment: String,
     starter: Starter,
     first: Option<Player>,
+    /// Until the seal is written, no other match writes these records.
+    _lock: Option<NameLock>,
 }
 
 impl Referee {
     /// Draws a secret and starts the first player.
     ///
     /// # Errors
-    /// When the game is unknown, the player cannot be started, or a file cannot be written.
+    /// When the game is unknown, the player cannot be started, a file cannot be written, or there are
+    /// the records of a match.
     pub fn new(options: RefereeOptions) -> Result<Self, LabError> {
         Self::with_secret(options, Secret::new()?)
     }
 
     /// The same with a secret that several matches share.
     pub(crate) fn with_secret(options: RefereeOptions, secret: Secret) -> Result<Self, LabError> {
-        games::rules(&options.game)?;
-        if let Some(path) = &options.records {
-            records::check_place(path)?;
-            Seal::check_place(path)?;
-        }
-        let starter = Starter::new(&options.source, options.memory)?;
+        games::rules(&options.play.game)?;
+        let lock = options.records.as_deref().map(claim).transpose()?;
+        let starter = Starter::new(&options.source, options.play.memory)?;
         let first = starter.start_program().map_err(|source| LabError::Player {
             program: options.source.command().swap_remove(0),
             source,
         })?;
         Ok(Self {
-            commitment: terms(&options).commitment(&secret),
+            commitment: options.play.terms().commitment(&secret),
             options,
             secret,
             starter,
             first,
+            _lock: lock,
         })
     }
 
@@ -168,7 +176,7 @@ impl Referee {
     /// # Errors
     /// When a file cannot be written. What a player does wrong is not an error.
     pub fn play(self, control: &Control) -> Result<RefereeReport, LabError> {
-        let games = self.options.games;
+        let games = self.options.play.games;
         let job = Job {
             task: Task::Referee,
             subject: self.options.source.name(),
@@ -186,12 +194,18 @@ impl Referee {
     }
 
     fn play_and_seal(mut self, control: &Control) -> Result<RefereeReport, LabError> {
-        let meter = Meter::new(control, Task::Referee, Unit::Games, 0, self.options.games);
+        let meter = Meter::new(
+            control,
+            Task::Referee,
+            Unit::Games,
+            0,
+            self.options.play.games,
+        );
         let cancelled = || control.is_cancelled();
         let played = match self.options.records.clone() {
             None => self.games(&meter, &|_| (), &cancelled)?,
             Some(path) => {
-                let game = (self.options.game.clone(), self.options.shape);
+                let game = (self.options.play.game.clone(), self.options.play.shape);
                 records::write(&path, (&game.0, game.1), |sink, failed| {
                     self.games(&meter, sink, &|| cancelled() || failed())
                 })??
@@ -211,14 +225,14 @@ impl Referee {
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Result<Games, LabError> {
         let first = self.first.take();
-        let options = &self.options;
+        let (source, options) = (&self.options.source, &self.options.play);
         let (started, begun) = (SystemTime::now(), Instant::now());
         let hall = Hall {
             starter: &self.starter,
             first: Mutex::new(first),
             secret: &self.secret,
             greeting: protocol::greeting(&options.game, options.shape),
-            name: options.source.name(),
+            name: source.name(),
             time: options.time,
             start_time: options.start_time,
             broken: AtomicU64::new(0),
@@ -249,20 +263,20 @@ impl Referee {
         }
         let time = |time| humantime::format_rfc3339_seconds(time).to_string();
         let seal = Seal {
-            time_ms: self.options.time.as_millis() as u64,
+            time_ms: self.options.play.time.as_millis() as u64,
             records_sha256: sha256(records).map_err(LabError::file("read", records))?,
             player: self.options.source.command(),
             started: time(games.started),
             finished: time(games.finished),
             broken,
-            ..Seal::new(&terms(&self.options), &self.secret)
+            ..Seal::new(&self.options.play.terms(), &self.secret)
         };
         seal.write(&Seal::path_beside(records))
     }
 
     /// The report of games.
     pub(crate) fn report(&self, games: &Games) -> RefereeReport {
-        let (options, played) = (&self.options, &games.played);
+        let (options, played) = (&self.options.play, &games.played);
         let mut broken = BTreeMap::<String, u64>::new();
         let mut reported = Vec::new();
         for (number, breach) in breaches(played) {
@@ -281,7 +295,7 @@ impl Referee {
         let outcomes: Vec<Outcome> = played.iter().map(|played| played.outcome).collect();
         RefereeReport {
             passed: broken.is_empty() && played.len() as u64 == options.games,
-            player: options.source.command(),
+            player: self.options.source.command(),
             game: options.game.clone(),
             board: options.shape.to_string(),
             games_committed: options.games,
@@ -291,10 +305,20 @@ impl Referee {
             breaches: reported,
             commitment: self.commitment.clone(),
             secret: self.secret.hex(),
-            seal: options.records.as_deref().map(Seal::path_beside),
-            records: options.records.clone(),
+            seal: self.options.records.as_deref().map(Seal::path_beside),
+            records: self.options.records.clone(),
         }
     }
+}
+
+/// Checks that a match may write records of this name, and locks it.
+fn claim(path: &Path) -> Result<NameLock, LabError> {
+    let check = || records::check_place(path).and_then(|()| Seal::check_place(path));
+    check()?;
+    let lock = NameLock::take(path).map_err(LabError::file("write", path))?;
+    let lock = lock.ok_or_else(|| LabError::RecordsInUse(path.to_owned()))?;
+    // A match may have ended since.
+    check().map(|()| lock)
 }
 
 /// The games of a match, in the order of their numbers.
@@ -306,12 +330,14 @@ pub(crate) struct Games {
     finished: SystemTime,
 }
 
-/// What the commitment binds.
-fn terms(options: &RefereeOptions) -> Terms {
-    Terms {
-        game: options.game.clone(),
-        shape: options.shape,
-        games: options.games,
+impl MatchOptions {
+    /// What the commitment binds.
+    pub(crate) fn terms(&self) -> Terms {
+        Terms {
+            game: self.game.clone(),
+            shape: self.shape,
+            games: self.games,
+        }
     }
 }
 

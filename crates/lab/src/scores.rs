@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::LabError;
 use crate::curve::GameScore;
 pub use crate::error::ScoresError;
+use crate::text::MARK;
 
 /// The longest line that is read: many times what one needs.
 const LONGEST: u64 = 200;
@@ -50,7 +51,7 @@ pub fn read(mut from: impl BufRead) -> std::io::Result<Result<Vec<GameScore>, Sc
             break;
         }
         let words = String::from_utf8_lossy(&text);
-        let words = words.trim();
+        let words = words.trim_start_matches(MARK).trim();
         if words.is_empty() {
             continue;
         }
@@ -97,8 +98,9 @@ mod tests {
 
     #[test]
     fn lines_of_any_spacing_are_read() {
-        let scores =
-            read("episode : 14, score : 5512\n\nepisode:15,score:0\r\n episode : 20 , score : 7");
+        let scores = read(
+            "\u{FEFF}episode : 14, score : 5512\r\n\nepisode:15,score:0\r\n episode : 20 , score : 7",
+        );
         let found: Vec<(u64, u64)> = scores
             .unwrap()
             .iter()

@@ -35,6 +35,7 @@ use crate::LabError;
 use crate::disk::{can_be_written, hex, replace};
 use crate::error::SealError;
 use crate::recorder::EVALUATED;
+use crate::text::without_mark;
 pub use own::SeededSpawns;
 
 /// The first words of a seal and of the text of a commitment.
@@ -296,7 +297,7 @@ impl Seal {
         if text.len() as u64 > LARGEST {
             return Err(SealError::TooLarge { most: LARGEST });
         }
-        let seal: Self = serde_json::from_slice(text)?;
+        let seal: Self = serde_json::from_slice(without_mark(text))?;
         let wrong = |key, found: &dyn fmt::Display, expected: String| {
             let found: String = found.to_string().chars().take(80).collect();
             Err(SealError::Value {

@@ -15,6 +15,7 @@
 //! Runs are ordered by seed: after the first round every variant has been tried once.
 
 mod file;
+mod found;
 mod other;
 mod parts;
 mod rates;
@@ -26,6 +27,7 @@ mod tests;
 
 pub use crate::error::SweepError;
 pub use crate::run::Divergence;
+pub use found::{FoundSweep, FoundVariant, SavedRow, sweeps_of};
 pub use rates::{OverSeeds, TileRate};
 pub use saved::Evaluated;
 pub use summary::{DivergedSeed, Metric, Score, Summary, SummaryRow, Verdict};

@@ -14,23 +14,20 @@
 mod entrants;
 mod table;
 
+use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use afterstate::game::Shape;
-use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::control::{Control, Job, Meter, Status, Task, Unit};
-use crate::disk::{nameless, replace, replace_with};
+use crate::disk::{nameless, replace, replace_with, try_lock_folder};
 use crate::error::SolveError;
 use crate::games;
 use crate::records::write_lines;
-use crate::referee::{Games, Referee, RefereeOptions, Source};
-use crate::seal::{Secret, Terms};
+use crate::referee::{Games, MatchOptions, Referee, RefereeOptions, Source};
+use crate::seal::Secret;
 pub use entrants::{Entrant, Entrants, Skipped, find};
 use table::Finished;
 pub use table::{Reached, ScoreDifference, Standing};
@@ -51,20 +48,8 @@ pub struct TournamentOptions {
     pub folder: PathBuf,
     /// The players, each with a name of its own, and what else the folder has.
     pub entrants: Entrants,
-    /// The game, by one of the names of [`games::games`].
-    pub game: String,
-    /// The board.
-    pub shape: Shape,
-    /// The number of games of each player, up to [`MAX_GAMES`](crate::seal::MAX_GAMES).
-    pub games: u64,
-    /// The limit of a move.
-    pub time: Duration,
-    /// The limit of the greeting.
-    pub start_time: Duration,
-    /// Copies of a player side by side; 0 means one for each core.
-    pub jobs: usize,
-    /// The most memory of each copy, in bytes. Only Linux has such a limit.
-    pub memory: Option<u64>,
+    /// What they play.
+    pub play: MatchOptions,
     /// The value of the tile whose rate is in the table; `None` means the goal of the game.
     pub target: Option<u64>,
     /// The folder of results, which is created.
@@ -110,6 +95,8 @@ pub struct Tournament {
     commitment: String,
     /// The records of all players, one after another.
     spool: File,
+    /// The lock of the folder of results.
+    _lock: File,
 }
 
 /// A player that has played all its games, with what its seal needs.
@@ -125,26 +112,23 @@ impl Tournament {
     /// Draws a secret and creates the folder of results.
     ///
     /// # Errors
-    /// When the game or the target is unknown, or the folder has other files or cannot be written.
+    /// When the game or the target is unknown, or the folder has other files, is that of a tournament
+    /// which has not ended, or cannot be written.
     pub fn new(options: TournamentOptions) -> Result<Self, LabError> {
         Self::with_secret(options, Secret::new()?)
     }
 
     fn with_secret(options: TournamentOptions, secret: Secret) -> Result<Self, LabError> {
         let target = target_of(&options)?;
-        let terms = Terms {
-            game: options.game.clone(),
-            shape: options.shape,
-            games: options.games,
-        };
-        claim(&options.out, &options.folder)?;
+        let lock = claim(&options.out, &options.folder)?;
         let spool = nameless(&options.out).map_err(LabError::file("write", &options.out))?;
         Ok(Self {
             target,
-            commitment: terms.commitment(&secret),
+            commitment: options.play.terms().commitment(&secret),
             secret,
             spool,
             options,
+            _lock: lock,
         })
     }
 
@@ -160,7 +144,7 @@ impl Tournament {
     /// When a file cannot be written. What a player does wrong is not an error.
     pub fn play(self, control: &Control) -> Result<TournamentReport, LabError> {
         let players = self.options.entrants.players.len() as u64;
-        let total = players * self.options.games;
+        let total = players * self.options.play.games;
         let job = Job {
             task: Task::Tournament,
             subject: self.options.folder.display().to_string(),
@@ -180,7 +164,7 @@ impl Tournament {
 
     fn play_and_write(mut self, control: &Control) -> Result<TournamentReport, LabError> {
         let entrants = std::mem::take(&mut self.options.entrants);
-        let total = entrants.players.len() as u64 * self.options.games;
+        let total = entrants.players.len() as u64 * self.options.play.games;
         let meter = Meter::new(control, Task::Tournament, Unit::Games, 0, total);
         let mut report = self.empty_report(entrants.skipped);
         let (mut finished, mut sealable) = (Vec::new(), Vec::new());
@@ -195,7 +179,7 @@ impl Tournament {
                 }
             };
             let (games, records) = self.games(&mut referee, &meter, control)?;
-            if (games.played.len() as u64) < self.options.games {
+            if (games.played.len() as u64) < self.options.play.games {
                 report.not_played.push(name);
                 continue;
             }
@@ -215,7 +199,7 @@ impl Tournament {
     }
 
     fn empty_report(&self, skipped: Vec<Skipped>) -> TournamentReport {
-        let options = &self.options;
+        let options = &self.options.play;
         TournamentReport {
             complete: false,
             game: options.game.clone(),
@@ -229,7 +213,7 @@ impl Tournament {
             failed: Vec::new(),
             not_played: Vec::new(),
             skipped,
-            folder: options.out.clone(),
+            folder: self.options.out.clone(),
         }
     }
 
@@ -237,13 +221,7 @@ impl Tournament {
     fn start(&self, source: Source) -> Result<Referee, String> {
         let options = RefereeOptions {
             source,
-            game: self.options.game.clone(),
-            shape: self.options.shape,
-            games: self.options.games,
-            time: self.options.time,
-            start_time: self.options.start_time,
-            jobs: self.options.jobs,
-            memory: self.options.memory,
+            play: self.options.play.clone(),
             records: None,
         };
         let referee = Referee::with_secret(options, self.secret.clone());
@@ -261,7 +239,7 @@ impl Tournament {
         control: &Control,
     ) -> Result<(Games, Range<u64>), LabError> {
         let wrong = || LabError::file("write", &self.options.out);
-        let hints = games::rules(&self.options.game)?.shows_hint(self.options.shape);
+        let hints = games::rules(&self.options.play.game)?.shows_hint(self.options.play.shape);
         let begin = self.spool.seek(SeekFrom::End(0)).map_err(wrong())?;
         let games = write_lines(&self.spool, hints, |sink, failed| {
             referee.games(meter, sink, &|| control.is_cancelled() || failed())
@@ -341,12 +319,12 @@ fn file_name(name: &str) -> String {
 
 /// The value of the target tile, if there is one.
 fn target_of(options: &TournamentOptions) -> Result<Option<u64>, LabError> {
-    let rules = games::rules(&options.game)?;
+    let rules = games::rules(&options.play.game)?;
     let Some(found) = options.target else {
         let goal = rules.goal_tile();
         return Ok(goal.map(|tile| rules.tile_value(tile)));
     };
-    let tiles = 1..=rules.largest_tile(options.shape);
+    let tiles = 1..=rules.largest_tile(options.play.shape);
     let known: Vec<u64> = tiles.map(|tile| rules.tile_value(tile)).collect();
     match known.contains(&found) {
         true => Ok(Some(found)),
@@ -354,8 +332,9 @@ fn target_of(options: &TournamentOptions) -> Result<Option<u64>, LabError> {
     }
 }
 
-/// Creates the folder of results, which must be empty, and outside of the folder of the players.
-fn claim(out: &Path, players: &Path) -> Result<(), LabError> {
+/// Creates and locks the folder of results, which must be empty, and outside of the folder of the
+/// players.
+fn claim(out: &Path, players: &Path) -> Result<File, LabError> {
     fs::create_dir_all(out).map_err(LabError::file("create", out))?;
     let whole = |path: &Path| fs::canonicalize(path).map_err(LabError::file("read", path));
     if whole(out)?.starts_with(whole(players)?) {
@@ -363,9 +342,11 @@ fn claim(out: &Path, players: &Path) -> Result<(), LabError> {
         let _ = fs::remove_dir(out);
         return Err(LabError::ResultsAmongPlayers(out.to_owned()));
     }
+    let lock = try_lock_folder(out).map_err(LabError::file("read", out))?;
+    let lock = lock.ok_or_else(|| LabError::Locked(out.to_owned()))?;
     let mut entries = fs::read_dir(out).map_err(LabError::file("read", out))?;
     match entries.next() {
-        None => Ok(()),
+        None => Ok(lock),
         Some(entry) => Err(LabError::NotEmpty {
             folder: out.to_owned(),
             found: entry.map_or_else(

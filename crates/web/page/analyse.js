@@ -4,8 +4,11 @@
 import { choice, fill, h, keep, setting } from "./dom.js";
 import { get, meta, post, Problem } from "./api.js";
 import { BoardView, tileClass } from "./board.js";
-import { ARROWS, gameName, number, percent, value as shortValue } from "./format.js";
+import { everyMove } from "./every-move.js";
+import { gameName } from "./format.js";
+import { linked, packed, unpacked } from "./link.js";
 import { go } from "./main.js";
+import { chosen, modelChoices, noModel } from "./models.js";
 import { Review } from "./review.js";
 
 const START = "0,2,4,8/16,0,2,64/4,32,256,128/2,8,64,1024";
@@ -33,6 +36,9 @@ export class Analyse {
     /** @type {any[]} */ this.models = [];
     /** @type {any[]} */ this.games = [];
     this.ended = false;
+    /** What stands behind the address: a record in a link. */ this.hash = location.hash;
+    this.noting = 0;
+    this.edited = false;
     /** Answers that are hidden while a better move is looked for. */
     this.hidden = false;
     this.build();
@@ -118,7 +124,7 @@ export class Analyse {
       h(
         "div",
         { class: "card stack tight" },
-        h("label", { for: "board-text" }, "Board: rows, lists, drawings, or 16 hex digits"),
+        h("label", { for: "board-text" }, "Board: rows, lists, drawings, 16 hex digits, or a link"),
         this.input,
         h(
           "div",
@@ -176,22 +182,30 @@ export class Analyse {
     if (this.ended) return;
     this.games = about.games;
     this.models = models;
-    const kept = this.query.get("review") === "kept" ? setting("review", "") : "";
-    this.read(this.text || (kept ? "" : START));
-    if (kept) this.review(kept, Number(this.query.get("step") ?? 0));
+    let record = this.query.get("review") === "kept" ? setting("review", "") : "";
+    try {
+      record = (await unpacked(this.hash)) || record;
+    } catch (error) {
+      fill(this.reviewFault, h("p", { class: "error" }, said(error)));
+    }
+    if (this.ended) return;
+    if (record) {
+      this.settings();
+      this.review(record, Number(this.query.get("step")) || 0);
+    } else {
+      this.read(this.text || START);
+    }
   }
 
   end() {
     this.ended = true;
+    clearTimeout(this.noting);
     this.asking?.abort();
     this.game_?.end();
   }
 
   settings() {
-    const fits = this.models.filter(
-      (one) =>
-        !one.game || (one.game === this.game && (!this.board || one.board === this.board.board)),
-    );
+    const models = modelChoices(this.models, this.game, this.board?.board);
     fill(
       this.choices,
       choice(
@@ -204,25 +218,11 @@ export class Analyse {
           this.settings();
         },
       ),
-      choice(
-        "Model",
-        [
-          ["", "newest run"],
-          ...fits.map(
-            (one) =>
-              /** @type {[string, string]} */ ([
-                one.id,
-                one.trained ? `${one.id} · ${number(one.trained)} games` : one.id,
-              ]),
-          ),
-        ],
-        fits.some((one) => one.id === this.model) ? this.model : "",
-        (id) => {
-          this.model = id;
-          this.ask();
-          this.game_?.again();
-        },
-      ),
+      choice("Model", models, chosen(models, this.model), (id) => {
+        this.model = id;
+        this.ask();
+        this.game_?.again();
+      }),
       choice(
         "Search up to",
         [
@@ -263,15 +263,17 @@ export class Analyse {
       this.settings();
       return;
     }
+    const link = linked(text.trim());
+    if (link?.address) return go(link.address);
     try {
-      this.show(await post("/position", { game: this.game, position: text }));
+      const position = link?.board ?? text;
+      const board = await post("/position", { game: this.game, position });
+      this.edited = true;
+      this.show(board);
       fill(this.fault);
     } catch (error) {
       this.settings();
-      fill(
-        this.fault,
-        h("p", { class: "error" }, error instanceof Error ? error.message : String(error)),
-      );
+      fill(this.fault, h("p", { class: "error" }, said(error)));
     }
   }
 
@@ -284,8 +286,32 @@ export class Analyse {
     this.view.set(board.cells);
     this.settings();
     if (!this.edit.hidden) this.fields();
-    if (!this.game_) history.replaceState(null, "", `/analyse?${this.address()}`);
+    this.note();
     this.ask();
+  }
+
+  /** Notes in the address what is shown, after a moment: browsers limit how often that may change. */
+  note() {
+    clearTimeout(this.noting);
+    this.noting = window.setTimeout(async () => {
+      const { address } = await this.shared();
+      if (!this.ended) history.replaceState(null, "", address);
+    }, 200);
+  }
+
+  /** The link to what is shown, and whether it lacks the reviewed game, because that is too long. */
+  async shared() {
+    // A board that was edited is no position of the game.
+    const review = this.edited ? null : this.game_;
+    const record = review ? await packed(review.record) : "";
+    if (!review || !record)
+      return { address: `/analyse?${this.address()}`, lacks: record === null };
+    const model = this.model ? `&model=${encodeURIComponent(this.model)}` : "";
+    const { game, board } = review.found;
+    return {
+      address: `/analyse?game=${game}&board=${board}${model}&step=${review.step}#${record}`,
+      lacks: false,
+    };
   }
 
   address() {
@@ -293,7 +319,7 @@ export class Analyse {
     return `game=${this.game}&position=${encodeURIComponent(this.board?.position ?? "")}${model}`;
   }
 
-  /** Asks deeper and deeper, until the board changes. */
+  /** Asks deeper and deeper, until the board changes. @returns {Promise<void>} */
   async ask() {
     this.asking?.abort();
     const asking = new AbortController();
@@ -342,25 +368,11 @@ export class Analyse {
     } catch (error) {
       if (error instanceof DOMException) return;
       this.status.textContent = "";
+      if (this.left(error)) return this.ask();
       const isMissing = error instanceof Problem && error.error === "no-model";
       fill(
         this.answer,
-        isMissing
-          ? h(
-              "p",
-              {},
-              `There is no model of ${gameName(this.game)} on ${this.board.board} yet. `,
-              h(
-                "a",
-                {
-                  href: `/train?game=${this.game}&board=${this.board.board}`,
-                  "data-part": "train",
-                },
-                "Train one",
-              ),
-              ", or choose random or greedy.",
-            )
-          : h("p", { class: "error" }, error instanceof Error ? error.message : String(error)),
+        isMissing ? noModel(this.game, this.board.board) : h("p", { class: "error" }, said(error)),
       );
     }
   }
@@ -378,91 +390,7 @@ export class Analyse {
       fill(this.answer, h("p", { class: "muted" }, "…"));
       return;
     }
-    const chances = analysis.moves.find((/** @type {any} */ move) => move.chances)?.chances;
-    const row = (/** @type {any} */ move) =>
-      h(
-        "tr",
-        { class: move.direction === analysis.best ? "is-best" : undefined },
-        h("td", {}, `${ARROWS[move.direction]} ${move.direction}`),
-        move.legal
-          ? [
-              h("td", { class: "n" }, number(move.reward)),
-              h("td", { class: "n" }, move.value === null ? "–" : shortValue(move.value)),
-              h(
-                "td",
-                { class: "n" },
-                h("strong", {}, move.total === null ? "–" : shortValue(move.total)),
-              ),
-              h("td", { class: "n" }, move.loss === null ? "–" : shortValue(move.loss)),
-              h("td", {}, move.grade && h("span", { class: `tag ${move.grade}` }, move.grade)),
-              chances &&
-                (move.chances ?? []).map((/** @type {any} */ one) =>
-                  h(
-                    "td",
-                    { class: "n", title: `${percent(one.ci95[0])} to ${percent(one.ci95[1])}` },
-                    percent(one.p),
-                  ),
-                ),
-            ]
-          : h(
-              "td",
-              { class: "muted", colspan: String(5 + (chances?.length ?? 0)) },
-              "illegal: nothing would move",
-            ),
-      );
-    const best = analysis.moves.find((/** @type {any} */ move) => move.direction === analysis.best);
-    fill(
-      this.answer,
-      analysis.best === null && h("p", { class: "note" }, "The game is over: no move is legal."),
-      h(
-        "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Values of all moves" },
-        h(
-          "table",
-          { class: "data", id: "moves-table" },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              h("th", {}, "Move"),
-              h("th", { class: "n" }, "Reward"),
-              h("th", { class: "n" }, "Value"),
-              h("th", { class: "n" }, "Total"),
-              h("th", { class: "n" }, "Loss"),
-              h("th", {}, "Grade"),
-              chances?.map((/** @type {any} */ one) => h("th", { class: "n" }, `P(${one.tile})`)),
-            ),
-          ),
-          h("tbody", {}, analysis.moves.map(row)),
-        ),
-      ),
-      best?.line &&
-        h(
-          "p",
-          {},
-          h("span", { class: "muted small" }, "Best line: "),
-          best.line.flatMap((/** @type {any} */ one) => [
-            `${ARROWS[one.direction]} `,
-            one.spawn &&
-              h("span", { class: "small muted" }, `${one.spawn.tile} at ${one.spawn.cell}  `),
-          ]),
-        ),
-      h(
-        "p",
-        { class: "small muted" },
-        "Value: what the model expects from the rest of the game. Total: reward plus value, which the best move maximises. Loss: how much less than the best.",
-        chances &&
-          " P: the share of games that reached the tile; the 95% interval is behind each number.",
-      ),
-      analysis.model &&
-        h(
-          "p",
-          { class: "small muted" },
-          `By ${analysis.model.path}${analysis.model.trained ? `, ${number(analysis.model.trained)} games of training` : ""}.`,
-        ),
-    );
+    fill(this.answer, everyMove(analysis));
   }
 
   toggleEdit() {
@@ -507,13 +435,17 @@ export class Analyse {
   }
 
   async link() {
-    const step = this.game_ ? `&step=${this.game_.step}` : "";
-    const address = `${location.origin}/analyse?${this.address()}${step}`;
+    const { address, lacks } = await this.shared();
+    const link = location.origin + address;
+    const told = lacks
+      ? "the link is copied; it has this board only, because the game is too long for a link"
+      : "the link is copied";
     try {
-      await navigator.clipboard.writeText(address);
-      this.status.textContent = "the link is copied";
+      await navigator.clipboard.writeText(link);
+      this.status.textContent = told;
     } catch {
-      this.input.value = address;
+      // Without a permission the link is there to be copied.
+      this.input.value = link;
       this.input.select();
     }
   }
@@ -530,22 +462,43 @@ export class Analyse {
     this.review(await file.text());
   }
 
-  /** Reviews records. @param {string} text @param {number} [step] */
+  /** Reviews records. @param {string} text @param {number} [step] @returns {Promise<void>} */
   async review(text, step = 0) {
     fill(this.reviewFault, h("p", { class: "muted" }, "Reviewing …"));
     try {
       const model = this.model ? `?model=${encodeURIComponent(this.model)}` : "";
       const found = await post(`/review${model}`, text);
+      if (this.ended) return;
       fill(this.reviewFault);
       this.game_?.end();
       this.game_ = new Review(this, found, text, step);
       fill(this.reviewBox, this.game_.root);
       this.game_.to(step);
     } catch (error) {
+      if (this.left(error)) return this.review(text, step);
+      const isMissing = error instanceof Problem && error.error === "no-model";
       fill(
         this.reviewFault,
-        h("p", { class: "error" }, error instanceof Error ? error.message : String(error)),
+        h("p", { class: "error" }, said(error)),
+        isMissing && h("p", {}, "Train one, or choose random or greedy on the left."),
       );
     }
   }
+
+  /** Leaves a model that this server does not have, as that of a link. @param {unknown} error */
+  left(error) {
+    if (!(error instanceof Problem) || error.error !== "missing" || !this.model) return false;
+    fill(
+      this.fault,
+      h("p", { class: "note" }, `There is no model “${this.model}” here: the usual one answers.`),
+    );
+    this.model = "";
+    this.settings();
+    return true;
+  }
+}
+
+/** @param {unknown} error */
+function said(error) {
+  return error instanceof Error ? error.message : String(error);
 }

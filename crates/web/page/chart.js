@@ -5,7 +5,7 @@ import { download, fill, h, s } from "./dom.js";
 import { number } from "./format.js";
 
 /**
- * @typedef {{ name: string, points: [number, number][], hue?: string, area?: boolean }} Series
+ * @typedef {{ name: string, points: [number, number][], hue?: string, band?: [number, number][] }} Series
  * @typedef {{ title: string, x: string, y: string, height?: number, percent?: boolean, zero?: boolean, level?: string, pick?: (x: number) => void, name?: string }} Options
  */
 
@@ -112,7 +112,10 @@ export class Chart {
       Math.max(...all.map(([x]) => x)),
     ];
     if (left === right) right = left + 1;
-    const seen = all.filter(([x]) => x >= left && x <= right).map(([, y]) => y);
+    const inside = (/** @type {[number, number]} */ [x]) => x >= left && x <= right;
+    const seen = all.filter(inside).map(([, y]) => y);
+    for (const one of this.series)
+      one.band?.forEach((ends, place) => inside(one.points[place]) && seen.push(...ends));
     let low = this.options.zero === false ? Math.min(...seen) : Math.min(0, ...seen),
       high = Math.max(...seen);
     if (this.options.percent) [low, high] = [0, 1];
@@ -168,6 +171,22 @@ export class Chart {
         this.options.x,
       ),
     );
+    this.series.forEach((one, place) => {
+      const { band } = one;
+      if (!band) return;
+      const within = one.points
+        .map(([at], index) => ({ at, ends: band[index] }))
+        .filter(({ at }) => at >= left && at <= right);
+      const edge = (/** @type {number} */ end) =>
+        within.map(({ at, ends }) => `${x(at).toFixed(1)} ${y(ends[end]).toFixed(1)}`);
+      const area = s("path", {
+        d: `M${[...edge(1), ...edge(0).reverse()].join("L")}Z`,
+        "fill-opacity": 0.15,
+        stroke: "none",
+      });
+      area.style.fill = this.hue(one, place);
+      if (within.length > 1) drawing.append(area);
+    });
     this.series.forEach((one, place) => {
       const seen = one.points.filter(
         ([at], index) =>
@@ -355,6 +374,8 @@ function thin(points) {
   return kept;
 }
 
+const SHOWN = ["stroke", "fill", "fill-opacity", "stroke-width", "stroke-dasharray", "font-size"];
+
 /** A drawing with its colours inside. @param {SVGElement} drawing @param {number} width @param {number} height */
 function standalone(drawing, width, height) {
   const copy = /** @type {SVGElement} */ (drawing.cloneNode(true));
@@ -362,8 +383,7 @@ function standalone(drawing, width, height) {
     copies = copy.querySelectorAll("*");
   originals.forEach((original, place) => {
     const style = getComputedStyle(original);
-    for (const name of ["stroke", "fill", "stroke-width", "stroke-dasharray", "font-size"])
-      copies[place].setAttribute(name, style.getPropertyValue(name));
+    for (const name of SHOWN) copies[place].setAttribute(name, style.getPropertyValue(name));
     copies[place].removeAttribute("class");
     copies[place].removeAttribute("style");
     if (copies[place].tagName === "text") copies[place].setAttribute("font-family", "sans-serif");

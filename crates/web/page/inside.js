@@ -6,6 +6,7 @@ import { get, meta, post, Problem } from "./api.js";
 import { BoardView } from "./board.js";
 import { ARROWS, cellName, gameName, number, signed, value as shortValue } from "./format.js";
 import { Lesson } from "./lesson.js";
+import { chosen, modelChoices } from "./models.js";
 
 const START = "1024,512,8,2/256,64,4,0/2,0,0,0/0,2,0,0";
 const SYMMETRIES = [
@@ -147,6 +148,7 @@ class Inside {
     this.ask();
   }
 
+  /** @returns {Promise<void>} */
   async ask() {
     try {
       const body = {
@@ -159,13 +161,27 @@ class Inside {
         post("/analyze", { ...body, direction: undefined }),
         post("/explain", body),
       ]);
+      const solution = (this.models ?? []).find(
+        (/** @type {any} */ one) =>
+          one.kind === "solution" && one.game === this.game && one.board === analysis.board,
+      );
+      const exact =
+        solution && (await post("/analyze", { ...body, direction: undefined, model: solution.id }));
       if (this.ended) return;
+      this.exact = exact?.analysis.moves.find(
+        (/** @type {any} */ move) => move.direction === found.direction,
+      )?.value;
       this.analysis = analysis;
       this.found = found;
       this.selected = 0;
       fill(this.fault);
       this.draw();
     } catch (error) {
+      if (this.model && error instanceof Problem && [400, 404].includes(error.status)) {
+        // The model of another part of the app plays another game, or is gone.
+        this.model = "";
+        return this.ask();
+      }
       this.settings();
       const isMissing = error instanceof Problem && error.error === "no-model";
       fill(
@@ -184,7 +200,8 @@ class Inside {
   }
 
   settings() {
-    const fits = (this.models ?? []).filter((/** @type {any} */ one) => one.game === this.game);
+    const networks = (this.models ?? []).filter((/** @type {any} */ one) => one.game);
+    const models = modelChoices(networks, this.game, this.analysis?.board);
     const moves =
       this.analysis?.analysis.moves.filter((/** @type {any} */ move) => move.legal) ?? [];
     fill(
@@ -198,20 +215,10 @@ class Inside {
           this.ask();
         },
       ),
-      choice(
-        "Model",
-        [
-          ["", "newest run"],
-          ...fits.map(
-            (/** @type {any} */ one) => /** @type {[string, string]} */ ([one.id, one.id]),
-          ),
-        ],
-        this.model,
-        (model) => {
-          this.model = model;
-          this.ask();
-        },
-      ),
+      choice("Model", models, chosen(models, this.model), (model) => {
+        this.model = model;
+        this.ask();
+      }),
       moves.length > 0 &&
         choice(
           "Move",
@@ -277,6 +284,12 @@ class Inside {
           ]),
           ` = `,
           h("strong", {}, shortValue(found.sum)),
+          this.exact !== undefined &&
+            h(
+              "span",
+              { class: "muted", id: "exact" },
+              ` (perfect play: ${shortValue(this.exact)})`,
+            ),
         ),
         h(
           "p",

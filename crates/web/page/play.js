@@ -497,9 +497,8 @@ class Play {
     if (this.game !== game || this.ended) return;
     this.analysis = found.analysis;
     const { model } = found.analysis;
-    this.says.textContent = model
-      ? `${model.path}, ${number(model.trained)} games of training, ${found.analysis.search}`
-      : `${this.model}, ${found.analysis.search}`;
+    const trained = model?.trained ? `, ${number(model.trained)} games of training` : "";
+    this.says.textContent = `${model?.path ?? this.model}${trained}, ${found.analysis.search}`;
     this.showList();
   }
 

@@ -3,6 +3,7 @@
 
 import { announce, choice, fill, h } from "./dom.js";
 import { post } from "./api.js";
+import { Chances } from "./chances.js";
 import { Chart } from "./chart.js";
 import { ARROWS, number, percent, signed, value as shortValue } from "./format.js";
 
@@ -32,7 +33,13 @@ export class Review {
 
   end() {
     removeEventListener("keydown", this.pressed);
+    this.chances?.end();
     this.page.hidden = false;
+  }
+
+  /** The line of this game in its file. */
+  get record() {
+    return this.text.split("\n")[this.game.line - 1] ?? "";
   }
 
   get game() {
@@ -64,6 +71,8 @@ export class Review {
       zero: false,
       pick: (x) => this.to(Math.round(x)),
     });
+    this.chances?.end();
+    this.chances = new Chances(this);
     this.moves = h("div", { class: "moves", role: "group", "aria-label": "Moves" });
     this.place = h("div", { class: "stack tight", id: "place", "aria-live": "polite" });
     const button = (
@@ -95,6 +104,7 @@ export class Review {
           this.end();
           this.page.game_ = null;
           this.root.remove();
+          this.page.note();
           this.page.ask();
         }),
       ),
@@ -135,6 +145,7 @@ export class Review {
       this.place,
       this.chart.root,
       this.luck.root,
+      this.chances.root,
       h("details", {}, h("summary", {}, "All moves"), this.moves),
     );
     for (const [id, name] of [
@@ -203,12 +214,17 @@ export class Review {
       move = moves[this.step];
     this.chart?.mark(this.step);
     this.luck?.mark(this.step);
+    this.chances?.mark(this.step);
+    this.page.note();
     this.buttons?.forEach((/** @type {any} */ one, /** @type {number} */ place) => {
       if (place === this.step) one.setAttribute("aria-current", "true");
       else one.removeAttribute("aria-current");
     });
     post("/position", { game: this.found.game, position: position.board, board: this.found.board })
-      .then((board) => this.page.show(board))
+      .then((board) => {
+        this.page.edited = false;
+        this.page.show(board);
+      })
       .catch(() => {});
     if (this.learning) return;
     fill(

@@ -2,8 +2,9 @@
 /** The settings of Play: game, board, model, search, new tiles, speed. */
 
 import { choice, fill, h, keep } from "./dom.js";
-import { gameName, number } from "./format.js";
+import { gameName } from "./format.js";
 import { SPEEDS } from "./keys.js";
+import { chosen, modelChoices } from "./models.js";
 
 /** Draws the settings, if they have changed. @param {any} page the part whose settings they are */
 export function drawSettings(page) {
@@ -20,11 +21,7 @@ export function drawSettings(page) {
   if (key === page.drawn) return;
   page.drawn = key;
   const sides = [2, 3, 4, 5].flatMap((rows) => [2, 3, 4, 5].map((cols) => `${rows}x${cols}`));
-  const fits = page.models.filter(
-    (/** @type {any} */ model) => !model.game || (model.game === game.game && model.board === game.board),
-  );
-  const trained = (/** @type {any} */ model) =>
-    model.trained ? `${model.id} · ${number(model.trained)} games` : model.id;
+  const models = modelChoices(page.models, game.game, game.board);
   const change = (/** @type {string} */ name, /** @type {any} */ wanted) => {
     /** @type {any} */ (page)[name] = wanted;
     keep(`play.${name}`, wanted);
@@ -47,18 +44,7 @@ export function drawSettings(page) {
         game.board,
         (board) => page.begin({ game: game.game, board, manual: page.spawns === "manual" }),
       ),
-      choice(
-        "Model",
-        [
-          ["", "newest run"],
-          ...fits.map(
-            (/** @type {any} */ model) =>
-              /** @type {[string, string]} */ ([model.id, trained(model)]),
-          ),
-        ],
-        fits.some((/** @type {any} */ model) => model.id === page.model) ? page.model : "",
-        (id) => change("model", id),
-      ),
+      choice("Model", models, chosen(models, page.model), (id) => change("model", id)),
       choice(
         "Search",
         ["1ply", "2ply", "3ply", "4ply", "5ply", "6ply", "100ms", "500ms", "2000ms"].map((one) => [

@@ -7,6 +7,7 @@ import { Chart } from "./chart.js";
 import { gameName, number } from "./format.js";
 import { LiveRuns } from "./live.js";
 import { RecipeForm } from "./recipe-form.js";
+import { Sweeps } from "./sweeps.js";
 
 const MEASURES = /** @type {[string, string][]} */ ([
   ["mean", "mean score"],
@@ -43,6 +44,7 @@ class Train {
     this.ended = false;
     this.form = new RecipeForm(this);
     this.live = new LiveRuns(this);
+    this.sweeps = new Sweeps();
     this.build();
   }
 
@@ -85,6 +87,7 @@ class Train {
         h("div", { class: "card stack" }, this.pick, this.chart.root),
         h("div", { class: "card stack tight" }, h("h2", {}, "Runs"), this.list),
         this.detail,
+        this.sweeps.root,
       ),
     );
   }
@@ -152,6 +155,8 @@ class Train {
     if (this.ended) return;
     this.drawList();
     this.live.draw();
+    // The runs of sweeps are in folders of folders.
+    if (this.runs.some((run) => run.id.includes("/"))) this.sweeps.refresh();
     // Runs that other processes train grow, too.
     for (const run of this.runs)
       if (run.status === "running" && !run.here && this.chosen.has(run.id)) this.load(run.id);
@@ -254,7 +259,7 @@ class Train {
         h("td", {}, `${gameName(run.game ?? "–")} ${run.board ?? ""}`),
         h("td", { class: "n" }, number(run.games)),
         h("td", { class: "n" }, number(run.mean)),
-        h("td", {}, h("span", { class: "small muted" }, run.changed.join(", "))),
+        h("td", { class: "wraps" }, h("span", { class: "small muted" }, run.changed.join(", "))),
       );
     const table = h(
       "table",

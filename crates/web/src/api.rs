@@ -7,6 +7,7 @@ pub mod inside;
 pub mod judge;
 pub mod meta;
 pub mod runs;
+pub mod sweeps;
 
 use afterstate::game::{Direction, Shape};
 use afterstate_lab::games as registry;
@@ -41,6 +42,7 @@ pub fn routes() -> Router<App> {
         .route("/api/v1/games/{id}/record", get(games::record))
         .route("/api/v1/position", post(analyze::position))
         .route("/api/v1/analyze", post(analyze::analyze))
+        .route("/api/v1/chance", post(analyze::chance))
         .route("/api/v1/explain", post(inside::explain))
         .route("/api/v1/lesson", post(inside::lesson))
         .route("/api/v1/recipes", get(runs::recipes))
@@ -51,6 +53,8 @@ pub fn routes() -> Router<App> {
         .route("/api/v1/run/stop", post(runs::stop))
         .route("/api/v1/run/resume", post(runs::resume))
         .route("/api/v1/run/file", get(runs::file))
+        .route("/api/v1/sweeps", get(sweeps::list))
+        .route("/api/v1/sweep/curves", get(sweeps::curves))
         .layer(DefaultBodyLimit::max(LONGEST_JSON));
     records.merge(json)
 }

@@ -39,6 +39,9 @@ pub enum ServeError {
         /// The reason.
         source: io::Error,
     },
+    /// A model that was named cannot be opened.
+    #[error(transparent)]
+    Model(LabError),
     /// The system gives no random numbers.
     #[error("the system gives no random numbers: {0}")]
     Random(String),
@@ -86,9 +89,18 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "conflict", message)
     }
 
+    /// The server ends.
+    pub fn ending() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "ending",
+            "the server is ending",
+        )
+    }
+
     /// Too much work at once.
     pub fn busy(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", message)
     }
 }
 

@@ -45,7 +45,7 @@ impl Lane {
         let busy = |_| Problem::busy("too much is asked for at once; try again in a moment");
         let _waiting = self.waiting.try_acquire().map_err(busy)?;
         let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(|_| Problem::busy("the server is ending"))?;
+        let place = place.map_err(|_| Problem::ending())?;
         let token = CancelToken::default();
         let _guard = CancelOnDrop(token.clone());
         let work = tokio::task::spawn_blocking(move || {

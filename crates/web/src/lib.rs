@@ -44,6 +44,8 @@ pub struct Config {
     pub port: u16,
     /// Further names by which browsers may call this server.
     pub names: Vec<String>,
+    /// Files of models and solutions that can be chosen besides the runs.
+    pub models: Vec<PathBuf>,
 }
 
 impl Config {
@@ -54,6 +56,7 @@ impl Config {
             host: std::net::Ipv4Addr::LOCALHOST.into(),
             port: 2048,
             names: Vec::new(),
+            models: Vec::new(),
         }
     }
 }

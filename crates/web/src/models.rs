@@ -1,19 +1,22 @@
 //! The models that a client can name.
 //!
-//! A name is compared with the names of what there is: runs in the folder, runs under training, and
-//! baselines. It never becomes a path.
+//! A name is compared with the names of what there is: runs in the folder, runs under training, networks
+//! in the program, files that the command line has named, and baselines. It never becomes a path.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
 use afterstate::game::Shape;
 use afterstate_lab::agent::Baseline;
+use afterstate_lab::boxed;
+use afterstate_lab::error::FileKind;
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::model::{Model, default_model};
 use afterstate_lab::run::model_of;
 use afterstate_lab::runs::{RunInfo, list_runs};
+use afterstate_lab::solve::Solution;
 use afterstate_lab::{ErrorClass, LabError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -28,7 +31,7 @@ const FRESH: Duration = Duration::from_millis(500);
 /// A model that can be named.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ModelView {
-    /// The name to ask for it: that of its run, `random` or `greedy`.
+    /// The name to ask for it: that of its run or its file, `box:2048-4x4`, `random` or `greedy`.
     pub id: String,
     /// The game; none for a baseline, which plays any.
     pub game: Option<String>,
@@ -40,8 +43,22 @@ pub struct ModelView {
     pub trained: Option<u64>,
     /// The mean score of its last block of training games.
     pub mean: Option<f64>,
-    /// `run`, `training` or `baseline`.
+    /// `run`, `training`, `file`, `solution`, `box` for a network in the program, or `baseline`.
     pub kind: String,
+}
+
+impl ModelView {
+    fn named(id: String, kind: &str) -> Self {
+        Self {
+            id,
+            game: None,
+            board: None,
+            recipe: None,
+            trained: None,
+            mean: None,
+            kind: kind.to_owned(),
+        }
+    }
 }
 
 /// A model that is open.
@@ -49,28 +66,52 @@ struct Opened {
     contender: Arc<Contender>,
     file: PathBuf,
     modified: Option<SystemTime>,
+    /// When its file was last looked at.
+    checked: Instant,
     used: Instant,
+}
+
+/// The model of a run that is used if none is named.
+struct UsualModel {
+    folder: Option<PathBuf>,
+    found: Instant,
 }
 
 /// The models of a folder of runs.
 pub struct Models {
     folder: PathBuf,
+    /// The files that the command line has named. They stay open.
+    files: Vec<(ModelView, Arc<Contender>)>,
     opened: Mutex<HashMap<PathBuf, Opened>>,
     /// Held while a model is loaded: one at a time, so that no model is loaded twice.
     loading: Mutex<()>,
     training: Mutex<HashMap<String, Arc<Contender>>>,
     listed: Mutex<Option<(Instant, Arc<Vec<RunInfo>>)>>,
+    /// By game and board.
+    defaults: Mutex<HashMap<(String, Shape), UsualModel>>,
 }
 
 impl Models {
-    pub fn new(folder: PathBuf) -> Self {
-        Self {
+    /// The models of a folder, and those of these files.
+    pub fn new(folder: PathBuf, files: &[PathBuf]) -> Result<Self, LabError> {
+        let mut named: Vec<(ModelView, Arc<Contender>)> = Vec::new();
+        for path in files {
+            let name = path.file_name().unwrap_or(path.as_os_str());
+            let mut id = name.to_string_lossy().into_owned();
+            while named.iter().any(|(view, _)| view.id == id) {
+                id.push('\'');
+            }
+            named.push(open_file(path, id)?);
+        }
+        Ok(Self {
             folder,
+            files: named,
             opened: Mutex::default(),
             loading: Mutex::default(),
             training: Mutex::default(),
             listed: Mutex::default(),
-        }
+            defaults: Mutex::default(),
+        })
     }
 
     pub fn folder(&self) -> &Path {
@@ -92,6 +133,25 @@ impl Models {
     /// Has the next list read anew.
     pub fn refresh(&self) {
         *lock(&self.listed) = None;
+        lock(&self.defaults).clear();
+    }
+
+    /// The model that is used if none is named, which is looked for again after a moment.
+    fn default_of(&self, game: &str, shape: Shape) -> Result<Option<PathBuf>, Problem> {
+        afterstate_lab::games::rules(game)?;
+        let key = (game.to_owned(), shape);
+        let known = lock(&self.defaults);
+        if let Some(default) = known.get(&key).filter(|it| it.found.elapsed() < FRESH) {
+            return Ok(default.folder.clone());
+        }
+        drop(known);
+        let folder = default_model(&self.folder, game, shape);
+        let usual = UsualModel {
+            folder: folder.clone(),
+            found: Instant::now(),
+        };
+        lock(&self.defaults).insert(key, usual);
+        Ok(folder)
     }
 
     /// The name of a run: its folder within the folder of runs.
@@ -145,15 +205,14 @@ impl Models {
                 })
             })
             .collect();
-        all.extend(Baseline::ALL.map(|baseline| ModelView {
-            id: baseline.name().to_owned(),
-            game: None,
-            board: None,
-            recipe: None,
-            trained: None,
-            mean: None,
-            kind: "baseline".to_owned(),
+        all.extend(self.files.iter().map(|(view, _)| view.clone()));
+        all.extend(boxed::all().map(|boxed| ModelView {
+            game: Some(boxed.game().to_owned()),
+            board: Some(boxed.board()),
+            ..ModelView::named(boxed.path().display().to_string(), "box")
         }));
+        let baselines = Baseline::ALL.into_iter();
+        all.extend(baselines.map(|it| ModelView::named(it.name().to_owned(), "baseline")));
         all
     }
 
@@ -166,19 +225,20 @@ impl Models {
         shape: Shape,
     ) -> Result<Option<Arc<Contender>>, Problem> {
         let Some(id) = id.filter(|id| !id.is_empty()) else {
-            afterstate_lab::games::rules(game)?;
-            let default = default_model(&self.folder, game, shape);
+            let default = self.default_of(game, shape)?;
             return default.map(|path| self.open(&path)).transpose();
         };
         // No lock is held while a model is opened.
         let lent = lock(&self.training).get(id).cloned();
+        let file = self.files.iter().find(|(view, _)| view.id == id);
+        let lent = lent.or_else(|| file.map(|(_, contender)| Arc::clone(contender)));
         let contender = match (Baseline::named(id), lent) {
             (Some(baseline), _) => Arc::new(Contender::baseline(baseline, game, shape)?),
             (None, Some(contender)) => contender,
-            (None, None) => {
-                let run = self.run(id)?;
-                self.open(&run.path)?
-            }
+            (None, None) => match boxed::all().find(|it| it.path() == Path::new(id)) {
+                Some(boxed) => self.open(&boxed.path())?,
+                None => self.open(&self.run(id)?.path)?,
+            },
         };
         if contender.game != game || contender.shape != shape {
             let asked = afterstate_lab::error::game_on(game, shape);
@@ -203,27 +263,43 @@ impl Models {
         })
     }
 
-    /// The model of a folder, if it is open and its file is the same.
-    fn opened(
+    /// The exact solution of a game on a board, if the command line has named one.
+    pub fn solution(&self, game: &str, board: &str) -> Option<Arc<Contender>> {
+        let is = |view: &ModelView| {
+            let plays = (view.game.as_deref(), view.board.as_deref());
+            view.kind == "solution" && plays == (Some(game), Some(board))
+        };
+        let found = self.files.iter().find(|(view, _)| is(view));
+        found.map(|(_, contender)| Arc::clone(contender))
+    }
+
+    /// The model of a folder, if it is open.
+    fn opened<T>(&self, folder: &Path, of: impl FnOnce(&mut Opened) -> T) -> Option<T> {
+        let mut opened = lock(&self.opened);
+        let found = opened.get_mut(folder)?;
+        found.used = Instant::now();
+        Some(of(found))
+    }
+
+    /// The same, if its file is this one, as it was when it was read.
+    fn opened_from(
         &self,
         folder: &Path,
         file: &Path,
         modified: Option<SystemTime>,
     ) -> Option<Arc<Contender>> {
-        let mut opened = lock(&self.opened);
-        let found = opened.get_mut(folder)?;
-        if (&*found.file, found.modified) != (file, modified) {
-            return None;
-        }
-        found.used = Instant::now();
-        Some(Arc::clone(&found.contender))
+        let same = |found: &mut Opened| {
+            let is_same = (&*found.file, found.modified) == (file, modified);
+            found.checked = Instant::now();
+            is_same.then(|| Arc::clone(&found.contender))
+        };
+        self.opened(folder, same).flatten()
     }
 
-    /// Closes the model of a folder, and the ones used longest ago, so that one more may be open.
+    /// Closes the models used longest ago, so that that of a folder may be open.
     fn make_room(&self, folder: &Path) {
         let mut opened = lock(&self.opened);
-        opened.remove(folder);
-        while opened.len() >= OPEN {
+        while opened.len() >= OPEN && !opened.contains_key(folder) {
             let oldest = opened.iter().min_by_key(|(_, it)| it.used);
             let Some(oldest) = oldest.map(|(folder, _)| folder.clone()) else {
                 break;
@@ -232,15 +308,30 @@ impl Models {
         }
     }
 
-    /// Opens the model of a run, unless it is open and its file is the same.
+    /// Opens the model of a run, unless it is open and its file is the same. While one request reads a
+    /// newer file, the others are answered by the model that is open: a run under training has a new
+    /// file every minute.
     fn open(&self, folder: &Path) -> Result<Arc<Contender>, Problem> {
-        let file = model_of(folder)?;
-        let modified = std::fs::metadata(&file).and_then(|it| it.modified()).ok();
-        if let Some(contender) = self.opened(folder, &file, modified) {
+        let fresh = |found: &mut Opened| {
+            let is_fresh = found.checked.elapsed() < FRESH;
+            is_fresh.then(|| Arc::clone(&found.contender))
+        };
+        if let Some(contender) = self.opened(folder, fresh).flatten() {
             return Ok(contender);
         }
-        let _loading = lock(&self.loading);
-        if let Some(contender) = self.opened(folder, &file, modified) {
+        let file = model_of(folder)?;
+        let modified = std::fs::metadata(&file).and_then(|it| it.modified()).ok();
+        if let Some(contender) = self.opened_from(folder, &file, modified) {
+            return Ok(contender);
+        }
+        let older = self.opened(folder, |found| Arc::clone(&found.contender));
+        let _loading = match (self.loading.try_lock(), older) {
+            (Ok(loading), _) => loading,
+            (Err(TryLockError::Poisoned(poisoned)), _) => poisoned.into_inner(),
+            (Err(TryLockError::WouldBlock), Some(contender)) => return Ok(contender),
+            (Err(TryLockError::WouldBlock), None) => lock(&self.loading),
+        };
+        if let Some(contender) = self.opened_from(folder, &file, modified) {
             return Ok(contender);
         }
         self.make_room(folder);
@@ -256,31 +347,56 @@ impl Models {
             }
             model => model?,
         };
-        let label = self.id_of(folder);
-        let contender = Contender {
-            label: label.clone(),
-            ..Contender::from(&model)
-        };
-        // The page shows names, not paths.
-        let contender = Contender {
-            model: contender.model.map(|mut model| {
-                model.path = label;
-                model
-            }),
-            ..contender
-        };
-        let contender = Arc::new(contender);
+        let contender = Arc::new(called(Contender::from(&model), self.id_of(folder)));
         lock(&self.opened).insert(
             folder.to_owned(),
             Opened {
                 contender: Arc::clone(&contender),
                 file,
                 modified,
+                checked: Instant::now(),
                 used: Instant::now(),
             },
         );
         Ok(contender)
     }
+}
+
+/// A contender by this name: the page shows names, not paths.
+fn called(contender: Contender, name: String) -> Contender {
+    Contender {
+        label: name.clone(),
+        model: contender.model.map(|mut model| {
+            model.path = name;
+            model
+        }),
+        ..contender
+    }
+}
+
+/// Opens a file that the command line has named: a model, weights of another program, or a solution.
+fn open_file(path: &Path, id: String) -> Result<(ModelView, Arc<Contender>), LabError> {
+    let (contender, recipe, kind) = match Model::open(path) {
+        Err(LabError::Kind {
+            found: FileKind::Solution,
+            ..
+        }) => {
+            let solution = Arc::new(Solution::open(path)?);
+            (Contender::exact(solution, path)?, None, "solution")
+        }
+        model => {
+            let model = model?;
+            (Contender::from(&model), model.recipe, "file")
+        }
+    };
+    let view = ModelView {
+        game: Some(contender.game.clone()),
+        board: Some(contender.shape.to_string()),
+        recipe,
+        trained: contender.model.as_ref().and_then(|model| model.trained),
+        ..ModelView::named(id.clone(), kind)
+    };
+    Ok((view, Arc::new(called(contender, id))))
 }
 
 /// A lock, also after a panic: what it guards is replaced as a whole.

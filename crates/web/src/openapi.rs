@@ -1,12 +1,17 @@
 //! The description of the API, from the handlers.
 
-use utoipa::OpenApi;
+use utoipa::openapi::content::ContentBuilder;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::response::ResponseBuilder;
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{Modify, OpenApi};
 
-use crate::api::{analyze, events, games, inside, judge, meta, runs};
+use crate::api::{analyze, events, games, inside, judge, meta, runs, sweeps};
 
 /// The description of all routes.
 #[derive(OpenApi)]
 #[openapi(
+    modifiers(&Errors),
     info(
         title = "Afterstate",
         description = "Plays, analyses, explains, trains and judges players of 2048-like games. \
@@ -28,6 +33,7 @@ use crate::api::{analyze, events, games, inside, judge, meta, runs};
         games::record,
         analyze::position,
         analyze::analyze,
+        analyze::chance,
         analyze::review,
         inside::explain,
         inside::lesson,
@@ -40,6 +46,8 @@ use crate::api::{analyze, events, games, inside, judge, meta, runs};
         runs::file,
         runs::stop,
         runs::resume,
+        sweeps::list,
+        sweeps::curves,
         judge::judge,
     ),
     tags(
@@ -52,6 +60,31 @@ use crate::api::{analyze, events, games, inside, judge, meta, runs};
     )
 )]
 struct Document;
+
+/// Every request may be refused before its handler is called: for its headers, its token, its path, its
+/// body, or the time that it takes.
+struct Errors;
+
+impl Modify for Errors {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let problem = Ref::from_schema_name("Problem");
+        let content = ContentBuilder::new().schema(Some(problem)).build();
+        let refused = ResponseBuilder::new()
+            .description(
+                "Any other error, with its reason: see the table of statuses in docs/api.md",
+            )
+            .content("application/json", content)
+            .build();
+        let add = |operation: &mut Operation| {
+            let all = &mut operation.responses.responses;
+            all.insert("default".to_owned(), RefOr::T(refused.clone()));
+        };
+        for path in document.paths.paths.values_mut() {
+            let methods = [&mut path.get, &mut path.post, &mut path.delete];
+            methods.into_iter().flatten().for_each(add);
+        }
+    }
+}
 
 /// The description of the API in OpenAPI 3.1.
 pub fn document() -> utoipa::openapi::OpenApi {

@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::Serialize;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Semaphore, broadcast, watch};
 
 use crate::Config;
 use crate::api::games::Games;
 use crate::api::runs::Trainings;
 use crate::error::ServeError;
+use crate::extract::BODIES;
 use crate::guard::{address_of, without_port};
 use crate::jobs::Lane;
 use crate::models::Models;
@@ -43,6 +44,8 @@ pub struct Shared {
     pub searches: Lane,
     /// Reviews, judgements and lessons.
     pub heavy: Lane,
+    /// MiB of large bodies that may be in memory.
+    pub bodies: Arc<Semaphore>,
     /// Events for all pages.
     events: broadcast::Sender<PageEvent>,
     /// Whether the server ends.
@@ -53,7 +56,7 @@ impl App {
     /// An app for this configuration.
     ///
     /// # Errors
-    /// When a token is needed, and the system gives no random numbers.
+    /// When a model cannot be opened, or a token is needed and the system gives no random numbers.
     pub fn new(config: &Config) -> Result<Self, ServeError> {
         let is_open = !config.host.is_loopback();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -61,12 +64,13 @@ impl App {
             names: config.names.clone(),
             is_open,
             token: is_open.then(|| random_id(16)).transpose()?,
-            models: Models::new(config.runs.clone()),
+            models: Models::new(config.runs.clone(), &config.models).map_err(ServeError::Model)?,
             games: Mutex::default(),
             trainings: Mutex::default(),
             quick: Lane::new(cores.max(2), 512, Duration::from_secs(20)),
             searches: Lane::new(cores, 32, Duration::from_secs(30)),
             heavy: Lane::new(2, 8, Duration::from_secs(100)),
+            bodies: Arc::new(Semaphore::new(BODIES)),
             events: broadcast::channel(256).0,
             ending: watch::channel(false).0,
         })))

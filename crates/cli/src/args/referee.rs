@@ -24,9 +24,6 @@ pub struct RefereeArgs {
     pub program: Vec<OsString>,
     #[command(flatten)]
     pub play: MatchArgs,
-    /// The number of players side by side; 0 means one for each core. With --tcp the default is 1
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = threads)]
-    pub jobs: Option<usize>,
     /// Write a record of every game to this file, and the seal beside it. The records of an earlier
     /// match are not replaced
     #[arg(long, value_name = "OUT")]
@@ -77,14 +74,11 @@ pub struct MatchArgs {
         value_parser = mebibytes
     )]
     pub memory: u64,
+    /// The copies of a player side by side; 0 means one for each core, which is the default except with
+    /// --tcp, where it is 1. Use 1 if players have several threads
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = threads)]
+    pub jobs: Option<usize>,
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
-}
-
-impl MatchArgs {
-    /// The limit of memory in bytes, if there is one.
-    pub fn memory(&self) -> Option<u64> {
-        (self.memory > 0).then_some(self.memory << 20)
-    }
 }

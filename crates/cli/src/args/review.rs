@@ -22,8 +22,9 @@ Lines that are not games by the rules are listed and left out. The exit status i
 pub struct ReviewArgs {
     /// A file of records or replays, one game per line; - for standard input
     pub records: PathBuf,
-    /// A model file, a run folder, a weight file of another program, or an exact solution [default:
-    /// the newest run of the game and board (or the network in the program, where there is one)]
+    /// A model file, a run folder, a weight file of another program, an exact solution, or the baseline
+    /// `greedy`, which grades by rewards alone [default: the newest run of the game and board (or the
+    /// network in the program, where there is one)]
     pub model: Option<PathBuf>,
     /// Grade by the chance of the target of an exact solution instead of the score: losses and luck are
     /// in percentage points

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   afterstate serve                    at http://127.0.0.1:2048, for this machine only
   afterstate serve --port 8080 --runs ~/lab/runs
+  afterstate serve --model 4x6.w --model 2x3.solution
   afterstate serve --host 0.0.0.0     for other machines, too: the link has a token
 
 The page works without a network. Everything that it does is a request of the API, which is described at /api/v1/openapi.json; docs/api.md has examples. Ctrl-C ends the server: runs that it trains save their state and can be resumed.")]
@@ -22,6 +23,10 @@ pub struct ServeArgs {
     /// with a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub host: IpAddr,
+    /// A model file, weights of another program or an exact solution that can be chosen besides the
+    /// runs; may be repeated
+    #[arg(long = "model", value_name = "FILE")]
+    pub models: Vec<PathBuf>,
     /// A name by which browsers may call this machine, besides its addresses; may be repeated
     #[arg(long = "name", value_name = "NAME")]
     pub names: Vec<String>,

@@ -60,6 +60,10 @@ fn every_option_of_the_design_is_there() {
             "referee",
             "games game board time jobs memory records tcp json",
         ),
+        (
+            "tournament",
+            "games game board time jobs memory target with out json",
+        ),
         ("plot", "out every mean x y json"),
         ("sweep", "out jobs part json"),
         ("runs", "json"),

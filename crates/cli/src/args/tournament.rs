@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::numbers::{count, threads};
+use super::numbers::count;
 use super::referee::MatchArgs;
 
 /// `afterstate tournament`
@@ -28,10 +28,6 @@ pub struct TournamentArgs {
     /// given several times
     #[arg(long, value_name = "MODEL")]
     pub with: Vec<PathBuf>,
-    /// The copies of a player side by side; 0 means one for each core. Use 1 if players have several
-    /// threads
-    #[arg(long, value_name = "N", allow_negative_numbers = true, default_value = "0", value_parser = threads)]
-    pub jobs: usize,
     /// The folder of results, which must be new or empty, and outside of DIR [default: DIR followed
     /// by `-results`]
     #[arg(long, value_name = "FOLDER")]

@@ -88,6 +88,16 @@ fn contender(args: &EvalArgs, model: &Path) -> anyhow::Result<(Contender, String
     Ok((args.search.of(contender)?, who))
 }
 
+/// The run folder of a model that is named by its folder or its file.
+fn folder_of(model: &Path) -> &Path {
+    let parent = model.parent().filter(|_| model.is_file());
+    match parent {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => model,
+    }
+}
+
 /// Compares a model with the exact solution of its game.
 fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     let path = model(args)?;
@@ -98,7 +108,10 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
         );
     }
     // A folder that cannot be written to is an error before the work starts.
-    let gaps = args.keep.then(|| Gaps::open(&path)).transpose()?;
+    let gaps = args
+        .keep
+        .then(|| Gaps::open(folder_of(&path)))
+        .transpose()?;
     let (model, solution) = (open_model(&path)?, open_solution(solution)?);
     let mut contender = args.search.of(Contender::from(&model))?;
     if args.play.json {

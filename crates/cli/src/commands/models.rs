@@ -97,7 +97,9 @@ pub fn open(path: &Path) -> anyhow::Result<Described> {
 
 /// An exact solution whose values are the chance of its target.
 pub fn open_for_target(path: &Path) -> anyhow::Result<Described> {
-    let solution = match open_model(path) {
+    let is_baseline = baseline(path).is_some();
+    let model = (!is_baseline).then(|| open_model(path)).transpose();
+    let solution = match model {
         Err(LabError::Kind {
             found: FileKind::Solution,
             ..

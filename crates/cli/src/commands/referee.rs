@@ -23,7 +23,7 @@ impl fmt::Display for RulesBroken {
 }
 
 #[cfg(unix)]
-pub use unix::{announce, run};
+pub use unix::{announce, options, run};
 
 /// Process groups and pipes with time limits are those of Unix.
 #[cfg(not(unix))]
@@ -36,7 +36,7 @@ mod unix {
     use std::fmt::Write;
 
     use afterstate_lab::referee::{
-        BreachReport, Referee, RefereeOptions, RefereeReport, START_TIME, Source,
+        BreachReport, MatchOptions, Referee, RefereeOptions, RefereeReport, START_TIME, Source,
     };
 
     use super::{RefereeArgs, RulesBroken};
@@ -49,20 +49,14 @@ mod unix {
     use crate::progress::Display;
 
     pub fn run(args: &RefereeArgs) -> anyhow::Result<()> {
-        let (game, shape) = game_of(Some(&args.play.game), Some(&args.play.board))?;
+        let play = options(&args.play, args.tcp.map_or(0, |_| 1))?;
         interrupt::listen()?;
         let referee = Referee::new(RefereeOptions {
             source: match args.tcp {
                 Some(port) => Source::Tcp(port),
                 None => Source::Program(args.program.clone()),
             },
-            game,
-            shape,
-            games: args.play.games,
-            time: args.play.time,
-            start_time: START_TIME,
-            jobs: args.jobs.unwrap_or(args.tcp.map_or(0, |_| 1)),
-            memory: args.play.memory(),
+            play,
             records: args.records.clone(),
         })?;
         if let Some(port) = args.tcp {
@@ -87,6 +81,20 @@ mod unix {
             }
             .into()),
         }
+    }
+
+    /// What is played, with this number of copies of a player where none is named.
+    pub fn options(args: &MatchArgs, jobs: usize) -> anyhow::Result<MatchOptions> {
+        let (game, shape) = game_of(Some(&args.game), Some(&args.board))?;
+        Ok(MatchOptions {
+            game,
+            shape,
+            games: args.games,
+            time: args.time,
+            start_time: START_TIME,
+            jobs: args.jobs.unwrap_or(jobs),
+            memory: (args.memory > 0).then_some(args.memory << 20),
+        })
     }
 
     /// Publishes the commitment of a match or a tournament, before the first game.

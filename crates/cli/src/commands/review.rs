@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use afterstate_lab::agent::Baseline;
 use afterstate_lab::board::GameBoard;
 use afterstate_lab::error::game_on;
 use afterstate_lab::evaluate::Contender;
@@ -14,9 +15,11 @@ use afterstate_lab::recipe::parse_board;
 use afterstate_lab::review::{
     Detail, GameReview, Records, Review, ReviewOptions, ReviewResult, SpawnLuck, WorstMove, review,
 };
+use afterstate_lab::run;
+use anyhow::bail;
 
 use super::eval::hash;
-use super::models::{default_model, open, open_for_target};
+use super::models::{baseline, default_model, open, open_for_target};
 use super::shown;
 use crate::args::ReviewArgs;
 use crate::interrupt;
@@ -29,6 +32,9 @@ const LISTED_FAULTS: usize = 10;
 
 pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
+    if args.records.is_dir() {
+        bail!(of_folder(&args.records));
+    }
     let display = Display::new();
     let control = display.control();
     let records = match args.records == Path::new("-") {
@@ -42,9 +48,19 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
             default_model(&game, shape)?
         }
     };
-    let (mut plain, who) = match args.target {
-        true => open_for_target(&path)?,
-        false => open(&path)?,
+    let (mut plain, who) = match (args.target, baseline(&path)) {
+        (true, _) => open_for_target(&path)?,
+        (false, None) => open(&path)?,
+        (false, Some(Baseline::Random)) => bail!(
+            "random moves have no values by which moves could be graded; name `greedy`, which \
+             grades by rewards alone, or a model"
+        ),
+        (false, Some(baseline)) => {
+            let (game, shape) = records.game()?;
+            let contender = Contender::baseline(baseline, &game, shape)?;
+            let who = format!("{}, by rewards alone", contender.label);
+            (contender, who)
+        }
     };
     if args.json {
         hash(&mut plain)?;
@@ -88,6 +104,18 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
         true => print_json(&found),
         false => print(report(args, &contender, &who, &found)?),
     }
+}
+
+/// What to do about a folder in place of a file of records.
+fn of_folder(folder: &Path) -> String {
+    let name = shown(folder);
+    if run::exists(folder) {
+        return format!(
+            "{name} is a run; expected a file of records, as `afterstate eval {name} --records games.txt` \
+             writes it"
+        );
+    }
+    format!("{name} is a folder; expected one file of records in it")
 }
 
 fn counted(count: u64, one: &str) -> String {

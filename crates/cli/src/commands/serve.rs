@@ -16,6 +16,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
         host: args.host,
         port: args.port,
         names: args.names.clone(),
+        models: args.models.clone(),
     };
     let running = start(&config).map_err(advised)?;
     interrupt::listen().context("cannot listen for signals")?;
@@ -45,6 +46,10 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<()> {
 
 /// The error with what to do about it.
 fn advised(error: ServeError) -> anyhow::Error {
+    let error = match error {
+        ServeError::Model(error) => return error.into(),
+        error => error,
+    };
     let advice = match &error {
         ServeError::Served { .. } => "use that one, end it, or name another folder with `--runs`",
         ServeError::Folder { .. } => "name another folder with `--runs`",

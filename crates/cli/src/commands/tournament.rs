@@ -20,25 +20,24 @@ mod unix {
     use afterstate_lab::LabError;
     use afterstate_lab::evaluate::Contender;
     use afterstate_lab::numbers::{decimals, signed};
-    use afterstate_lab::referee::START_TIME;
     use afterstate_lab::tournament::{
         Entrant, RECORDS, RESULTS_CSV, Standing, Tournament, TournamentOptions, TournamentReport,
         find,
     };
 
     use super::TournamentArgs;
-    use crate::commands::models::{baseline, game_of, open};
-    use crate::commands::referee::announce;
+    use crate::commands::models::{baseline, open};
+    use crate::commands::referee::{announce, options};
     use crate::commands::shown;
     use crate::interrupt;
     use crate::output::{grouped, harmless, percent, print, print_json, tell};
     use crate::progress::Display;
 
     pub fn run(args: &TournamentArgs) -> anyhow::Result<()> {
-        let (game, shape) = game_of(Some(&args.play.game), Some(&args.play.board))?;
-        let mut entrants = find(&args.folder, &game, shape)?;
+        let play = options(&args.play, 0)?;
+        let mut entrants = find(&args.folder, &play.game, play.shape)?;
         for path in &args.with {
-            let (name, contender) = also(path, &game, shape)?;
+            let (name, contender) = also(path, &play.game, play.shape)?;
             let name = unused(&name, &entrants.players);
             let entrant = Entrant::of_contender(&name, &contender);
             entrants.players.push(entrant);
@@ -49,13 +48,7 @@ mod unix {
             out: args.out.clone().unwrap_or_else(|| beside(&args.folder)),
             folder: args.folder.clone(),
             entrants,
-            game,
-            shape,
-            games: args.play.games,
-            time: args.play.time,
-            start_time: START_TIME,
-            jobs: args.jobs,
-            memory: args.play.memory(),
+            play,
             target: args.target,
         })?;
         announce(&args.play, tournament.commitment())?;

@@ -6,16 +6,16 @@ use std::process::Command;
 
 use afterstate_lab::recipe::Recipe;
 
-use crate::common::{Done, Lab, SMALL};
+use crate::common::{Lab, SMALL};
 
-fn help(lab: &Lab, command: &str) -> String {
+pub fn help(lab: &Lab, command: &str) -> String {
     let done = lab.run(&format!("{command} --help")).succeeds();
     assert_eq!(done.stderr, "");
     done.stdout
 }
 
 /// The commands that the help lists.
-fn commands(help: &str) -> Vec<String> {
+pub fn commands(help: &str) -> Vec<String> {
     let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
     let names = list.lines().take_while(|line| !line.is_empty());
     names
@@ -117,119 +117,6 @@ fn no_line_of_help_is_broken_twice() {
             assert!(line.chars().count() <= 100, "{name} --help: {line}");
         }
     }
-}
-
-/// Every example of every help, run by a shell as it stands, but with fewer games and smaller tables.
-#[test]
-fn examples_run() {
-    let lab = Lab::new();
-    for name in ["quick", "td-4x6", "state-6", "state-6x6"] {
-        lab.train(&format!("runs/{name}"), 100, "");
-    }
-    lab.train("runs/small", 100, "--board 2x3 --set tuples=012");
-    let recipe = lab.run("recipes quick").succeeds().stdout;
-    lab.write("my-recipe.toml", recipe);
-    lab.run("solve --board 2x3 --out 2x3.solution").succeeds();
-    lab.write("boards.txt", "2,0,0/0,4,0\n");
-    lab.write("board.txt", "2 0 0 0\n0 0 0 0\n0 0 0 0\n0 0 0 4\n");
-    fs::create_dir(lab.path("sweeps")).expect("a folder of ours");
-    let sweep = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sweeps/rates-3x3.toml");
-    let sweep = fs::read_to_string(sweep).expect("the sweep that we ship");
-    // Small tables: those of a sweep with 6-tuples are gigabytes, which `merge` copies.
-    let short = sweep
-        .replace("episodes=3000", "episodes=30")
-        .replace("tuples=012345 ", "tuples=");
-    assert!(short.contains("episodes=30\"") && short.contains("tuples=012 345"));
-    lab.write("sweeps/rates-3x3.toml", short);
-    let score = |n: u64| format!("episode : {n}, score : {n}\n");
-    lab.write("scores.txt", (1..=4000).map(score).collect::<String>());
-    for game in ["2048", "threes"] {
-        let file = if game == "2048" { "games" } else { game };
-        lab.run(&format!(
-            "eval greedy --game {game} --games 8 --records {file}.txt"
-        ))
-        .succeeds();
-    }
-    for (number, half) in [(1, "half"), (2, "other-half")] {
-        let sweep = "sweep sweeps/rates-3x3.toml";
-        lab.run(&format!("{sweep} --part {number}/2 --out runs/{half}"))
-            .succeeds();
-    }
-    for name in ["4x6.w", "2048.bin", "weights.bin"] {
-        lab.run(&format!("convert runs/quick {name}")).succeeds();
-    }
-    #[cfg(unix)]
-    {
-        crate::referee::student(&lab);
-        fs::create_dir(lab.path("players")).expect("a folder");
-        fs::copy(lab.path("student"), lab.path("players/student")).expect("a copy");
-    }
-    let mut ran = 0;
-    // Those of `play` need a terminal, and those of `serve` do not end: play.rs and serve.rs run them.
-    let names = commands(&help(&lab, "")).into_iter();
-    for name in names.filter(|name| !["play", "serve"].contains(&name.as_str())) {
-        if name == "merge" {
-            for part in [1, 2] {
-                let eval = format!("eval runs/quick --games 20 --part {part}/2 --json");
-                lab.write(&format!("{part}.json"), lab.run(&eval).succeeds().stdout);
-            }
-        }
-        let text = help(&lab, &name);
-        let (_, examples) = text.split_once("Examples:\n").expect("examples");
-        for line in examples.lines() {
-            if !line.trim().starts_with("afterstate ") {
-                continue;
-            }
-            // Remarks stand behind two spaces.
-            let call = line.trim().split("  ").next().expect("a call");
-            let call = format!("{call} ");
-            let mut call = call
-                .replace("--games 10000", "--games 20")
-                .replace("--games 100 ", "--games 5 ")
-                .replace("--warmup-games 20000", "--warmup-games 20")
-                .replace("--games 100000", "--games 20")
-                .replace("judge games.txt --games 1000", "judge games.txt --games 20")
-                .replace("--rollouts 1000", "--rollouts 5")
-                .replace("--seconds 120", "--seconds 1")
-                .replace("--episodes 60000", "--episodes 120")
-                .replace("--episodes 120000", "--episodes 120")
-                .replace("8x6", "8x4")
-                .replace("\"012345 456789 012456 45689a\"", "8x4");
-            if name == "train" && !call.contains("--resume") {
-                call.push_str(" --episodes 1");
-                if !call.contains("tuples=") {
-                    call.push_str(" --set tuples=8x4");
-                }
-            }
-            if name == "referee" && !call.contains("--games") {
-                call = call.replace(" -- ", " --games 20 -- ");
-            }
-            if ["eval", "compare"].contains(&&*name) && !call.contains("--games") {
-                let games = if call.contains("--against") {
-                    ""
-                } else {
-                    " --games 20"
-                };
-                call.push_str(games);
-            }
-            if name == "bench" && !call.contains("--seconds") {
-                call.push_str(" --seconds 1");
-            }
-            shell(&lab, &call);
-            ran += 1;
-        }
-    }
-    assert!(ran >= 15, "only {ran} examples were found");
-}
-
-/// Runs a line as a person would type it.
-fn shell(lab: &Lab, line: &str) {
-    let program = Path::new(env!("CARGO_BIN_EXE_afterstate"));
-    let folder = program.parent().expect("its folder").display();
-    let script = format!("PATH='{folder}':$PATH; {line}");
-    let mut command = Command::new("sh");
-    command.args(["-c", &script]).current_dir(lab.path("."));
-    Done::of(line, command.output().expect("a shell")).succeeds();
 }
 
 #[test]

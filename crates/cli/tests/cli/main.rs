@@ -12,6 +12,7 @@ mod common;
 mod convert;
 mod deep;
 mod documents;
+mod examples;
 mod figures;
 mod format1;
 mod further;

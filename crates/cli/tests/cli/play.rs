@@ -451,6 +451,8 @@ fn wrong_input_is_refused() {
     lab.write("notes.txt", "no record\n");
     lab.write("bad.txt", "a@1|0111#U|b@2\n");
     lab.write("empty.txt", "");
+    lab.write("marked.txt", "\u{FEFF}a@1|0111#U|b@2\r\n");
+    lab.write("verse.txt", "replay4x4ABCDEFGH\n");
     for (args, words) in [
         ("play --game chess", "unknown game `chess`"),
         ("play --board 9x9", "9x9"),
@@ -459,7 +461,31 @@ fn wrong_input_is_refused() {
         ("play runs/small --game threes", "not threes"),
         ("play random --search 3ply", "no values of moves"),
         ("play --open nowhere.txt", "cannot read"),
-        ("play --open notes.txt", "no game on any board"),
+        (
+            "play --open notes.txt",
+            "game 1 is not an episode record: column 10",
+        ),
+        ("play --open notes.txt", "`afterstate play --save`"),
+        ("play --open empty.txt", "`afterstate play --save`"),
+        (
+            "play --open bad.txt",
+            "no game on any board; those of 2048 on",
+        ),
+        ("play --open bad.txt", "a slide up changes nothing"),
+        (
+            "play --open bad.txt",
+            "`afterstate judge bad.txt` says what is wrong",
+        ),
+        ("play --open verse.txt", "is a replay of 2048verse.com"),
+        (
+            "play --open verse.txt",
+            "`afterstate review verse.txt` reads replays",
+        ),
+        (
+            "play --open marked.txt --game 2048",
+            "column 9: a slide up changes nothing",
+        ),
+        ("play --open .", "Is a directory"),
         ("play --open notes.txt --game 2048", "column"),
         ("play --open bad.txt --game 2048", "changes nothing"),
         ("play --open empty.txt", "no records"),

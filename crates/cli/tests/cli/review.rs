@@ -124,6 +124,49 @@ fn what_cannot_be_reviewed_is_told() {
     );
 }
 
+/// The baseline plays the game of the records.
+#[test]
+fn games_are_reviewed_by_rewards_alone() {
+    let lab = lab();
+    let found = lab.run("review games.txt greedy --json").json();
+    assert_eq!(
+        (&found["search"], &found["board"]),
+        (&"greedy".into(), &"3x3".into())
+    );
+    // These games were played by it.
+    let total = &found["total"];
+    assert_eq!(
+        (&total["accuracy"], &total["mean_loss"]),
+        (&1.0.into(), &0.0.into())
+    );
+    assert!(total["luck_z"].is_number(), "{total}");
+    lab.run("eval random --board 3x3 --games 2 --records random.txt")
+        .succeeds();
+    let done = lab.run("review random.txt greedy").succeeds();
+    assert!(
+        done.stdout.contains("reviewed by greedy, by rewards alone"),
+        "{}",
+        done.stdout
+    );
+    assert!(done.stdout.contains("loses"), "{}", done.stdout);
+    lab.refuses("review games.txt random", &["no values", "`greedy`"]);
+    lab.refuses("review games.txt greedy --target", &["exact solution"]);
+    lab.refuses("review games.txt greedy --search 2ply", &["no values"]);
+}
+
+#[test]
+fn folders_are_not_records() {
+    let lab = lab();
+    lab.refuses(
+        "review runs/small",
+        &["is a run; expected a file of records, as `afterstate eval runs/small --records"],
+    );
+    lab.refuses(
+        "review runs",
+        &["runs is a folder; expected one file of records"],
+    );
+}
+
 /// Games of another board are called that, and not broken games of this one.
 #[test]
 fn games_of_another_board_are_told() {

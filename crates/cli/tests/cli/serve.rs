@@ -1,4 +1,5 @@
-//! `serve`: the app is reached, told apart from a second one, and ends without losing a run.
+//! `serve`: the app is reached, told apart from a second one, and ends, or is killed, without losing a
+//! run.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -58,4 +59,89 @@ fn the_app_is_served_once_and_a_run_is_saved_at_its_end() {
     let runs = lab.run("runs --json").json();
     assert_eq!(runs[0]["status"], "stopped", "{runs}");
     assert!(runs[0]["games"].as_u64() > Some(0));
+}
+
+#[test]
+fn files_of_models_are_opened_before_the_app_is_served() {
+    let lab = Lab::new();
+    lab.write("text.txt", "no model");
+    lab.refuses("serve --port 0 --model nosuch", &["nosuch"]);
+    lab.refuses("serve --port 0 --model text.txt", &["text.txt"]);
+    assert!(!lab.exists("runs"), "it was not served");
+    lab.run("solve --board 2x2 --out 2x2.solution").succeeds();
+    let _server = Running::of(
+        lab.command("serve --port 0 --model 2x2.solution")
+            .spawn()
+            .unwrap(),
+    );
+    let models = json_of(&ask(&address(&lab), "GET", "/api/v1/models", ""));
+    assert_eq!(models[0]["kind"], "solution", "{models}");
+}
+
+/// What was answered before `kill -9` is there after it: the run with its blocks, and the game, of which
+/// the client has the actions.
+#[test]
+fn kill_9_loses_nothing_that_was_acknowledged() {
+    let lab = Lab::new();
+    let server = Running::of(lab.command("serve --port 0").spawn().unwrap());
+    let first = address(&lab);
+    let run = r#"{"recipe": "quick", "set": {"board": "2x3", "network.tuples": "012 0134",
+        "episodes": "100000000", "threads": "1", "block_games": "50", "checkpoint_seconds": "1"}}"#;
+    let started = json_of(&ask(&first, "POST", "/api/v1/runs", run));
+    assert_eq!(started["id"], "quick");
+    let saved = "runs/quick/checkpoint.safetensors";
+    wait_for("a checkpoint", || lab.exists(saved));
+    let blocks = json_of(&ask(&first, "GET", "/api/v1/run/blocks?id=quick", ""));
+    let told = blocks.as_array().unwrap().len();
+    let game = json_of(&ask(
+        &first,
+        "POST",
+        "/api/v1/games",
+        r#"{"board": "2x3", "seed": 3}"#,
+    ));
+    let path = format!(
+        "/api/v1/games/{}/auto",
+        game["game"]["id"].as_str().unwrap()
+    );
+    let played = json_of(&ask(
+        &first,
+        "POST",
+        &path,
+        r#"{"model": "greedy", "moves": 5}"#,
+    ));
+    let kept = [&game, &played]
+        .map(|it| it["tokens"].as_array().unwrap().clone())
+        .concat();
+    let kept: String = kept.iter().map(|it| it.as_str().unwrap()).collect();
+    assert!(server.kill());
+
+    // Its lock is gone with it; the address in the file is that of the next server.
+    let server = Running::of(lab.command("serve --port 0").spawn().unwrap());
+    wait_for("the next address", || address(&lab) != first);
+    let second = address(&lab);
+    let runs = json_of(&ask(&second, "GET", "/api/v1/runs", ""));
+    assert_eq!(
+        (&runs[0]["id"], &runs[0]["status"]),
+        (&"quick".into(), &"stopped".into())
+    );
+    let blocks = json_of(&ask(&second, "GET", "/api/v1/run/blocks?id=quick", ""));
+    assert!(
+        blocks.as_array().unwrap().len() >= told,
+        "{told} blocks were told"
+    );
+    let again = format!(r#"{{"board": "2x3", "actions": "{kept}"}}"#);
+    let again = json_of(&ask(&second, "POST", "/api/v1/games", &again));
+    for key in ["cells", "score", "moves"] {
+        assert_eq!(again["game"][key], played["game"][key], "{key}");
+    }
+    let resumed = ask(&second, "POST", "/api/v1/run/resume", r#"{"id": "quick"}"#);
+    assert!(resumed.starts_with("HTTP/1.1 200"), "{resumed}");
+    drop(server);
+}
+
+/// The body of an answer.
+fn json_of(answer: &str) -> serde_json::Value {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+    assert!(head.starts_with("HTTP/1.1 200"), "{answer}");
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
 }

@@ -382,8 +382,9 @@ fn players_that_cannot_be_measured_are_refused() {
     lab.refuses("eval plain --against s --games 10", &["--games"]);
     lab.refuses("eval plain --fast", &["--against"]);
     lab.refuses("eval plain --keep", &["--against"]);
-    let file = "eval plain/model.safetensors --against s --keep";
-    lab.refuses(file, &["plain/model.safetensors is not a run folder"]);
+    lab.run("convert plain alone.safetensors").succeeds();
+    let alone = "eval alone.safetensors --against s --keep";
+    lab.refuses(alone, &["is not a run folder: it has no blocks.csv"]);
     lab.run("solve --board 2x3 --discount 0.5 --out half")
         .succeeds();
     lab.refuses("eval plain --against half", &["0.5", "without discount"]);
@@ -395,8 +396,11 @@ fn gaps_are_kept_and_drawn() {
     lab.train("run", 50, "--board 2x3 --set tuples=012345");
     let first = lab.run("eval run --against s --keep --json").json();
     lab.run("train --resume run --episodes 400").succeeds();
-    for _ in 0..2 {
-        let text = lab.run("eval run --against s --keep").succeeds().stdout;
+    for model in ["run", "run/model.safetensors"] {
+        let text = lab
+            .run(&format!("eval {model} --against s --keep"))
+            .succeeds()
+            .stdout;
         assert!(text.contains("trained for 400 games"), "{text}");
     }
     let kept = lab.text("run/gaps.csv");

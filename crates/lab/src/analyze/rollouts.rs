@@ -14,6 +14,7 @@ use crate::LabError;
 use crate::agent::{FirstMove, RoundSpec};
 use crate::board::GameBoard;
 use crate::control::{Control, Job, Meter, Status, Task, Unit};
+use crate::error::game_on;
 use crate::evaluate::Contender;
 use crate::games;
 use crate::share::threads;
@@ -140,6 +141,58 @@ pub fn rollouts(
     })
 }
 
+/// The chance of reaching a tile from a board: the best move, and then games by the same model.
+/// `None` if no game was played, because the game is over or the work was cancelled.
+///
+/// # Errors
+/// When no game can reach the board, or has the tile.
+pub fn chance_of(
+    contender: &Contender,
+    board: &GameBoard,
+    tile: u64,
+    options: &RolloutOptions<'_>,
+) -> Result<Option<TileChance>, LabError> {
+    let values = games::tile_values(&contender.game, contender.shape)?;
+    if !values.contains(&tile) {
+        let on = game_on(&contender.game, contender.shape);
+        return Err(LabError::Board(format!("there is no tile {tile} in {on}")));
+    }
+    let state = state_of(board);
+    let analysis = contender.agent.analyze(std::slice::from_ref(&state));
+    let analysis = analysis.into_iter().next().flatten();
+    let analysis = analysis.ok_or_else(|| impossible(contender, board))?;
+    // A model without values, as the baseline `random`, has no best move: any legal one is played.
+    let legal = Direction::ALL
+        .into_iter()
+        .find(|&it| analysis.rewards[it as usize].is_some());
+    let Some(direction) = analysis.chosen.or(legal) else {
+        return Ok(None);
+    };
+    let round = RoundSpec {
+        stop: &|| options.control.is_cancelled(),
+        ..RoundSpec::new(0..options.games, options.seed, threads(options.threads))
+    };
+    let first = FirstMove {
+        state: &state,
+        direction,
+    };
+    let played = contender.agent.play_from(first, &round).unwrap_or_default();
+    Ok((!played.is_empty()).then(|| reached(tile, &played)))
+}
+
+/// The share of games that reached a tile.
+fn reached(tile: u64, played: &[Outcome]) -> TileChance {
+    let (hits, games) = (
+        played.iter().filter(|it| it.largest >= tile).count() as u64,
+        played.len() as u64,
+    );
+    TileChance {
+        tile,
+        p: hits as f64 / games as f64,
+        ci95: share_interval(hits, games),
+    }
+}
+
 /// The values of the next tiles above the largest one on the board.
 fn next_tiles(contender: &Contender, board: &GameBoard) -> Result<Vec<u64>, LabError> {
     let values = games::tile_values(&contender.game, contender.shape)?;
@@ -164,14 +217,7 @@ fn summary(
         if played.is_empty() {
             return None;
         }
-        let chance = |&tile: &u64| {
-            let hits = played.iter().filter(|it| it.largest >= tile).count() as u64;
-            TileChance {
-                tile,
-                p: hits as f64 / games as f64,
-                ci95: share_interval(hits, games as u64),
-            }
-        };
+        let chance = |&tile: &u64| reached(tile, played);
         let rest = |outcome: &Outcome| outcome.score as f64 - f64::from(reward);
         let (mean, mean_ci95) = mean_interval(&played.iter().map(rest).collect::<Vec<_>>());
         Some((tiles.iter().map(chance).collect(), Rest { mean, mean_ci95 }))

@@ -99,6 +99,23 @@ fn a_merge_that_makes_the_next_tile_reaches_it() {
     assert_eq!(found.moves[Direction::Up as usize], None, "up is illegal");
 }
 
+/// 16 on 2x2 is reached as the solution says, a tile that is there always, and none after the end.
+#[test]
+fn the_chance_of_a_tile_agrees_with_the_solution() {
+    let contender = exact(2, 2);
+    let chance = |text: &str, tile: u64| {
+        let board = GameBoard::parse(text, "2048", contender.shape).unwrap();
+        chance_of(&contender, &board, tile, &options(20_000, 2, quiet()))
+    };
+    let found = chance("2 0/0 4", 16).unwrap().unwrap();
+    assert!((found.p - 0.9625).abs() < 0.01, "{found:?}");
+    assert!(found.ci95[0] < found.p && found.p < found.ci95[1]);
+    assert_eq!(chance("2 0/0 16", 16).unwrap().unwrap().p, 1.0);
+    assert_eq!(chance("2 4/4 2", 16).unwrap(), None, "the game is over");
+    let error = chance("2 0/0 4", 48).unwrap_err().to_string();
+    assert!(error.contains("no tile 48 in 2048 on 2x2"), "{error}");
+}
+
 /// Cancelled rollouts keep the games that every move has.
 #[test]
 fn cancelled_rollouts_are_paired() {

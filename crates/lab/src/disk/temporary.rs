@@ -101,12 +101,12 @@ fn final_name(temporary: &str) -> Option<&str> {
 }
 
 /// The part of a final name that the temporary name has: all of it unless it is very long.
-fn stem(name: &str) -> &str {
+pub(super) fn stem(name: &str) -> &str {
     &name[..name.floor_char_boundary(LONGEST)]
 }
 
 /// Whether an open file still has this path.
-fn is_at(file: &File, path: &Path) -> bool {
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(open), Ok(named)) = (file.metadata(), fs::symlink_metadata(path)) else {
         return false;
     };

@@ -1,5 +1,7 @@
 //! Errors of opening a recorded game, and of adding one to a file.
 
+use std::path::PathBuf;
+
 use afterstate::format::episode::EpisodeError;
 use afterstate::judge::Fault;
 use thiserror::Error;
@@ -20,9 +22,37 @@ pub enum RecordError {
     /// An unknown game.
     #[error(transparent)]
     Game(Box<LabError>),
+    /// A line that is not a record, where the game is not known either.
+    #[error("game {number} is not an episode record: column {}: {source}", source.column)]
+    NotARecord {
+        /// The number of the game, from 1.
+        number: u64,
+        /// What is wrong with it.
+        source: EpisodeError,
+    },
+    /// A replay of 2048verse.com where an episode record is expected.
+    #[error("game {number} is a replay of 2048verse.com; expected an episode record")]
+    Verse {
+        /// The file.
+        path: PathBuf,
+        /// The number of the game, from 1.
+        number: u64,
+    },
     /// A record that follows the rules of no game on any board.
-    #[error("it follows the rules of no game on any board")]
-    NoRules,
+    #[error(
+        "game {number} follows the rules of no game on any board; those of {closest} the longest, until \
+         {source}"
+    )]
+    NoRules {
+        /// The file.
+        path: PathBuf,
+        /// The number of the game, from 1.
+        number: u64,
+        /// The game and the board.
+        closest: String,
+        /// The first fault.
+        source: Box<RecordError>,
+    },
     /// A number that no game of the file has.
     #[error("game {wanted} was asked for, and it has {found}")]
     NoGame {

@@ -69,6 +69,12 @@ pub enum Remedy {
     NameProgram,
     /// Listen at another port.
     AnotherPort,
+    /// Name a file of records, which evaluations, matches and games of people are saved to.
+    NameRecords,
+    /// Have each game of this file judged, which says what is wrong with it.
+    Judge(PathBuf),
+    /// Have the games of this file reviewed, which is all that can be done with them.
+    Review(PathBuf),
 }
 
 /// The class of an error.
@@ -91,11 +97,16 @@ impl LabError {
             Self::NotRecords(_)
             | Self::NotSeal(_)
             | Self::Sealed(_)
+            | Self::RecordsInUse(_)
             | Self::Solve(SolveError::Taken(_)) => Some(Remedy::AnotherFile),
             Self::Record { source, .. } => match **source {
                 RecordError::TooLarge { .. } | RecordError::Sealed => Some(Remedy::AnotherFile),
+                RecordError::NotARecord { .. } => Some(Remedy::NameRecords),
+                RecordError::Verse { ref path, .. } => Some(Remedy::Review(path.clone())),
+                RecordError::NoRules { ref path, .. } => Some(Remedy::Judge(path.clone())),
                 _ => None,
             },
+            Self::NoRecords(_) => Some(Remedy::NameRecords),
             Self::Player { .. } => Some(Remedy::NameProgram),
             Self::Port { .. } => Some(Remedy::AnotherPort),
             Self::NoDeep => Some(Remedy::BuildWithDeep),

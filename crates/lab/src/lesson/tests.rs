@@ -75,6 +75,27 @@ fn the_target_is_that_of_the_next_slide() {
     assert!(exact > 10.0, "2x3 is solved: {exact}");
 }
 
+/// A board that is too large to be solved has the values of a solution of it, and no other.
+#[test]
+fn a_solution_stands_beside_what_is_learned() {
+    let options = LessonOptions {
+        board: "3x3".to_owned(),
+        games: 3,
+        ..LessonOptions::default()
+    };
+    let exact = |rows, cols| {
+        let shape = games::shape(rows, cols).unwrap();
+        // Any contender has totals; those of the greedy one are the rewards.
+        let greedy = Contender::baseline(crate::agent::Baseline::Greedy, "2048", shape).unwrap();
+        let lesson = lesson_beside(Some(&greedy), &options, &Control::new());
+        lesson.unwrap().unwrap().steps[0].slides.clone()
+    };
+    for slide in exact(3, 3) {
+        assert_eq!(slide.exact, Some(f64::from(slide.reward)));
+    }
+    assert!(exact(2, 3).iter().all(|slide| slide.exact.is_none()));
+}
+
 #[test]
 fn tc_steps_are_scaled_by_coherence() {
     let options = LessonOptions {

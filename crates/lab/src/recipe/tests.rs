@@ -481,6 +481,9 @@ fn names_and_files() -> Outcome {
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     std::fs::write(path("my.toml"), MINIMAL)?;
     assert_eq!(Recipe::load(&path("my.toml"), &[])?.name, "m");
+    let marked = format!("\u{FEFF}{}", MINIMAL.replace('\n', "\r\n"));
+    std::fs::write(path("marked.toml"), marked)?;
+    assert_eq!(Recipe::load(&path("marked.toml"), &[])?.name, "m");
     std::fs::write(path("large.toml"), vec![b'#'; MAX_BYTES + 1])?;
     let large = Recipe::load(&path("large.toml"), &[]);
     assert!(matches!(large, Err(RecipeError::TooLarge { .. })));

@@ -10,7 +10,7 @@ use afterstate::judge::Judge;
 use super::JudgeOptions;
 use super::batch::Batch;
 use crate::LabError;
-use crate::error::game_on;
+use crate::error::{RecordError, game_on};
 use crate::games::{DEFAULT_GAME, GameVisitor, games, with_game};
 
 /// The records that are tried.
@@ -78,14 +78,35 @@ pub(crate) fn choose(options: &JudgeOptions<'_>, batch: &Batch) -> Result<Judged
     Ok(named)
 }
 
-/// The game and the board that a record is of; 4x4 before other boards.
-pub(super) fn of_record(record: &[u8]) -> Result<Option<(&'static str, Shape)>, LabError> {
-    let (game, fit) = best(&[record], Shape::FOUR)?;
-    if fit.valid > 0 {
-        return Ok(Some((game, Shape::FOUR)));
+/// The game and the board whose rules a record follows, or follows longest, and its first fault
+/// under them; 4x4 before other boards.
+pub(crate) fn closest(
+    record: &[u8],
+) -> Result<(&'static str, Shape, Option<RecordError>), LabError> {
+    let (game, on_four) = best(&[record], Shape::FOUR)?;
+    let other = match on_four.valid {
+        0 => anywhere(&[record])?.filter(|(.., fit)| *fit > on_four),
+        _ => None,
+    };
+    let (game, shape) = other.map_or((game, Shape::FOUR), |(game, shape, _)| (game, shape));
+    Ok((game, shape, with_game(game, shape, FirstFault(record))?))
+}
+
+struct FirstFault<'a>(&'a [u8]);
+
+impl GameVisitor for FirstFault<'_> {
+    type Output = Option<RecordError>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        let hints = game.rules().shows_hint(game.shape());
+        let mut episode = EpisodeRecord::default();
+        let read = episode.read(self.0.trim_ascii_end(), hints);
+        let judged = read.map_err(RecordError::from).and_then(|()| {
+            let replayed = Judge::new(game).replay(&episode, None);
+            replayed.map_err(RecordError::from)
+        });
+        judged.err()
     }
-    let found = anywhere(&[record])?.filter(|(.., fit)| fit.valid > 0);
-    Ok(found.map(|(game, shape, _)| (game, shape)))
 }
 
 /// The game that fits best on a board.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::LabError;
 use crate::disk::Digesting;
+use crate::text::without_mark;
 
 /// The longest line that is read: a million moves.
 pub(crate) const LONGEST: u64 = 8 << 20;
@@ -77,6 +78,10 @@ impl Lines {
             }
             if !self.line.ends_with(b"\n") && stop() {
                 return Ok(None);
+            }
+            if self.number == 1 {
+                let mark = self.line.len() - without_mark(&self.line).len();
+                self.line.drain(..mark);
             }
             let trimmed = self.line.trim_ascii_end().len();
             let breaks = self

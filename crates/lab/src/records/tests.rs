@@ -90,6 +90,23 @@ fn recorded_games_pass() {
     }
 }
 
+/// Editors of other systems end lines with a carriage return, and begin files with a mark.
+#[test]
+fn records_with_a_byte_order_mark_are_read() {
+    let (folder, path, mean) = recorded("2048", "4x4", 3);
+    let text = fs::read_to_string(&path).unwrap();
+    let path = folder.path().join("marked.txt");
+    fs::write(&path, format!("\u{FEFF}{}", text.replace('\n', "\r\n"))).unwrap();
+    let report = judged(&path, "2048", "4x4").unwrap();
+    assert!(
+        report.passed && report.faults.is_empty(),
+        "{:?}",
+        report.faults
+    );
+    assert_eq!((report.episodes, report.mean), (3, mean));
+    check_place(&path).expect("they are records");
+}
+
 /// Enough games to reveal any bias of the recorder, such as initial tiles in the order of their
 /// cells.
 #[test]

@@ -15,13 +15,15 @@ fn options(script: &str, games: u64) -> RefereeOptions {
     let words = ["sh", "-c", script].map(Into::into);
     RefereeOptions {
         source: Source::Program(words.to_vec()),
-        game: "2048".to_owned(),
-        shape: Shape::FOUR,
-        games,
-        time: Duration::from_secs(20),
-        start_time: Duration::from_secs(20),
-        jobs: 1,
-        memory: None,
+        play: MatchOptions {
+            game: "2048".to_owned(),
+            shape: Shape::FOUR,
+            games,
+            time: Duration::from_secs(20),
+            start_time: Duration::from_secs(20),
+            jobs: 1,
+            memory: None,
+        },
         records: None,
     }
 }
@@ -41,7 +43,7 @@ const SHORT: Duration = Duration::from_millis(300);
 
 /// The kinds and reasons of the breaches of a match.
 fn breaches_of(options: RefereeOptions) -> Vec<(String, String)> {
-    let games = options.games;
+    let games = options.play.games;
     let report = play(options);
     assert_eq!(report.scores.games, games, "every game counts");
     assert!(!report.passed);
@@ -55,8 +57,8 @@ fn breaches_of(options: RefereeOptions) -> Vec<(String, String)> {
 fn ends_by(script: &str, kind: &str, words: &str) {
     let mut options = options(script, 2);
     match (kind, script.contains("ready 1")) {
-        ("timeout", true) => options.time = SHORT,
-        ("timeout", false) => options.start_time = SHORT,
+        ("timeout", true) => options.play.time = SHORT,
+        ("timeout", false) => options.play.start_time = SHORT,
         _ => {}
     }
     let found = breaches_of(options);
@@ -174,10 +176,8 @@ fn referee_kills_what_a_player_has_started() {
 #[cfg(target_os = "linux")]
 fn referee_limits_memory() {
     let script = "read x; [ $(ulimit -d) = 65536 ] && echo ready 1; read x; exit 7";
-    let limited = RefereeOptions {
-        memory: Some(64 << 20),
-        ..options(script, 1)
-    };
+    let mut limited = options(script, 1);
+    limited.play.memory = Some(64 << 20);
     assert_eq!(
         play(limited).breaches[0].reason,
         "the player ended: exit status: 7"
@@ -189,11 +189,8 @@ fn referee_limits_memory() {
 fn referee_can_be_cancelled() {
     let control = Control::new();
     let token = control.cancel_token();
-    let slow = RefereeOptions {
-        jobs: 2,
-        time: Duration::from_secs(1000),
-        ..options("read x; echo ready 1; sleep 1000", 5)
-    };
+    let mut slow = options("read x; echo ready 1; sleep 1000", 5);
+    (slow.play.jobs, slow.play.time) = (2, Duration::from_secs(1000));
     let referee = Referee::new(slow).unwrap();
     let playing = thread::spawn(move || referee.play(&control));
     thread::sleep(Duration::from_millis(300));
@@ -242,10 +239,8 @@ fn referee_refuses_what_it_cannot_start() {
         ..options("", 1)
     };
     assert!(matches!(started(missing), LabError::Player { .. }));
-    let chess = RefereeOptions {
-        game: "chess".to_owned(),
-        ..options("", 1)
-    };
+    let mut chess = options("", 1);
+    chess.play.game = "chess".to_owned();
     assert!(matches!(started(chess), LabError::UnknownGame { .. }));
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = RefereeOptions {
@@ -255,16 +250,35 @@ fn referee_refuses_what_it_cannot_start() {
     assert!(matches!(started(port), LabError::Port { .. }));
 }
 
+#[test]
+fn referee_of_records_that_another_match_writes_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.txt");
+    let both = || {
+        Referee::new(RefereeOptions {
+            records: Some(path.clone()),
+            ..options(LEFT, 1)
+        })
+    };
+    let first = both().unwrap();
+    let second = both().map(|_| ()).unwrap_err();
+    assert!(matches!(&second, LabError::RecordsInUse(named) if *named == path));
+    assert_eq!(second.remedy(), Some(crate::Remedy::AnotherFile));
+    first.play(quiet()).unwrap();
+    // Now the name has the records of a match, and no lock is left.
+    let third = both().map(|_| ()).unwrap_err();
+    assert!(matches!(third, LabError::Sealed(_)));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
 /// A match of 30 games that is recorded in a folder.
 fn recorded(jobs: usize, game: &str) -> (tempfile::TempDir, PathBuf, RefereeReport) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("games.txt");
-    let report = play(RefereeOptions {
-        jobs,
-        game: game.to_owned(),
-        records: Some(path.clone()),
-        ..options(LEFT, 30)
-    });
+    let mut options = options(LEFT, 30);
+    (options.play.jobs, options.play.game) = (jobs, game.to_owned());
+    options.records = Some(path.clone());
+    let report = play(options);
     (folder, path, report)
 }
 
@@ -433,7 +447,7 @@ fn referee_seals_cannot_be_forged() {
     let of_other = Seal {
         records_sha256: seal.records_sha256.clone(),
         broken: seal.broken.clone(),
-        ..Seal::new(&terms(&options("", 30)), &other)
+        ..Seal::new(&options("", 30).play.terms(), &other)
     };
     assert!(said(of_other).contains("but the one that was drawn is"));
     let unbroken = Seal {

@@ -1,20 +1,16 @@
 //! What guards a run folder: it is empty before a run begins, one process uses it at a time, and
 //! nothing in it leads out of it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
+use std::io;
 use std::path::Path;
-use std::time::Duration;
-use std::{io, thread};
 
 use super::{FILES, LOCK};
 use crate::LabError;
-use crate::disk::{inside, remove_leftovers};
+use crate::disk::{inside, remove_leftovers, try_lock};
 
 /// The folders of a run.
 const FOLDERS: [&str; 2] = ["plots", "tensorboard"];
-/// How often a held lock is tried again, and how long it takes to the next try.
-const LOCK_TRIES: usize = 20;
-const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// Refuses a folder that has a run, or any other visible file.
 pub(super) fn free(folder: &Path) -> Result<(), LabError> {
@@ -57,21 +53,6 @@ pub(super) fn check_and_clean(folder: &Path) -> Result<(), LabError> {
 /// Locks a folder for this process, until the file is dropped.
 pub(crate) fn lock(folder: &Path) -> Result<File, LabError> {
     let path = folder.join(LOCK);
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    let file = inside::open(&path, &mut options).map_err(LabError::file("write", &path))?;
-    let mut tries = 0;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            // Listing the runs tests the lock for a moment.
-            Err(fs::TryLockError::WouldBlock) if tries < LOCK_TRIES => {
-                tries += 1;
-                thread::sleep(LOCK_PAUSE);
-            }
-            Err(fs::TryLockError::WouldBlock) => return Err(LabError::Locked(folder.to_owned())),
-            // On a file system without locks, users must avoid two processes in one folder.
-            Err(fs::TryLockError::Error(_)) => return Ok(file),
-        }
-    }
+    let locked = try_lock(&path).map_err(LabError::file("write", &path))?;
+    locked.ok_or_else(|| LabError::Locked(folder.to_owned()))
 }

@@ -157,6 +157,20 @@ fn own_seals_are_read_or_refused() {
     }
 }
 
+/// An evaluation that began before a match does not replace its records afterwards.
+#[test]
+fn records_of_a_match_that_ended_meanwhile_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.txt");
+    let written = crate::records::write(&path, ("2048", Shape::FOUR), |_, _| {
+        std::fs::write(&path, "the match").unwrap();
+        let seal = Seal::new(&terms(), &Secret([9; 32]));
+        seal.write(&Seal::path_beside(&path)).unwrap();
+    });
+    assert!(matches!(written, Err(LabError::Sealed(sealed)) if sealed == path));
+    assert_eq!(std::fs::read(&path).unwrap(), b"the match");
+}
+
 #[test]
 fn numbers_are_read_from_tags() {
     assert_eq!(number_of(&tag("student", 17)), Some(17));

@@ -4,14 +4,17 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use afterstate::format::episode::EpisodeRecord;
+use afterstate::format::verse::VerseReplay;
 use afterstate::game::Shape;
 
 use super::Session;
 use crate::LabError;
 use crate::disk::{lock_folder, replace};
-use crate::error::RecordError;
-use crate::records::{LONGEST_LINE, check_place, game_of};
+use crate::error::{RecordError, game_on};
+use crate::records::{LONGEST_LINE, check_place, closest_game};
 use crate::seal::Seal;
+use crate::text::without_mark;
 
 /// The longest file that games are opened from: thousands of games of a strong player.
 const LONGEST: u64 = 256 << 20;
@@ -31,7 +34,7 @@ pub struct StoredRecord {
 
 /// The lines that are not empty.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let lines = text
+    let lines = without_mark(text)
         .split(|&byte| byte == b'\n')
         .map(<[u8]>::trim_ascii_end);
     lines.filter(|line| !line.is_empty())
@@ -90,9 +93,24 @@ impl StoredRecord {
     /// The game and the board whose rules it follows.
     ///
     /// # Errors
-    /// When it follows those of none.
+    /// When it is not a record, or follows those of none.
     pub fn game(&self) -> Result<(&'static str, Shape), LabError> {
-        game_of(&self.line)?.ok_or_else(|| wrong(&self.path, RecordError::NoRules))
+        let (path, number, line) = (self.path.clone(), self.number, &self.line);
+        if VerseReplay::is_begun(line) && !EpisodeRecord::is_begun(line) {
+            return Err(wrong(&self.path, RecordError::Verse { path, number }));
+        }
+        let (game, shape, fault) = closest_game(line)?;
+        let source = match fault {
+            None => return Ok((game, shape)),
+            Some(RecordError::Text(source)) => RecordError::NotARecord { number, source },
+            Some(source) => RecordError::NoRules {
+                path,
+                number,
+                closest: game_on(game, shape),
+                source: Box::new(source),
+            },
+        };
+        Err(wrong(&self.path, source))
     }
 
     /// The session of this record: see [`Session::open`].

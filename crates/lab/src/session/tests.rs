@@ -239,6 +239,25 @@ fn the_game_of_a_record_is_found() {
     assert_eq!(crate::records::game_of(b"no record").unwrap(), None);
 }
 
+/// Games of a file with a byte order mark and carriage returns are opened, and written without.
+#[test]
+fn games_are_opened_from_and_added_to_a_file_with_a_mark() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("games.txt");
+    let lines = [1, 2].map(|moves| String::from_utf8(played(moves, 0).line()).unwrap());
+    let text = lines.each_ref().map(|line| format!("{line}\r\n")).concat();
+    fs::write(&path, format!("\u{FEFF}{text}")).unwrap();
+    let record = StoredRecord::read(&path, Some(1)).unwrap();
+    assert_eq!(record.game().unwrap(), ("2048", Shape::FOUR));
+    let mut session = record.session("2048", Shape::FOUR, SEED).unwrap();
+    play(&mut session);
+    let mut file = RecordFile::open(&path, Some(&record)).unwrap();
+    assert!(file.save(&session).unwrap());
+    assert_eq!(moves_of(&path), [2, 2]);
+    let text = fs::read(&path).unwrap();
+    assert!(!text.contains(&b'\r') && text.starts_with(lines[1].as_bytes()));
+}
+
 /// Makes the first legal slide, and spawns a tile.
 fn play(session: &mut Session) {
     let slides = session.slides();
@@ -432,7 +451,11 @@ fn files_that_are_not_for_games_are_refused() {
     assert!(opening("sealed.txt", Some(2)).contains("game 2 was asked for, and it has 1"));
     assert!(opening("sealed.txt", Some(0)).contains("game 0"));
     let record = StoredRecord::read(&path("notes.txt"), None).unwrap();
-    assert!(words(record.game().unwrap_err()).contains("no game on any board"));
+    let found = words(record.game().unwrap_err());
+    assert!(
+        found.contains("game 1 is not an episode record: column "),
+        "{found}"
+    );
     let unreadable = record.session("2048", Shape::FOUR, 1);
     assert!(matches!(unreadable, Err(LabError::Record { .. })));
     assert!(matches!(

@@ -12,6 +12,7 @@ use super::{Sweep, SweepError, SweepVariant};
 use crate::LabError;
 use crate::recipe::{MAX_BYTES, Recipe, RecipeError, check_name, is_path, nearest, shorten};
 use crate::spec::AgentSpec;
+use crate::text::MARK;
 
 /// The largest number of variants, and of seeds.
 const MOST: usize = 100;
@@ -141,10 +142,13 @@ fn read(path: &Path) -> Result<String, LabError> {
         let limit = MAX_BYTES;
         return Err(SweepError::TooLarge { path, limit }.into());
     }
-    String::from_utf8(bytes).map_err(|error| {
-        let offset = error.utf8_error().valid_up_to();
-        SweepError::NotText { path, offset }.into()
-    })
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text.trim_start_matches(MARK).to_owned()),
+        Err(error) => {
+            let offset = error.utf8_error().valid_up_to();
+            Err(SweepError::NotText { path, offset }.into())
+        }
+    }
 }
 
 /// A variant's recipe. It has one thread by default: then a seed determines the result, and several

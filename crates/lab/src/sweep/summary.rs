@@ -298,7 +298,7 @@ impl Runs {
 
 /// The learning curve of several runs: the blocks that all of them have, with the games of all;
 /// `None` if there are no such blocks.
-fn together(label: &str, curves: &[Curve]) -> Option<Curve> {
+pub(super) fn together(label: &str, curves: &[Curve]) -> Option<Curve> {
     let (first, others) = curves.split_first()?;
     let points = first.points.iter().filter_map(|point| {
         let mut tally = point.tally.clone();

@@ -1,4 +1,5 @@
 mod files;
+mod found;
 mod summaries;
 
 use std::fs;

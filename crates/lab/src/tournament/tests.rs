@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use afterstate::game::Shape;
 
 use super::*;
 use crate::agent::Baseline;
@@ -44,13 +46,15 @@ impl Class {
         TournamentOptions {
             entrants: find(&folder, "2048", Shape::FOUR).unwrap(),
             folder,
-            game: "2048".to_owned(),
-            shape: Shape::FOUR,
-            games,
-            time: Duration::from_secs(20),
-            start_time: Duration::from_secs(20),
-            jobs: 2,
-            memory: None,
+            play: MatchOptions {
+                game: "2048".to_owned(),
+                shape: Shape::FOUR,
+                games,
+                time: Duration::from_secs(20),
+                start_time: Duration::from_secs(20),
+                jobs: 2,
+                memory: None,
+            },
             target: None,
             out: self.path("results"),
         }
@@ -235,10 +239,8 @@ fn tournament_can_be_cancelled() {
     class.script("anna", &always("left"));
     class.script("slow", "read x; echo ready 1; sleep 1000");
     class.script("unlucky", &always("left"));
-    let options = TournamentOptions {
-        time: Duration::from_secs(1000),
-        ..class.options(3)
-    };
+    let mut options = class.options(3);
+    options.play.time = Duration::from_secs(1000);
     let control = Control::new();
     let token = control.cancel_token();
     let tournament = Tournament::new(options).unwrap();
@@ -293,6 +295,18 @@ fn tournament_refuses_wrong_places_and_tiles() {
     assert!(matches!(of_chess, LabError::UnknownGame { .. }));
 }
 
+#[test]
+fn tournament_of_a_folder_in_use_is_refused() {
+    let class = Class::new();
+    class.script("anna", &always("left"));
+    let first = Tournament::new(class.options(1)).unwrap();
+    let second = Tournament::new(class.options(1)).map(|_| ()).unwrap_err();
+    assert!(matches!(second, LabError::Locked(folder) if folder == class.path("results")));
+    first.play(quiet()).unwrap();
+    let third = Tournament::new(class.options(1)).map(|_| ()).unwrap_err();
+    assert!(matches!(third, LabError::NotEmpty { .. }));
+}
+
 /// An agent plays in this process as it does in an evaluation: it does not break rules.
 #[test]
 fn tournament_plays_agents_on_every_board() {
@@ -300,11 +314,8 @@ fn tournament_plays_agents_on_every_board() {
         let class = Class::new();
         class.script("anna", &always("left"));
         let shape = Shape::new(shape.0, shape.1).unwrap();
-        let mut options = TournamentOptions {
-            game: game.to_owned(),
-            shape,
-            ..class.options(6)
-        };
+        let mut options = class.options(6);
+        (options.play.game, options.play.shape) = (game.to_owned(), shape);
         for baseline in Baseline::ALL {
             let contender = Contender::baseline(baseline, game, shape).unwrap();
             let entrant = Entrant::of_contender(baseline.name(), &contender);

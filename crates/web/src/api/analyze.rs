@@ -4,7 +4,9 @@ use std::io::Cursor;
 use std::path::Path;
 
 use afterstate::game::Direction;
-use afterstate_lab::analyze::{Analysis, RolloutOptions, deepen, lines, rollouts as play_rollouts};
+use afterstate_lab::analyze::{
+    Analysis, RolloutOptions, chance_of, deepen, lines, rollouts as play_rollouts,
+};
 use afterstate_lab::board::{self, GameBoard};
 use afterstate_lab::control::Control;
 use afterstate_lab::evaluate::Contender;
@@ -12,13 +14,13 @@ use afterstate_lab::grade::{GradeThresholds, share_kept};
 use afterstate_lab::review::{self, Detail, ReviewOptions};
 use afterstate_lab::search::{SearchLimit, SearchSpec};
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{default_game, shape_of};
 use crate::error::{Answer, Problem};
-use crate::extract::{Body, Records};
+use crate::extract::{Asked, Body, Records};
 use crate::state::App;
 
 /// The deepest search, and the longest of a move.
@@ -39,6 +41,7 @@ pub struct PositionRequest {
     #[serde(default = "default_game")]
     pub game: String,
     /// The board: rows, lists, drawings or hexadecimal digits.
+    #[schema(example = "2,2,0/0,4,0")]
     pub position: String,
     /// Its size, where the text does not tell.
     #[serde(default)]
@@ -101,6 +104,7 @@ pub struct AnalyzeRequest {
     #[serde(default = "default_game")]
     pub game: String,
     /// The board: rows, lists, drawings or hexadecimal digits.
+    #[schema(example = "2,2,0/0,4,0")]
     pub position: String,
     /// Its size, where the text does not tell.
     #[serde(default)]
@@ -116,6 +120,7 @@ pub struct AnalyzeRequest {
     pub lines: bool,
     /// Games that are played on after each move to find chances, up to 2000.
     #[serde(default)]
+    #[schema(maximum = 2000)]
     pub rollouts: u64,
 }
 
@@ -163,7 +168,7 @@ pub fn searching(plain: &Contender, search: Option<&str>) -> Result<Contender, P
 #[utoipa::path(post, path = "/api/v1/analyze", tag = "analyse", request_body = AnalyzeRequest,
     responses((status = 200, body = Analyzed), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem, description = "There is no model"), (status = 408, body = Problem),
-        (status = 503, body = Problem)))]
+        (status = 429, body = Problem)))]
 pub async fn analyze(
     State(app): State<App>,
     Body(request): Body<AnalyzeRequest>,
@@ -208,6 +213,82 @@ pub async fn analyze(
     .await
 }
 
+/// A tile that may be reached from a board.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChanceRequest {
+    /// The game; 2048 by default.
+    #[serde(default = "default_game")]
+    pub game: String,
+    /// The board: rows, lists, drawings or hexadecimal digits.
+    #[schema(example = "2,2,0/0,4,0")]
+    pub position: String,
+    /// Its size, where the text does not tell.
+    #[serde(default)]
+    pub board: Option<String>,
+    /// The model; the newest run of the game and board by default.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The tile.
+    #[schema(format = "uint64", example = 16)]
+    pub tile: u64,
+    /// Games that are played on, up to 2000; 100 by default.
+    #[serde(default = "hundred")]
+    #[schema(minimum = 1, maximum = 2000)]
+    pub games: u64,
+}
+
+fn hundred() -> u64 {
+    100
+}
+
+/// The chance of reaching a tile.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Chance {
+    /// The tile.
+    pub tile: u64,
+    /// The share of games that reached it; null if the game is over.
+    pub chance: Option<f64>,
+    /// Its 95% interval.
+    pub ci95: Option<[f64; 2]>,
+}
+
+/// The chance of reaching a tile from a board, by games that the model plays on. The work ends when
+/// its client closes the connection.
+#[utoipa::path(post, path = "/api/v1/chance", tag = "analyse", request_body = ChanceRequest,
+    responses((status = 200, body = Chance), (status = 400, body = Problem), (status = 403, body = Problem),
+        (status = 404, body = Problem, description = "There is no model"), (status = 408, body = Problem),
+        (status = 429, body = Problem)))]
+pub async fn chance(State(app): State<App>, Body(request): Body<ChanceRequest>) -> Answer<Chance> {
+    if !(1..=MOST_ROLLOUTS).contains(&request.games) {
+        return Err(Problem::input(format!(
+            "{} games; expected 1 to {MOST_ROLLOUTS}",
+            request.games
+        )));
+    }
+    let shared = app.clone();
+    app.searches
+        .run(move |token| {
+            let board = read(&request.game, &request.position, request.board.as_deref())?;
+            let model = request.model.as_deref();
+            let player = shared.models.need(model, &request.game, board.shape())?;
+            let control = Control::new().with_cancel(token);
+            let options = RolloutOptions {
+                games: request.games,
+                seed: 1,
+                threads: 0,
+                control: &control,
+            };
+            let found = chance_of(&player, &board, request.tile, &options)?;
+            Ok(Json(Chance {
+                tile: request.tile,
+                chance: found.map(|found| found.p),
+                ci95: found.map(|found| found.ci95),
+            }))
+        })
+        .await
+}
+
 /// An analysis as JSON, with the grade of each move and the share of the best value that it keeps.
 fn graded(analysis: &Analysis<f32>) -> Result<serde_json::Value, Problem> {
     let unwritable = |error: serde_json::Error| Problem::input(error.to_string());
@@ -246,11 +327,11 @@ pub struct ReviewQuery {
     request_body(content = String, content_type = "text/plain"),
     responses((status = 200, body = Object, description = "The review, as `afterstate review --json` prints it, with the position before each move"),
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
-        (status = 408, body = Problem), (status = 413, body = Problem), (status = 503, body = Problem)))]
+        (status = 408, body = Problem), (status = 413, body = Problem), (status = 429, body = Problem)))]
 pub async fn review(
     State(app): State<App>,
-    Query(query): Query<ReviewQuery>,
-    Records(text): Records,
+    Asked(query): Asked<ReviewQuery>,
+    Records(text, _place): Records,
 ) -> Answer<serde_json::Value> {
     let lines = text.split(|&byte| byte == b'\n');
     let games = lines.filter(|line| !line.trim_ascii().is_empty()).count();

@@ -6,7 +6,7 @@
 mod bodies;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use afterstate::format::episode::{Action, EpisodeRecord, RecordedMove};
@@ -18,9 +18,12 @@ use afterstate_lab::evaluate::Contender;
 use afterstate_lab::session::{Fortune, Session, Turn};
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 pub use bodies::{
     AutoRequest, GameView, Happened, NewGame, Played, SlideRequest, SpawnRequest, SpawnView, Spawns,
 };
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::analyze::searching;
 use super::{direction_of, shape_of};
@@ -225,6 +228,13 @@ fn tokens(session: &Session, from: usize) -> Vec<String> {
     made.iter().map(|action| token(session, action)).collect()
 }
 
+/// A game for one request alone. Requests for the same game wait for each other here, where they hold
+/// no place of a lane: a long search in one game keeps no other waiting.
+async fn alone(app: &App, id: &str) -> Result<OwnedMutexGuard<Session>, Problem> {
+    let session = lock(&app.games).get(id)?;
+    Ok(session.lock_owned().await)
+}
+
 /// Does something with a game.
 async fn with(
     app: &App,
@@ -232,10 +242,9 @@ async fn with(
     act: impl FnOnce(&App, &mut Session) -> Result<Vec<Happened>, Problem> + Send + 'static,
 ) -> Answer<Played> {
     let shared = app.clone();
+    let mut session = alone(app, &id).await?;
     app.quick
         .run(move |_| {
-            let session = lock(&shared.games).get(&id)?;
-            let mut session = lock(&session);
             let before = session.made();
             let events = act(&shared, &mut session)?;
             lock(&shared.games).set_actions(&id, session.actions().len());
@@ -249,7 +258,7 @@ async fn with(
 }
 
 /// A game as it is.
-#[utoipa::path(get, path = "/api/v1/games/{id}", tag = "play", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/api/v1/games/{id}", operation_id = "show_game", tag = "play", params(("id" = String, Path)),
     responses((status = 200, body = Played), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub async fn show(State(app): State<App>, Path(id): Path<String>) -> Answer<Played> {
     with(&app, id, |_, _| Ok(Vec::new())).await
@@ -485,10 +494,9 @@ pub async fn auto(
         )));
     }
     let shared = app.clone();
-    let session = lock(&app.games).get(&id)?;
+    let mut session = alone(&app, &id).await?;
     app.searches
         .run(move |token| {
-            let mut session = lock(&session);
             let (game, shape) = (session.game().to_owned(), session.shape());
             let plain = shared.models.need(request.model.as_deref(), &game, shape)?;
             let player = searching(&plain, request.search.as_deref())?;
@@ -546,12 +554,13 @@ fn chosen(
 #[utoipa::path(get, path = "/api/v1/games/{id}/record", tag = "play", params(("id" = String, Path)),
     responses((status = 200, content_type = "text/plain", body = String), (status = 403, body = Problem),
         (status = 404, body = Problem), (status = 409, body = Problem, description = "A game that began on a given board has no record")))]
-pub async fn record(State(app): State<App>, Path(id): Path<String>) -> Result<Vec<u8>, Problem> {
-    let shared = app.clone();
+pub async fn record(
+    State(app): State<App>,
+    Path(id): Path<String>,
+) -> Result<impl IntoResponse, Problem> {
+    let session = alone(&app, &id).await?;
     app.quick
         .run(move |_| {
-            let session = lock(&shared.games).get(&id)?;
-            let session = lock(&session);
             if session.is_on_board() || !session.is_started() {
                 return Err(Problem::conflict(
                     "a game that began on a given board, or has no initial tiles, has no record",
@@ -559,7 +568,7 @@ pub async fn record(State(app): State<App>, Path(id): Path<String>) -> Result<Ve
             }
             let mut line = session.line();
             line.push(b'\n');
-            Ok(line)
+            Ok(([(CONTENT_TYPE, "text/plain; charset=utf-8")], line))
         })
         .await
 }

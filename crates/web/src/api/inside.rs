@@ -4,8 +4,8 @@ use afterstate_lab::agent::BoardState;
 use afterstate_lab::board::GameBoard;
 use afterstate_lab::control::Control;
 use afterstate_lab::games::rules;
-use afterstate_lab::lesson;
-use afterstate_lab::recipe::ValueOf;
+use afterstate_lab::lesson::{self, LessonOptions};
+use afterstate_lab::recipe::{Rule, ValueOf};
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ pub struct ExplainRequest {
     #[serde(default = "default_game")]
     pub game: String,
     /// The board before the slide.
+    #[schema(example = "2,2,0/0,4,0")]
     pub position: String,
     /// Its size, where the text does not tell.
     #[serde(default)]
@@ -156,20 +157,70 @@ fn explained(app: &App, request: &ExplainRequest) -> Result<Explained, Problem> 
     })
 }
 
+/// A lesson. What is left out is as in `Learning, update by update` of the page.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LessonRequest {
+    /// The game; 2048 by default.
+    pub game: Option<String>,
+    /// Its board; `2x3` by default.
+    pub board: Option<String>,
+    /// The tuples: a named set or patterns; `lines` by default.
+    pub tuples: Option<String>,
+    /// Which positions have a value: `afterstate` (default) or `state`.
+    #[schema(value_type = Option<String>)]
+    pub value: Option<ValueOf>,
+    /// How the step of a weight follows from the error: `td` (default) or `tc`.
+    #[schema(value_type = Option<String>)]
+    pub rule: Option<Rule>,
+    /// Whether values are updated from the end of the game.
+    pub backward: Option<bool>,
+    /// Lambda, where values are updated backward.
+    pub lambda: Option<f32>,
+    /// The learning rate; 0.1 by default.
+    pub learning_rate: Option<f32>,
+    /// The games that are learned before; 100 by default.
+    #[schema(format = "uint64")]
+    pub games: Option<u64>,
+    /// The seed of all games.
+    #[schema(format = "uint64")]
+    pub seed: Option<u64>,
+}
+
+impl From<LessonRequest> for LessonOptions {
+    fn from(asked: LessonRequest) -> Self {
+        let usual = Self::default();
+        Self {
+            game: asked.game.unwrap_or(usual.game),
+            board: asked.board.unwrap_or(usual.board),
+            tuples: asked.tuples.unwrap_or(usual.tuples),
+            value: asked.value.unwrap_or(usual.value),
+            rule: asked.rule.unwrap_or(usual.rule),
+            backward: asked.backward.unwrap_or(usual.backward),
+            lambda: asked.lambda.unwrap_or(usual.lambda),
+            learning_rate: asked.learning_rate.unwrap_or(usual.learning_rate),
+            games: asked.games.unwrap_or(usual.games),
+            seed: asked.seed.unwrap_or(usual.seed),
+        }
+    }
+}
+
 /// A game with every number of what was learned from it: see the fields of the answer.
 #[utoipa::path(post, path = "/api/v1/lesson", tag = "inside",
-    request_body(content = Object, description = "Options, all of them optional: game, board, tuples, value (afterstate, state), rule (td, tc), backward, lambda, learning_rate, games, seed"),
+    request_body = LessonRequest,
     responses((status = 200, body = Object, description = "The game: each step with its slides, spawns and update"),
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 408, body = Problem),
-        (status = 503, body = Problem)))]
+        (status = 429, body = Problem)))]
 pub async fn lesson(
     State(app): State<App>,
-    Body(options): Body<lesson::LessonOptions>,
+    Body(asked): Body<LessonRequest>,
 ) -> Answer<serde_json::Value> {
+    let options = LessonOptions::from(asked);
+    let solution = app.models.solution(&options.game, &options.board);
     app.heavy
         .run(move |token| {
             let control = Control::new().with_cancel(token);
-            let found = lesson::lesson(&options, &control)?;
+            let found = lesson::lesson_beside(solution.as_deref(), &options, &control)?;
             let found = found.ok_or_else(|| Problem::busy("the work was cancelled"))?;
             let found = serde_json::to_value(&found);
             Ok(Json(

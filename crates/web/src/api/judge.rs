@@ -6,13 +6,13 @@ use std::path::Path;
 use afterstate_lab::control::Control;
 use afterstate_lab::records::{JudgeOptions, judge_stream};
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
 use super::shape_of;
 use crate::error::{Answer, Problem};
-use crate::extract::Records;
+use crate::extract::{Asked, Records};
 use crate::state::App;
 
 /// What is required of a file.
@@ -35,11 +35,11 @@ pub struct JudgeQuery {
     request_body(content = String, content_type = "text/plain"),
     responses((status = 200, body = Object, description = "The report, as `afterstate judge --json` prints it"),
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 408, body = Problem),
-        (status = 413, body = Problem), (status = 503, body = Problem)))]
+        (status = 413, body = Problem), (status = 429, body = Problem)))]
 pub async fn judge(
     State(app): State<App>,
-    Query(query): Query<JudgeQuery>,
-    Records(text): Records,
+    Asked(query): Asked<JudgeQuery>,
+    Records(text, _place): Records,
 ) -> Answer<serde_json::Value> {
     let shape = query.board.as_deref().map(shape_of).transpose()?;
     app.heavy

@@ -12,7 +12,7 @@ use afterstate_lab::spec::NetworkSize;
 use afterstate_lab::trainer::Trainer;
 use axum::Json;
 use axum::body::Body as HttpBody;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub use training::{Trainings, stop_all, wait_for_all};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::error::{Answer, Problem};
-use crate::extract::Body;
+use crate::extract::{Asked, Body};
 use crate::models::lock;
 use crate::state::App;
 
@@ -120,6 +120,7 @@ pub struct StartRequest {
 #[into_params(parameter_in = Query)]
 pub struct RunQuery {
     /// Its name, as in the list.
+    #[param(example = "quick")]
     pub id: String,
 }
 
@@ -129,8 +130,10 @@ pub struct RunQuery {
 #[into_params(parameter_in = Query)]
 pub struct FileQuery {
     /// The name of the run, as in the list.
+    #[param(example = "quick")]
     pub id: String,
     /// `model`, `recipe` or `blocks`.
+    #[param(example = "recipe")]
     pub file: String,
 }
 
@@ -140,6 +143,7 @@ pub struct FileQuery {
 #[into_params(parameter_in = Query)]
 pub struct BlocksQuery {
     /// The name of the run, as in the list.
+    #[param(example = "quick")]
     pub id: String,
     /// Only blocks after this number of games.
     #[serde(default)]
@@ -151,6 +155,7 @@ pub struct BlocksQuery {
 #[serde(deny_unknown_fields)]
 pub struct ResumeRequest {
     /// The name of the run, as in the list.
+    #[schema(example = "quick")]
     pub id: String,
     /// Values by key, as text, such as `episodes`.
     #[serde(default)]
@@ -237,7 +242,7 @@ fn view(app: &App, run: &RunInfo) -> RunView {
 }
 
 /// All runs, newest first, also those that the command line has started.
-#[utoipa::path(get, path = "/api/v1/runs", tag = "train",
+#[utoipa::path(get, path = "/api/v1/runs", operation_id = "list_runs", tag = "train",
     responses((status = 200, body = Vec<RunView>), (status = 403, body = Problem)))]
 pub async fn list(State(app): State<App>) -> Answer<Vec<RunView>> {
     let shared = app.clone();
@@ -249,10 +254,10 @@ pub async fn list(State(app): State<App>) -> Answer<Vec<RunView>> {
 }
 
 /// A run with its recipe.
-#[utoipa::path(get, path = "/api/v1/run", tag = "train", params(RunQuery),
+#[utoipa::path(get, path = "/api/v1/run", operation_id = "show_run", tag = "train", params(RunQuery),
     responses((status = 200, body = RunDetail), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem)))]
-pub async fn show(State(app): State<App>, Query(query): Query<RunQuery>) -> Answer<RunDetail> {
+pub async fn show(State(app): State<App>, Asked(query): Asked<RunQuery>) -> Answer<RunDetail> {
     let shared = app.clone();
     app.quick
         .run(move |_| {
@@ -279,7 +284,7 @@ pub async fn show(State(app): State<App>, Query(query): Query<RunQuery>) -> Answ
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub async fn blocks(
     State(app): State<App>,
-    Query(query): Query<BlocksQuery>,
+    Asked(query): Asked<BlocksQuery>,
 ) -> Answer<Vec<Block>> {
     let shared = app.clone();
     app.quick
@@ -302,11 +307,11 @@ pub async fn blocks(
 
 /// A file of a run, to download.
 #[utoipa::path(get, path = "/api/v1/run/file", tag = "train", params(FileQuery),
-    responses((status = 200, content_type = "application/octet-stream", body = String), (status = 400, body = Problem),
+    responses((status = 200, content((String = "application/octet-stream"), (String = "text/csv"), (String = "text/plain"))), (status = 400, body = Problem),
         (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub async fn file(
     State(app): State<App>,
-    Query(query): Query<FileQuery>,
+    Asked(query): Asked<FileQuery>,
 ) -> Result<Response, Problem> {
     let shared = app.clone();
     let wanted = query.file.clone();
@@ -362,9 +367,9 @@ pub async fn file(
 }
 
 /// Starts a run.
-#[utoipa::path(post, path = "/api/v1/runs", tag = "train", request_body = StartRequest,
+#[utoipa::path(post, path = "/api/v1/runs", operation_id = "start_run", tag = "train", request_body = StartRequest,
     responses((status = 200, body = RunView), (status = 400, body = Problem), (status = 403, body = Problem),
-        (status = 503, body = Problem, description = "Too many runs at once, or not enough memory")))]
+        (status = 429, body = Problem, description = "Too many runs at once, or not enough memory")))]
 pub async fn start(State(app): State<App>, Body(request): Body<StartRequest>) -> Answer<RunView> {
     let shared = app.clone();
     app.heavy
@@ -383,7 +388,7 @@ pub async fn start(State(app): State<App>, Body(request): Body<StartRequest>) ->
 #[utoipa::path(post, path = "/api/v1/run/resume", tag = "train", request_body = ResumeRequest,
     responses((status = 200, body = RunView), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem), (status = 409, body = Problem, description = "It is running, or finished"),
-        (status = 503, body = Problem)))]
+        (status = 429, body = Problem)))]
 pub async fn resume(State(app): State<App>, Body(request): Body<ResumeRequest>) -> Answer<RunView> {
     let shared = app.clone();
     app.heavy
@@ -434,5 +439,6 @@ pub async fn stop(State(app): State<App>, Body(request): Body<RunId>) -> Answer<
 #[serde(deny_unknown_fields)]
 pub struct RunId {
     /// Its name, as in the list.
+    #[schema(example = "quick")]
     pub id: String,
 }

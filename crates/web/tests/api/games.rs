@@ -298,3 +298,89 @@ async fn games_are_reviewed_and_judged() {
     let (status, answer) = site.json(text("/api/v1/review", &many)).await;
     assert_eq!(status, 400, "{answer}");
 }
+
+/// Without a run the network in the program answers, by its name; without one there is no model.
+#[tokio::test]
+async fn the_network_in_the_program_answers_where_there_is_no_run() {
+    let site = Site::new();
+    let (_, models) = site.get("/api/v1/models").await;
+    let boxed: Vec<&str> = models
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["kind"] == "box")
+        .map(|one| one["id"].as_str().unwrap())
+        .collect();
+    let all: Vec<String> = afterstate_lab::boxed::all()
+        .map(|it| it.path().display().to_string())
+        .collect();
+    assert_eq!(boxed, all);
+    let ask = |model: Option<&str>| json!({ "position": "1024,512,8,2/256,64,4,0/2,0,0,0/0,2,0,0", "model": model });
+    let four = afterstate_lab::boxed::of("2048", afterstate::game::Shape::FOUR);
+    let Some(four) = four else {
+        let message = site.refused(404, "/api/v1/analyze", ask(None)).await;
+        assert!(message.contains("no model"), "{message}");
+        return;
+    };
+    let name = four.path().display().to_string();
+    for model in [None, Some(&*name)] {
+        let found = site.ok("/api/v1/analyze", ask(model)).await;
+        assert_eq!(found["analysis"]["model"]["path"], name.as_str());
+    }
+}
+
+/// Files that the command line has named: a model and a solution, whose values stand beside learned ones.
+#[tokio::test]
+async fn files_are_models_too() {
+    let folder = tempfile::tempdir().unwrap();
+    crate::train(&folder.path().join("runs/small"));
+    let file = folder.path().join("mine.safetensors");
+    std::fs::rename(folder.path().join("runs/small/model.safetensors"), &file).unwrap();
+    std::fs::remove_dir_all(folder.path().join("runs")).unwrap();
+    let fixture = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../cli/tests/fixtures/format1/solution.safetensors");
+    let config = afterstate_web::Config {
+        models: vec![file.clone(), fixture.clone(), fixture],
+        ..afterstate_web::Config::new(folder.path().join("runs"))
+    };
+    let app = afterstate_web::App::new(&config).unwrap();
+    let site = Site { folder, app };
+    let (_, models) = site.get("/api/v1/models").await;
+    let kinds: Vec<(&Value, &Value)> = models
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (&one["id"], &one["kind"]))
+        .take(3)
+        .collect();
+    let expected = [
+        (json!("mine.safetensors"), json!("file")),
+        (json!("solution.safetensors"), json!("solution")),
+        (json!("solution.safetensors'"), json!("solution")),
+    ];
+    assert_eq!(kinds, expected.each_ref().map(|(a, b)| (a, b)));
+    assert_eq!(
+        (&models[0]["board"], &models[0]["trained"]),
+        (&json!("2x3"), &json!(300))
+    );
+    let ask = json!({ "position": "2,2,0/0,4,0", "model": "mine.safetensors" });
+    let found = site.ok("/api/v1/analyze", ask).await;
+    assert_eq!(found["analysis"]["model"]["path"], "mine.safetensors");
+    let (game, board) = (&models[1]["game"], &models[1]["board"]);
+    let begun = site
+        .ok(
+            "/api/v1/games",
+            json!({ "game": game, "board": board, "seed": 1 }),
+        )
+        .await;
+    let ask = json!({ "game": game, "position": begun["game"]["position"], "model": "solution.safetensors" });
+    let found = site.ok("/api/v1/analyze", ask).await;
+    assert!(found["analysis"]["best"].is_string(), "{found}");
+
+    let config = afterstate_web::Config {
+        models: vec![site.folder.path().join("none")],
+        ..config
+    };
+    let error = afterstate_web::App::new(&config).err().unwrap().to_string();
+    assert!(error.contains("none"), "{error}");
+}

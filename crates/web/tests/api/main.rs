@@ -4,6 +4,9 @@ mod games;
 mod guard;
 mod inside;
 mod runs;
+mod schema;
+mod sweeps;
+mod work;
 
 use std::path::Path;
 

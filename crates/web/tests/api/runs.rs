@@ -106,7 +106,7 @@ async fn too_many_runs_at_once_are_refused() {
     let site = Site::new();
     site.ok("/api/v1/runs", small("100000000")).await;
     site.ok("/api/v1/runs", small("100000000")).await;
-    let message = site.refused(503, "/api/v1/runs", small("50")).await;
+    let message = site.refused(429, "/api/v1/runs", small("50")).await;
     assert!(message.contains("stop one first"), "{message}");
     site.app.end();
     wait(&site, "quick", "stopped").await;
@@ -154,10 +154,13 @@ async fn the_description_has_all_routes() {
     assert_eq!(found, serde_json::to_value(document()).unwrap());
     let paths = found["paths"].as_object().unwrap();
     let source = include_str!("../../src/api.rs");
+    let mut names = std::collections::BTreeSet::new();
     for (path, methods) in paths {
         assert!(source.contains(&format!("\"{path}\"")), "{path}");
         for (method, about) in methods.as_object().unwrap() {
             assert!(about["summary"].is_string(), "{method} {path}");
+            let name = about["operationId"].as_str().unwrap();
+            assert!(names.insert(name), "{name} is two operations");
             let real = path.replace("{id}", "x").replace("{name}", "x");
             if real.ends_with("/events") {
                 // It does not end.

@@ -5,11 +5,13 @@
 
 mod browser;
 mod parts;
+mod pictures;
 
 use std::path::Path;
 
 use afterstate_lab::control::Control;
 use afterstate_lab::recipe::Recipe;
+use afterstate_lab::sweep::Sweep;
 use afterstate_lab::trainer::Trainer;
 
 /// Trains a model that takes a moment.
@@ -18,6 +20,33 @@ fn train(folder: &Path, overrides: &[&str]) {
     let recipe = Recipe::load("quick", &overrides).unwrap();
     let mut trainer = Trainer::new(recipe, folder, &Control::new()).unwrap();
     trainer.train().unwrap();
+}
+
+/// Two variants with two seeds each.
+const SWEEP: &str = r#"
+name = "rates"
+recipe = "quick"
+set = ["board=2x3", "tuples=012 0134", "episodes=60", "block_games=20", "rule=td"]
+seeds = [1, 2]
+games = 20
+
+[[variant]]
+name = "a tenth"
+set = ["learning_rate=0.1"]
+
+[[variant]]
+name = "a hundredth"
+set = ["learning_rate=0.01"]
+"#;
+
+/// Trains a sweep, and writes its table.
+fn sweep(folder: &Path, text: &str) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), text).unwrap();
+    let sweep = Sweep::load(file.path()).unwrap();
+    let results = sweep.run(folder, 1, &Control::new()).unwrap().unwrap();
+    let summary = sweep.summary(folder, &results).unwrap();
+    summary.save(folder).unwrap();
 }
 
 /// Says what is left out; a failure where nothing may be left out.
@@ -52,6 +81,7 @@ fn the_page_in_a_browser() {
             "block_games=50",
         ],
     );
+    sweep(&folder.path().join("rates"), SWEEP);
     // After a failure the browser is ended by another thread than the one that waits for it.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -192,6 +192,18 @@ async fn analyse(browser: &Browser, home: &str) {
         .until("!document.querySelector('#fault .error')")
         .await;
     browser.until("location.search.includes('2%2C2%2C4')").await;
+    // A link of another site with a board in hexadecimal digits, and one of our own.
+    let other = "https://example.com/p/1120000000000003";
+    browser.enter("#board-text", other).await;
+    browser.click("#read-board").await;
+    browser
+        .until("location.search.includes('2%2C2%2C4%2C0%2F')")
+        .await;
+    browser.enter("#board-text", &link).await;
+    browser.click("#read-board").await;
+    browser
+        .until("document.querySelectorAll('.tile').length === 3 && document.querySelector('#moves-table')")
+        .await;
     browser.click("#edit-board").await;
     browser.enter(".edit input", "64").await;
     browser
@@ -247,6 +259,59 @@ async fn review(browser: &Browser, home: &str) {
         }
     }
     browser.until("document.querySelector('#learn-on')").await;
+    chances(browser).await;
+    shared_review(browser).await;
+}
+
+/// The chance of a tile along the game.
+async fn chances(browser: &Browser) {
+    browser
+        .script("document.querySelector('#chances').open = true")
+        .await;
+    browser
+        .until("document.querySelector('#chances .plot svg path')")
+        .await;
+    let least = "const tiles = [...document.querySelector('#chance-of select').options]; \
+         return tiles[0].value";
+    let least = browser.script(least).await;
+    browser.choose("Tile", least.as_str().unwrap()).await;
+    browser
+        .until("document.querySelector('#chances [role=status]').innerText.includes('100% at')")
+        .await;
+}
+
+/// A link to a step of a reviewed game opens the same game at the same step in another browser
+/// profile: nothing but the address has it.
+async fn shared_review(browser: &Browser) {
+    browser.click("#first").await;
+    browser.keys("kkk").await;
+    browser
+        .until("location.search.includes('step=3') && location.hash.startsWith('#record=')")
+        .await;
+    let link = browser.script("return location.href").await;
+    let seen = "return document.querySelector('.board').getAttribute('aria-label') + \
+         document.querySelector('#review .stat').innerText";
+    browser
+        .until("document.querySelector('#searched').innerText === '4ply'")
+        .await;
+    let before = browser.script(seen).await;
+    browser.script("localStorage.clear()").await;
+    browser.open("about:blank").await;
+    browser.open(link.as_str().unwrap()).await;
+    browser
+        .until("document.querySelector('#place')?.innerText.includes('Move 4 of')")
+        .await;
+    browser
+        .until("document.querySelector('#searched')?.innerText === '4ply'")
+        .await;
+    assert_eq!(browser.script(seen).await, before);
+    // A link that was cut off says so.
+    let cut = link.as_str().unwrap();
+    browser.open("about:blank").await;
+    browser.open(&cut[..cut.len() - 9]).await;
+    browser
+        .until("document.querySelector('[role=alert] .error')?.innerText.includes('cut off')")
+        .await;
 }
 
 /// Lookups of a value, and a lesson stepped through.
@@ -292,8 +357,19 @@ async fn inside(browser: &Browser, home: &str) {
 async fn train(browser: &Browser, home: &str) {
     browser.open(&format!("{home}/train")).await;
     browser
-        .until("document.querySelectorAll('.open-run').length === 2")
+        .until("document.querySelectorAll('.open-run').length === 6")
         .await;
+    browser
+        .until("document.querySelectorAll('#sweeps tbody tr').length === 2")
+        .await;
+    browser
+        .until("document.querySelectorAll('#sweeps .plot svg path').length === 4")
+        .await;
+    let table = browser.text("#sweeps table").await;
+    assert!(
+        table.contains("a hundredth") && table.contains("Difference (95%)"),
+        "{table}"
+    );
     browser.click("#open-form").await;
     browser.until("document.querySelector('#key-board')").await;
     browser.enter("#key-board", "2x3").await;
@@ -384,7 +460,7 @@ async fn dark(browser: &Browser, home: &str) {
             "document.querySelector('#model-says')?.innerText.includes('lines')",
         ),
         ("analyse", "document.querySelector('#moves-table')"),
-        ("inside", "document.querySelector('.lookup')"),
+        ("inside", "document.querySelectorAll('.lookup').length > 8"),
         ("train", "document.querySelector('.open-run')"),
         ("judge", "document.querySelector('.drop')"),
     ] {
@@ -392,8 +468,17 @@ async fn dark(browser: &Browser, home: &str) {
             .open(&format!("{home}/{part}?game=2048&board=4x4"))
             .await;
         browser.until(ready).await;
+        if part == "analyse" {
+            browser.click("#edit-board").await;
+        }
         browser.is_accessible(&format!("{part}, dark")).await;
     }
+    browser.open(&format!("{home}/inside")).await;
+    browser.click("#lesson-tab").await;
+    browser
+        .until("document.querySelector('#lesson-step')?.innerText.startsWith('move 1')")
+        .await;
+    browser.is_accessible("a lesson, dark").await;
     browser.click("#theme").await;
     assert_ne!(browser.script(ground).await, "rgb(15, 20, 25)");
     browser.click("#theme").await;

@@ -30,6 +30,13 @@ fn a_file_becomes_runs() {
 }
 
 #[test]
+fn a_file_may_have_a_byte_order_mark() {
+    let folder = SweepFolder::new();
+    let marked = format!("\u{FEFF}{}", SMALL.replace('\n', "\r\n"));
+    assert_eq!(folder.load(&marked).unwrap().games, 60);
+}
+
+#[test]
 fn variants_may_set_their_own_recipe_and_threads() {
     let folder = SweepFolder::new();
     let quick = crate::recipe::Recipe::load("quick", &[]).unwrap();

@@ -16,6 +16,7 @@ pub struct NewGame {
     #[serde(default = "default_board")]
     pub board: String,
     /// The seed of random spawns; any by default.
+    #[schema(format = "uint64")]
     pub seed: Option<u64>,
     /// A board to begin on, in any notation that `analyze` reads.
     pub position: Option<String>,
@@ -129,6 +130,7 @@ pub enum Spawns {
 #[serde(deny_unknown_fields)]
 pub struct SlideRequest {
     /// `up`, `right`, `down` or `left`.
+    #[schema(pattern = "^(up|right|down|left)$")]
     pub direction: String,
     /// How the new tile comes.
     #[serde(default)]
@@ -147,6 +149,7 @@ pub struct SpawnRequest {
     pub cell: Option<usize>,
     /// The value of the tile.
     #[serde(default)]
+    #[schema(format = "uint64")]
     pub tile: Option<u64>,
     /// The hint after it, in games that show one.
     #[serde(default)]
@@ -159,6 +162,7 @@ pub struct SpawnRequest {
 pub struct AutoRequest {
     /// The most moves; fewer are made if they take longer than a quarter of a second.
     #[serde(default = "one")]
+    #[schema(minimum = 1, maximum = 5000)]
     pub moves: u32,
     /// How new tiles come.
     #[serde(default)]

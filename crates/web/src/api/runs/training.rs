@@ -68,7 +68,7 @@ impl<'a> Place<'a> {
     fn take(app: &'a App) -> Result<Self, Problem> {
         let mut trainings = lock(&app.trainings);
         if app.is_ending() {
-            return Err(Problem::busy("the server is ending"));
+            return Err(Problem::ending());
         }
         if trainings.running.len() + trainings.starting >= MOST {
             return Err(Problem::busy(format!(
