@@ -38,8 +38,8 @@ pub struct AnalyzeArgs {
     #[arg(conflicts_with = "batch", allow_hyphen_values = true, value_parser = board)]
     pub board: Option<String>,
     /// A model file, a run folder, a weight file of another program, an exact solution, or one of the
-    /// baselines `greedy` and `random` [default: the newest run of the game and board (or the network
-    /// in the program, where there is one)]
+    /// baselines `greedy` and `random` [default: the network in the program,
+    /// for 2048 on 4x4, or else the newest run of the game and board]
     #[arg(long)]
     pub model: Option<PathBuf>,
     /// The game of the board [default: 2048, or the game of --model]

@@ -62,7 +62,7 @@ pub enum FormatArg {
 /// `afterstate eval`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  afterstate eval                                             the newest run
+  afterstate eval                                             the network in the program
   afterstate eval runs/quick
   afterstate eval runs/quick/model.safetensors --games 10000 --seed 7 --json
   afterstate eval random --game threes --games 100000         a baseline: random moves
@@ -77,13 +77,13 @@ pub enum FormatArg {
 With --against no games are played. The probability of every position that the model can reach is computed, so its expected score is exact. It is compared with the optimum, which `afterstate solve` has found.")]
 pub struct EvalArgs {
     /// A model file, a run folder, a weight file of TDL2048+ or TDL2048-Demo, an exact solution, or
-    /// one of the baselines `random` and `greedy` [default: the newest run of the game and board
-    /// (or the network in the program, where there is one)]
+    /// one of the baselines `random` and `greedy` [default: the network in the program,
+    /// for 2048 on 4x4, or else the newest run of the game and board]
     pub model: Option<PathBuf>,
-    /// The game of `random`, `greedy` or the newest run [default: 2048]
+    /// The game of `random`, `greedy` or the default model [default: 2048]
     #[arg(long)]
     pub game: Option<String>,
-    /// The board of `random`, `greedy` or the newest run [default: 4x4]
+    /// The board of `random`, `greedy` or the default model [default: 4x4]
     #[arg(long, value_name = "RxC")]
     pub board: Option<String>,
     /// Compare the model with the exact solution of its game, a file written by `afterstate solve --out`

@@ -10,7 +10,7 @@ use super::numbers::count;
 /// `afterstate play`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  afterstate play                                    2048, with hints of the newest run
+  afterstate play                                    2048, with hints of the network in the program
   afterstate play runs/quick --watch --search 3ply   watch it
   afterstate play --game threes-hint                 Threes! with the next tile shown
   afterstate play --board 5x5 --save games.txt       every move is saved
@@ -22,8 +22,8 @@ Keys: arrows, WASD or HJKL slide; space plays the best move; i hint; v values of
 
 After each move a line says how good it was: best, excellent, good, inaccuracy, mistake or blunder, by the share of the value of the best move that it keeps. Without a model the game can be played by hand. The window needs 60 columns and 20 lines.")]
 pub struct PlayArgs {
-    /// A model file, a run folder, an exact solution, `random` or `greedy` [default: the newest run
-    /// of the game and board (or the network in the program, where there is one)]
+    /// A model file, a run folder, an exact solution, `random` or `greedy` [default: the network
+    /// in the program, for 2048 on 4x4, or else the newest run of the game and board]
     pub model: Option<PathBuf>,
     /// The game [default: that of MODEL or of the opened record, or 2048]
     #[arg(long)]

@@ -23,8 +23,8 @@ pub struct ReviewArgs {
     /// A file of records or replays, one game per line; - for standard input
     pub records: PathBuf,
     /// A model file, a run folder, a weight file of another program, an exact solution, or the baseline
-    /// `greedy`, which grades by rewards alone [default: the newest run of the game and board (or the
-    /// network in the program, where there is one)]
+    /// `greedy`, which grades by rewards alone [default: the network in the program,
+    /// for 2048 on 4x4, or else the newest run of the game and board]
     pub model: Option<PathBuf>,
     /// Grade by the chance of the target of an exact solution instead of the score: losses and luck are
     /// in percentage points

@@ -202,7 +202,7 @@ fn named(path: &Path, (game, shape): (&str, Shape)) -> anyhow::Result<Contender>
     Ok(Contender { label, ..contender })
 }
 
-/// The newest run of a game and board. Without one, and if it cannot be used, the game can still be
+/// The default model of a game and board. Without one, and if it cannot be used, the game can still be
 /// played by hand.
 fn newest((game, shape): (&str, Shape)) -> anyhow::Result<Players> {
     let without = |adviser| Players {

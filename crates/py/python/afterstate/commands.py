@@ -375,8 +375,8 @@ def review(
     progress: Progress = False,
 ) -> Json:
     """Grades the moves of recorded games, and measures the luck of their spawns:
-    ``afterstate review``. Without a model, the newest run of their game and board reviews them
-    (or the network in the program, where there is one)."""
+    ``afterstate review``. Without a model, the network in the program reviews them, or else
+    the newest run of their game and board."""
     options = (search, hash, cutoff, downgrade, counted("threads", threads))
     counted("top", top)
 

@@ -109,7 +109,7 @@ pub struct AnalyzeRequest {
     /// Its size, where the text does not tell.
     #[serde(default)]
     pub board: Option<String>,
-    /// The model; the newest run of the game and board by default.
+    /// The model; the network in the program by default, or else the newest run.
     #[serde(default)]
     pub model: Option<String>,
     /// `1ply` (default) to `6ply`, or a time such as `500ms`, up to 10 s.
@@ -226,7 +226,7 @@ pub struct ChanceRequest {
     /// Its size, where the text does not tell.
     #[serde(default)]
     pub board: Option<String>,
-    /// The model; the newest run of the game and board by default.
+    /// The model; the network in the program by default, or else the newest run.
     #[serde(default)]
     pub model: Option<String>,
     /// The tile.
@@ -315,7 +315,7 @@ fn graded(analysis: &Analysis<f32>) -> Result<serde_json::Value, Problem> {
 #[serde(deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct ReviewQuery {
-    /// The model; the newest run of the game of the records by default.
+    /// The model; the network in the program by default, or else the newest run.
     pub model: Option<String>,
     /// `1ply` (default) to `6ply`, or a time for each move.
     pub search: Option<String>,

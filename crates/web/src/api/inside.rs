@@ -32,7 +32,7 @@ pub struct ExplainRequest {
     /// `up`, `right`, `down` or `left`; the best one by default.
     #[serde(default)]
     pub direction: Option<String>,
-    /// The model; the newest run of the game and board by default.
+    /// The model; the network in the program by default, or else the newest run.
     #[serde(default)]
     pub model: Option<String>,
 }

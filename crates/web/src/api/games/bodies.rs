@@ -135,7 +135,8 @@ pub struct SlideRequest {
     /// How the new tile comes.
     #[serde(default)]
     pub spawns: Spawns,
-    /// The model by which spawns are the worst or the best; the newest run by default.
+    /// The model by which spawns are the worst or the best; the network in the program by default, or
+    /// else the newest run.
     #[serde(default)]
     pub model: Option<String>,
 }
@@ -167,7 +168,7 @@ pub struct AutoRequest {
     /// How new tiles come.
     #[serde(default)]
     pub spawns: Spawns,
-    /// The model; the newest run by default.
+    /// The model; the network in the program by default, or else the newest run.
     #[serde(default)]
     pub model: Option<String>,
     /// How it searches: `1ply`, `3ply`, `100ms`.
