@@ -26,6 +26,8 @@ import afterstate
 from afterstate.torch import encoded, value_function
 
 GAME = afterstate.Game("2048")
+#: Points by which a slide is clearly worse than another.
+NEAR = 200.0
 
 
 class Policy(nn.Module):
@@ -84,8 +86,10 @@ def learn(policy: Policy, found: afterstate.Positions, epochs: int, rate: float,
         outputs = policy(encoded(boards, GAME, device=device))
         # Illegal slides are never played, so nothing is learned about them.
         outputs = outputs.masked_fill(totals.isinf(), -1e9)
+        # Slides that are almost as good as the best one are almost as right.
+        targets = torch.softmax(totals / NEAR, dim=1)
+        loss = nn.functional.cross_entropy(outputs, targets)
         best = totals.argmax(dim=1)
-        loss = nn.functional.cross_entropy(outputs, best)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
