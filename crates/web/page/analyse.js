@@ -8,9 +8,11 @@ import { everyMove } from "./every-move.js";
 import { gameName } from "./format.js";
 import { linked, packed, unpacked } from "./link.js";
 import { go } from "./main.js";
-import { chosen, modelChoices, noModel } from "./models.js";
+import { canSearch, chosen, modelChoices, noModel } from "./models.js";
 import { Review } from "./review.js";
 
+/** The longest records that are reviewed by search, in characters: some ten a move. */
+const SEARCHED = 200_000;
 const START = "0,2,4,8/16,0,2,64/4,32,256,128/2,8,64,1024";
 
 /** @param {Element} root @param {URLSearchParams} query */
@@ -335,9 +337,10 @@ export class Analyse {
       model: this.model || undefined,
     };
     const timed = this.depth.endsWith("ms");
-    const searches = timed
+    const deeper = timed
       ? ["1ply", this.depth]
       : [...Array(Number(this.depth)).keys()].map((ply) => `${ply + 1}ply`);
+    const searches = canSearch(this.models, this.model) ? deeper : ["1ply"];
     try {
       for (const search of searches) {
         this.status.textContent = `searching ${search} …`;
@@ -467,8 +470,11 @@ export class Analyse {
   async review(text, step = 0) {
     fill(this.reviewFault, h("p", { class: "muted" }, "Reviewing …"));
     try {
-      const model = this.model ? `?model=${encodeURIComponent(this.model)}` : "";
-      const found = await post(`/review${model}`, text);
+      const query = new URLSearchParams();
+      if (this.model) query.set("model", this.model);
+      // Three plies take seconds for ten thousand moves.
+      if (canSearch(this.models, this.model) && text.length < SEARCHED) query.set("search", "3ply");
+      const found = await post(`/review?${query}`, text);
       if (this.ended) return;
       fill(this.reviewFault);
       this.game_?.end();

@@ -175,6 +175,9 @@ class Inside {
       this.found = found;
       this.selected = 0;
       fill(this.fault);
+      const address = new URLSearchParams({ game: this.game, position: analysis.position });
+      if (this.model) address.set("model", this.model);
+      history.replaceState(null, "", `/inside?${address}`);
       this.draw();
     } catch (error) {
       if (this.model && error instanceof Problem && [400, 404].includes(error.status)) {

@@ -42,3 +42,9 @@ export function noModel(game, board) {
     ", or choose random or greedy.",
   );
 }
+
+/** Whether a model can search: baselines have no values, and those of a solution are exact. @param {any[]} models @param {string} id */
+export function canSearch(models, id) {
+  const kind = models.find((one) => one.id === id)?.kind;
+  return kind !== "baseline" && kind !== "solution";
+}

@@ -4,10 +4,13 @@
 import { announce, download, fill, h, keep, setting } from "./dom.js";
 import { forget, get, meta, post, Problem } from "./api.js";
 import { BoardView, chip } from "./board.js";
-import { ARROWS, cellName, gameName, number, percent, value as shortValue } from "./format.js";
-import { DIRECTIONS, KEYS, SPEEDS, showKeys } from "./keys.js";
+import { byHand } from "./by-hand.js";
+import { ARROWS, cellName, gameName, number, percent } from "./format.js";
+import { DIRECTIONS, SPEEDS, pressed, showKeys } from "./keys.js";
 import { go } from "./main.js";
+import { canSearch } from "./models.js";
 import { drawSettings } from "./settings.js";
+import { listValues } from "./values.js";
 
 /** @param {Element} root @param {URLSearchParams} query */
 export function show(root, query) {
@@ -154,7 +157,7 @@ class Play {
   }
 
   listeners() {
-    this.pressed = (/** @type {KeyboardEvent} */ event) => this.key(event);
+    this.pressed = (/** @type {KeyboardEvent} */ event) => pressed(this, event);
     this.back = () => this.queued(() => this.restore());
     this.closing = () => this.game && forget(this.game.id);
     addEventListener("keydown", this.pressed);
@@ -374,83 +377,18 @@ class Play {
       announce(`Game over: ${game.score} points.`);
     }
     this.auto.setAttribute("aria-pressed", String(this.playing));
-    this.byHand();
+    byHand(this);
     this.drawSettings();
     this.ask();
   }
 
-  /** Cells that wait for a tile. */
-  byHand() {
-    const { game } = this;
-    const isDue = game.turn === "spawn";
-    this.palette.hidden = !isDue;
-    if (!isDue) {
-      if (this.view.root.getAttribute("role") === "group") this.view.plain();
-      return;
-    }
-    const tiles = [...new Set(game.spawns.map((/** @type {any} */ one) => one.tile))].sort(
-      (a, b) => a - b,
-    );
-    const hints = [
-      ...new Set(game.spawns.map((/** @type {any} */ one) => one.hint).filter(Boolean)),
-    ];
-    if (!tiles.includes(this.hand.tile)) this.hand.tile = tiles[0];
-    if (!hints.includes(this.hand.hint)) this.hand.hint = hints[0] ?? "";
-    const second = tiles.find((tile) => tile !== tiles[0]) ?? tiles[0];
-    const tile = (/** @type {number} */ one) => {
-      const button = chip(game.game, one);
-      return h(
-        "button",
-        {
-          type: "button",
-          class: button.className,
-          "aria-pressed": String(one === this.hand.tile),
-          onclick: () => {
-            this.hand.tile = one;
-            this.byHand();
-          },
-        },
-        one,
-      );
-    };
-    fill(
-      this.palette,
-      h("span", { class: "small muted" }, "New tile:"),
-      tiles.map(tile),
-      hints.length > 0 && h("span", { class: "small muted" }, "then shown:"),
-      hints.map((hint) =>
-        h(
-          "button",
-          {
-            type: "button",
-            "aria-pressed": String(hint === this.hand.hint),
-            onclick: () => {
-              this.hand.hint = hint;
-              this.byHand();
-            },
-          },
-          hint,
-        ),
-      ),
-      h(
-        "span",
-        { class: "small muted" },
-        `click a cell${tiles.length > 1 ? `; right click or hold for ${second}` : ""}`,
-      ),
-    );
-    const cells = [...new Set(game.spawns.map((/** @type {any} */ one) => one.cell))];
-    this.view.choose(
-      cells,
-      (cell, isSecond) => {
-        const chosen = isSecond ? second : this.hand.tile;
-        this.act("/spawn", { cell, tile: chosen, hint: this.hand.hint || undefined });
-      },
-      (cell) => `new ${this.hand.tile} at ${cellName(cell, game.cols)}`,
-    );
-  }
-
   drawSettings() {
     drawSettings(this);
+  }
+
+  /** How the model searches, if it can. */
+  depth() {
+    return canSearch(this.models, this.model) ? this.search : "1ply";
   }
 
   /** A tile that is due although tiles come by chance again. */
@@ -463,7 +401,7 @@ class Play {
   async ask() {
     this.asking?.abort();
     this.analysis = null;
-    this.showList();
+    listValues(this);
     const { game } = this;
     if (game.turn !== "slide" || !game.position || (this.playing && SPEEDS[this.speed] === 0))
       return;
@@ -478,11 +416,9 @@ class Play {
     try {
       const first = await post("/analyze", body, asking.signal);
       this.answered(first, game);
-      if (this.search !== "1ply" && !this.playing)
-        this.answered(
-          await post("/analyze", { ...body, search: this.search }, asking.signal),
-          game,
-        );
+      const search = this.depth();
+      if (search !== "1ply" && !this.playing)
+        this.answered(await post("/analyze", { ...body, search }, asking.signal), game);
     } catch (error) {
       if (error instanceof Problem && error.status === 404) this.noModel();
       else if (error instanceof Problem && error.status === 400 && this.model) {
@@ -499,7 +435,7 @@ class Play {
     const { model } = found.analysis;
     const trained = model?.trained ? `, ${number(model.trained)} games of training` : "";
     this.says.textContent = `${model?.path ?? this.model}${trained}, ${found.analysis.search}`;
-    this.showList();
+    listValues(this);
   }
 
   noModel() {
@@ -511,56 +447,12 @@ class Play {
     );
   }
 
-  showList() {
-    const moves = this.analysis?.moves;
-    if (!this.values) return;
-    const totals =
-      moves
-        ?.map((/** @type {any} */ move) => move.total)
-        .filter((/** @type {any} */ one) => one !== null) ?? [];
-    const most = Math.max(...totals, 1e-9),
-      least = Math.min(...totals, most * 0.9);
-    fill(
-      this.list,
-      DIRECTIONS.map((direction, place) => {
-        const move = moves?.[place];
-        const isLegal = this.game.slides[place] !== null && this.game.turn === "slide";
-        const share =
-          move?.total === null || !move
-            ? 0
-            : most === least
-              ? 1
-              : 0.12 + (0.88 * (move.total - least)) / (most - least);
-        const isBest = this.analysis?.best === direction;
-        return h(
-          "div",
-          { class: `value${isBest ? " is-best" : ""}${isLegal ? "" : " illegal"}` },
-          h("span", {}, `${ARROWS[direction]} ${direction}`),
-          h("span", { class: "bar", "aria-hidden": "true" }, h("i", { "--share": share })),
-          h(
-            "span",
-            {},
-            this.game.turn !== "slide"
-              ? "–"
-              : !isLegal
-                ? "illegal"
-                : !move
-                  ? "…"
-                  : isBest
-                    ? shortValue(move.total ?? 0)
-                    : `${shortValue(move.total ?? 0)}  (−${shortValue(move.loss ?? 0)})`,
-          ),
-        );
-      }),
-    );
-  }
-
   showValues() {
     this.values = !this.values;
     keep("play.values", this.values);
     this.list.hidden = !this.values;
     this.valuesButton.setAttribute("aria-pressed", String(this.values));
-    this.showList();
+    listValues(this);
   }
 
   /** @param {string} direction */
@@ -621,7 +513,7 @@ class Play {
       moves: 1,
       spawns: this.spawns,
       model: this.model || undefined,
-      search: this.search,
+      search: this.depth(),
     });
   }
 
@@ -643,7 +535,7 @@ class Play {
       const moves = speed === 0 ? 400 : 1;
       await this.act(
         "/auto",
-        { moves, spawns: this.spawns, model: this.model || undefined, search: this.search },
+        { moves, spawns: this.spawns, model: this.model || undefined, search: this.depth() },
         speed > 0,
       );
       const rest = speed === 0 ? 0 : 1000 / speed - (performance.now() - begun);
@@ -682,74 +574,6 @@ class Play {
       (path === "/redo" ? this.game.made < this.game.actions : this.game.moves > 0)
     )
       this.jump(path);
-  }
-
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    const target = /** @type {Element} */ (event.target);
-    if (
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      target.closest("input, select, textarea, dialog")
-    )
-      return;
-    const { key } = event;
-    const letter = key.length === 1 ? key.toLowerCase() : key;
-    if (key === " " && target.closest("button, a, summary")) return;
-    if (key === "Enter") return;
-    const isOpen = document.querySelector("dialog[open]");
-    if (isOpen) return;
-    const step = (/** @type {number} */ by) => {
-      this.speed = Math.min(Math.max(this.speed + by, 0), SPEEDS.length - 1);
-      keep("play.speed", this.speed);
-      this.drawSettings();
-    };
-    const plies = (/** @type {number} */ wanted) => {
-      this.search = `${Math.min(Math.max(wanted, 1), 6)}ply`;
-      keep("play.search", this.search);
-      this.drawSettings();
-      this.ask();
-    };
-    const now = Number.parseInt(this.search, 10);
-    const acts = /** @type {Record<string, () => void>} */ ({
-      " ": () => this.bestMove(),
-      i: () => this.hint(),
-      v: () => this.showValues(),
-      u: () => this.undo(),
-      r: () => this.act("/redo", {}),
-      Home: () => this.jump("/undo"),
-      End: () => this.jump("/redo"),
-      p: () => this.toggle(),
-      "+": () => step(1),
-      "=": () => step(1),
-      "-": () => step(-1),
-      ".": () => plies(this.search.endsWith("ply") ? now + 1 : 3),
-      ",": () => plies(this.search.endsWith("ply") ? now - 1 : 1),
-      m: () => {
-        this.spawns = this.spawns === "manual" ? "random" : "manual";
-        keep("play.spawns", this.spawns);
-        this.draw();
-        this.settle();
-      },
-      n: () => this.fresh(true),
-      e: () => this.save(),
-      "?": () => this.help(),
-    });
-    if (KEYS[letter]) {
-      event.preventDefault();
-      this.playing = false;
-      this.slide(KEYS[letter]);
-      return;
-    }
-    if (/^[1-6]$/.test(key)) {
-      plies(Number(key));
-      return;
-    }
-    if (!acts[letter]) return;
-    event.preventDefault();
-    if (letter !== "n") this.asked = false;
-    acts[letter]();
   }
 
   async save() {

@@ -128,6 +128,8 @@ export class Review {
           this.page.ask();
         }),
       ),
+      this.found.model &&
+        h("p", { class: "small muted" }, `By ${this.found.model.path}, ${this.found.search}.`),
       this.found.fault_count > 0 &&
         h(
           "p",
@@ -326,6 +328,7 @@ export class Review {
       position: position.board,
       board: this.found.board,
       model: this.page.model || undefined,
+      search: this.found.search.endsWith("ply") ? this.found.search : undefined,
     });
     const move = found.analysis.moves.find((/** @type {any} */ one) => one.direction === direction);
     if (!this.learning || !this.verdict) return;

@@ -28,6 +28,8 @@ static FILES: &[(&str, &[u8])] = files![
     "api.js",
     "board.js",
     "play.js",
+    "by-hand.js",
+    "values.js",
     "keys.js",
     "settings.js",
     "analyse.js",

@@ -139,6 +139,66 @@ fn kill_9_loses_nothing_that_was_acknowledged() {
     drop(server);
 }
 
+/// The lines of `docs/api.md` for a shell: how they are asked, and each example by itself.
+fn api_examples() -> Vec<String> {
+    let page = include_str!("../../../../docs/api.md");
+    let blocks = page.split("```\n").skip(1).step_by(2);
+    let lines = blocks.flat_map(str::lines);
+    let lines = lines.filter(|line| !line.starts_with("$ ") && !line.starts_with('{'));
+    lines.map(str::to_owned).collect()
+}
+
+/// Every example of the page about the API works as it stands, in order.
+#[test]
+fn the_examples_of_the_api_page_run() {
+    if Command::new("curl").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "there is no curl");
+        eprintln!("SKIPPED: the examples of docs/api.md, because there is no curl");
+        return;
+    }
+    let lab = Lab::new();
+    lab.train("runs/four", 60, "");
+    lab.train("runs/small", 60, "--board 2x3 --set tuples=012");
+    lab.run("eval greedy --games 20 --records games.txt")
+        .succeeds();
+    let _server = Running::of(lab.command("serve --port 0").spawn().unwrap());
+    let mut script = String::new();
+    let mut examples = 0;
+    for line in api_examples() {
+        if line.starts_with("api=") {
+            script += &format!("api=http://{}/api/v1\n", address(&lab));
+            continue;
+        }
+        if line.starts_with("ask()") || line.starts_with("id=") {
+            script += &format!("{line}\n");
+            continue;
+        }
+        // The stream does not end, and a run is resumed once it has stopped.
+        let line = match &line {
+            line if line.contains("$api/events") => format!("timeout 0.3 {line} || true"),
+            line if line.contains("run/resume") => format!(
+                "for _ in $(seq 1000); do curl -s \"$api/run?id=quick\" | grep -q '\"stopped\"' && break; \
+                 sleep 0.02; done; {line}"
+            ),
+            line if line.contains("sweep/curves") => continue,
+            line => line.replace("games=1000", "games=20"),
+        };
+        examples += 1;
+        script += &format!("echo '## {examples}'; {line}; echo\n");
+    }
+    assert!(examples > 20, "only {examples} examples were found");
+    lab.write("examples.sh", &script);
+    let mut bash = Command::new("bash");
+    let done = bash.args(["-e", "examples.sh"]).current_dir(lab.path(""));
+    let done = done.output().unwrap();
+    let text = String::from_utf8_lossy(&done.stdout);
+    let faults = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{text}\n{faults}");
+    for answer in text.split("## ").skip(1) {
+        assert!(!answer.contains("{\"error\""), "{answer}\n{script}");
+    }
+}
+
 /// The body of an answer.
 fn json_of(answer: &str) -> serde_json::Value {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_default();

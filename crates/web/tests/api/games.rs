@@ -198,8 +198,10 @@ async fn a_model_plays_and_chooses_spawns() {
         scores.push(sum);
     }
     assert!(scores[0] < scores[1], "{scores:?}");
-    let four = site.ok("/api/v1/games", json!({})).await;
-    let path = format!("/api/v1/games/{}/auto", id(&four));
+    // No run plays this board, and no network in the program.
+    let other = json!({ "board": "3x4" });
+    let other = site.ok("/api/v1/games", other).await;
+    let path = format!("/api/v1/games/{}/auto", id(&other));
     let message = site.refused(404, &path, json!({})).await;
     assert!(message.contains("2048"), "{message}");
     let message = site.refused(400, &path, json!({ "model": "small" })).await;

@@ -331,6 +331,11 @@ async fn inside(browser: &Browser, home: &str) {
         .until("document.querySelector('#one-lookup').innerText.includes('Lookup 2')")
         .await;
     browser.is_accessible("lookups").await;
+    browser.enter("main textarea", "4,2,0/0,2,0").await;
+    browser.click("main .below .primary").await;
+    browser
+        .until("location.search.includes('position=4%2C2%2C0%2F0%2C2%2C0')")
+        .await;
     browser.click("#lesson-tab").await;
     browser
         .until("document.querySelector('#lesson-step')?.innerText.startsWith('move 1')")
