@@ -79,6 +79,10 @@ pub fn worded(remedy: &Remedy, command: &Command) -> String {
         Remedy::NameRecords => "name a file of records, as `afterstate play --save`, \
              `afterstate eval --records` and `afterstate referee --records` write them"
             .to_owned(),
+        Remedy::RecordGames(run) => format!(
+            "`afterstate eval {} --records games.txt` writes one",
+            shown(run)
+        ),
         Remedy::Judge(path) => format!(
             "`afterstate judge {}` says what is wrong with each game",
             shown(path)

@@ -102,6 +102,14 @@ pub enum LabError {
     /// A player without values.
     #[error("{0} has no values of moves, so there is nothing to search")]
     NoSearch(String),
+    /// A folder where a file of records is expected.
+    #[error("{} is a {}; expected a file of records", path.display(), if *is_run { "run" } else { "folder" })]
+    RecordsFolder {
+        /// The folder.
+        path: PathBuf,
+        /// Whether it has a run.
+        is_run: bool,
+    },
     /// A file without a single record.
     #[error("{} has no records: it is empty", .0.display())]
     NoRecords(PathBuf),

@@ -35,6 +35,7 @@ use crate::disk::{can_be_written, replace_with};
 use crate::error::game_on;
 use crate::games::{self, with_game};
 use crate::recorder::{Sink, now};
+use crate::run;
 use crate::seal::Seal;
 use crate::text::without_mark;
 pub(crate) use batch::{Batch, Numbered};
@@ -263,6 +264,17 @@ pub fn judge(options: &JudgeOptions<'_>) -> Result<JudgeReport, LabError> {
     judge_opened(options, length, open)
 }
 
+/// Refuses a folder in place of a file of records.
+pub(crate) fn check_file(path: &Path) -> Result<(), LabError> {
+    match path.is_dir() {
+        true => Err(LabError::RecordsFolder {
+            path: path.to_owned(),
+            is_run: run::exists(path),
+        }),
+        false => Ok(()),
+    }
+}
+
 /// The length of a file, if it is known, and a function that opens it. A pipe can be cancelled while
 /// it waits.
 pub(crate) fn opener(
@@ -275,6 +287,7 @@ pub(crate) fn opener(
     let length = fs::metadata(path).ok().filter(|about| about.is_file());
     let length = length.map(|about| about.len());
     let open = move || -> Result<Box<dyn Read>, LabError> {
+        check_file(path)?;
         if length.is_some() {
             let file = File::open(path).map_err(LabError::file("read", path))?;
             return Ok(Box::new(file));

@@ -15,7 +15,6 @@ use afterstate_lab::recipe::parse_board;
 use afterstate_lab::review::{
     Detail, GameReview, Records, Review, ReviewOptions, ReviewResult, SpawnLuck, WorstMove, review,
 };
-use afterstate_lab::run;
 use anyhow::bail;
 
 use super::eval::hash;
@@ -32,9 +31,6 @@ const LISTED_FAULTS: usize = 10;
 
 pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
     interrupt::listen()?;
-    if args.records.is_dir() {
-        bail!(of_folder(&args.records));
-    }
     let display = Display::new();
     let control = display.control();
     let records = match args.records == Path::new("-") {
@@ -104,18 +100,6 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
         true => print_json(&found),
         false => print(report(args, &contender, &who, &found)?),
     }
-}
-
-/// What to do about a folder in place of a file of records.
-fn of_folder(folder: &Path) -> String {
-    let name = shown(folder);
-    if run::exists(folder) {
-        return format!(
-            "{name} is a run; expected a file of records, as `afterstate eval {name} --records games.txt` \
-             writes it"
-        );
-    }
-    format!("{name} is a folder; expected one file of records in it")
 }
 
 fn counted(count: u64, one: &str) -> String {

@@ -82,6 +82,7 @@ fn shortened(name: &str, call: &str) -> String {
         .replace("--games 100000", "--games 20")
         .replace("judge games.txt --games 1000", "judge games.txt --games 8")
         .replace("--rollouts 1000", "--rollouts 5")
+        .replace("3x4 --target 16", "3x4 --target 8")
         .replace("--seconds 120", "--seconds 1")
         .replace("--episodes 60000", "--episodes 120")
         .replace("--episodes 120000", "--episodes 120")
@@ -176,8 +177,15 @@ fn short_sweep(lab: &Lab) {
     let short = sweep
         .replace("episodes=3000", "episodes=30")
         .replace("tuples=012345 ", "tuples=")
-        .replace("seeds = [1, 2, 3, 4, 5]", "seeds = [1, 2]");
-    for change in ["episodes=30\"", "tuples=012 345", "seeds = [1, 2] "] {
+        .replace("seeds = [1, 2, 3, 4, 5]", "seeds = [1, 2]")
+        .replace("games = 1000 ", "games = 10 ");
+    let changes = [
+        "episodes=30\"",
+        "tuples=012 345",
+        "seeds = [1, 2] ",
+        "games = 10 ",
+    ];
+    for change in changes {
         assert!(short.contains(change), "{change}");
     }
     fs::create_dir(lab.path("sweeps")).expect("a folder of ours");

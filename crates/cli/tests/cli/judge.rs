@@ -353,7 +353,7 @@ fn what_cannot_be_judged_is_refused() {
     lab.write("games.txt", GAME);
     lab.refuses("judge nothing.txt", &["nothing.txt"]);
     lab.refuses("judge empty.txt", &["empty.txt", "no records"]);
-    lab.refuses("judge .", &["cannot read"]);
+    lab.refuses("judge .", &["is a folder; expected a file of records"]);
     lab.refuses("judge games.txt --game chess", &["chess", "threes", "2584"]);
     lab.refuses("judge games.txt --board 9x9", &["9x9", "from 2 to 5"]);
     lab.refuses("eval random --game chess", &["chess", "2048"]);

@@ -485,7 +485,7 @@ fn wrong_input_is_refused() {
             "play --open marked.txt --game 2048",
             "column 9: a slide up changes nothing",
         ),
-        ("play --open .", "Is a directory"),
+        ("play --open .", ". is a folder; expected a file of records"),
         ("play --open notes.txt --game 2048", "column"),
         ("play --open bad.txt --game 2048", "changes nothing"),
         ("play --open empty.txt", "no records"),

@@ -157,14 +157,19 @@ fn games_are_reviewed_by_rewards_alone() {
 #[test]
 fn folders_are_not_records() {
     let lab = lab();
-    lab.refuses(
-        "review runs/small",
-        &["is a run; expected a file of records, as `afterstate eval runs/small --records"],
-    );
-    lab.refuses(
-        "review runs",
-        &["runs is a folder; expected one file of records"],
-    );
+    for command in ["review", "judge"] {
+        lab.refuses(
+            &format!("{command} runs/small"),
+            &[
+                "runs/small is a run; expected a file of records",
+                "`afterstate eval runs/small --records games.txt` writes one",
+            ],
+        );
+        lab.refuses(
+            &format!("{command} runs"),
+            &["runs is a folder; expected a file of records", "--records"],
+        );
+    }
 }
 
 /// Games of another board are called that, and not broken games of this one.

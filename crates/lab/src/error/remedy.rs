@@ -71,6 +71,8 @@ pub enum Remedy {
     AnotherPort,
     /// Name a file of records, which evaluations, matches and games of people are saved to.
     NameRecords,
+    /// Have games of the run in this folder played and recorded.
+    RecordGames(PathBuf),
     /// Have each game of this file judged, which says what is wrong with it.
     Judge(PathBuf),
     /// Have the games of this file reviewed, which is all that can be done with them.
@@ -106,7 +108,10 @@ impl LabError {
                 RecordError::NoRules { ref path, .. } => Some(Remedy::Judge(path.clone())),
                 _ => None,
             },
-            Self::NoRecords(_) => Some(Remedy::NameRecords),
+            Self::NoRecords(_) | Self::RecordsFolder { is_run: false, .. } => {
+                Some(Remedy::NameRecords)
+            }
+            Self::RecordsFolder { path, .. } => Some(Remedy::RecordGames(path.clone())),
             Self::Player { .. } => Some(Remedy::NameProgram),
             Self::Port { .. } => Some(Remedy::AnotherPort),
             Self::NoDeep => Some(Remedy::BuildWithDeep),

@@ -12,7 +12,7 @@ use super::Session;
 use crate::LabError;
 use crate::disk::{lock_folder, replace};
 use crate::error::{RecordError, game_on};
-use crate::records::{LONGEST_LINE, check_place, closest_game};
+use crate::records::{LONGEST_LINE, check_file, check_place, closest_game};
 use crate::seal::Seal;
 use crate::text::without_mark;
 
@@ -69,6 +69,7 @@ impl StoredRecord {
     /// # Errors
     /// When the file cannot be read, or has no such record.
     pub fn read(path: &Path, number: Option<u64>) -> Result<Self, LabError> {
+        check_file(path)?;
         let too_large = || wrong(path, RecordError::TooLargeToOpen { most: LONGEST });
         let text = read(path, LONGEST)?.ok_or_else(too_large)?;
         let found = lines(&text).count() as u64;
