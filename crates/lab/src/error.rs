@@ -78,12 +78,16 @@ pub enum LabError {
     },
     /// A text that does not say how to search.
     #[error(
-        "`{0}` does not say how to search; {hint}expected plies such as `3ply`, a time for each move such \
-         as `100ms`, or plies by the number of empty cells, fewest first, such as \
-         `empty:4=5ply,8=4ply,3ply`",
-        hint = search_units(.0)
+        "`{found}` does not say how to search; {advice}expected plies such as `3ply`, a time for each move \
+         such as `100ms`, or plies by the number of empty cells, fewest first, such as \
+         `empty:4=5ply,8=4ply,3ply`"
     )]
-    Search(String),
+    Search {
+        /// As written.
+        found: String,
+        /// What was probably meant, with a semicolon behind it; empty if that is not known.
+        advice: String,
+    },
     /// A transposition table that needs more memory than is free.
     #[error(
         "a table of searched positions of {} was requested, and {} are free; use a smaller one",
@@ -553,19 +557,4 @@ impl LabError {
 /// A game on a board, as in messages: `2048 on 4x4`.
 pub fn game_on(game: &str, shape: Shape) -> String {
     format!("{game} on {shape}")
-}
-
-/// How a text would say how to search that lacks a unit, or has another one.
-fn search_units(text: &str) -> String {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let (number, unit) = text.split_at(digits);
-    let unit = unit.trim_matches([' ', '-', '_']).to_lowercase();
-    match (number.parse::<u32>(), &*unit) {
-        (Err(_) | Ok(0), _) => String::new(),
-        (Ok(n), "") => format!("write `{n}ply` for moves ahead, or `{n}ms` for milliseconds; "),
-        (Ok(n), "p" | "ply" | "plies" | "plys") => format!("write `{n}ply`; "),
-        (Ok(n), "s" | "sec" | "seconds") => format!("write `{}ms`; ", u64::from(n) * 1000),
-        (Ok(n), "msec" | "ms" | "milliseconds") => format!("write `{n}ms`; "),
-        _ => String::new(),
-    }
 }

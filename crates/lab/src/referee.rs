@@ -37,8 +37,8 @@ use crate::records;
 use crate::report::Scores;
 use crate::seal::{Seal, Secret, Terms};
 use crate::share::{share_out, threads};
-pub use player::{AgentPlayer, Source};
-use player::{Player, Starter};
+pub use player::{AgentPlayer, PlayerSource};
+use player::{StartedPlayer, Starter};
 pub(crate) use seat::Played;
 use seat::{Hall, Seat};
 
@@ -65,7 +65,7 @@ pub struct MatchOptions {
 #[derive(Clone, Debug)]
 pub struct RefereeOptions {
     /// The players.
-    pub source: Source,
+    pub source: PlayerSource,
     /// What is played.
     pub play: MatchOptions,
     /// The file of records; the seal is written beside it.
@@ -131,7 +131,7 @@ pub struct Referee {
     secret: Secret,
     commitment: String,
     starter: Starter,
-    first: Option<Player>,
+    first: Option<StartedPlayer>,
     /// Until the seal is written, no other match writes these records.
     _lock: Option<NameLock>,
 }

@@ -76,7 +76,10 @@ impl FromStr for SearchLimit {
     fn from_str(text: &str) -> Result<Self, LabError> {
         let millis = text.strip_suffix("ms").map(|number| number.parse());
         let time = millis.map(|millis| millis.map(Duration::from_millis));
-        let error = || LabError::Search(text.chars().take(80).collect());
+        let error = || LabError::Search {
+            found: text.chars().take(80).collect(),
+            advice: advice(text).map_or_else(String::new, |advice| advice + "; "),
+        };
         match time {
             None => Ok(Self {
                 depth: text.parse().map_err(|_| error())?,
@@ -88,6 +91,38 @@ impl FromStr for SearchLimit {
             }),
             Some(_) => Err(error()),
         }
+    }
+}
+
+/// How to write what a text probably means: it lacks a unit or has another one, is out of range, or
+/// does not say the plies of all boards.
+fn advice(text: &str) -> Option<String> {
+    let with_rest = format!("{text},3ply");
+    if with_rest.parse::<Depth>().is_ok() {
+        return Some(format!(
+            "boards with more empty cells are missing, as in `{with_rest}`"
+        ));
+    }
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok().filter(|&number| number > 0)?;
+    let plies = match number > MAX_PLIES.into() {
+        true => format!("up to `{MAX_PLIES}ply`"),
+        false => format!("`{number}ply`"),
+    };
+    let time = |millis: u64| match u128::from(millis) > LONGEST.as_millis() {
+        true => format!("up to `{}ms`", LONGEST.as_millis()),
+        false => format!("`{millis}ms`"),
+    };
+    match &*unit.trim_matches([' ', '-', '_']).to_lowercase() {
+        "" => Some(format!(
+            "write {plies} for moves ahead, or {} for milliseconds",
+            time(number)
+        )),
+        "p" | "ply" | "plies" | "plys" => Some(format!("write {plies}")),
+        "s" | "sec" | "seconds" => Some(format!("write {}", time(number.saturating_mul(1000)))),
+        "msec" | "ms" | "milliseconds" => Some(format!("write {}", time(number))),
+        _ => None,
     }
 }
 
@@ -248,6 +283,15 @@ mod tests {
             ("2-ply", "write `2ply`;"),
             ("4 plies", "write `4ply`;"),
             ("2s", "write `2000ms`;"),
+            (
+                "5000",
+                "write up to `16ply` for moves ahead, or `5000ms` for milliseconds;",
+            ),
+            ("17ply", "write up to `16ply`;"),
+            ("2 hours", "search; expected"),
+            ("7200s", "write up to `3600000ms`;"),
+            ("99999999999999999ms", "write up to `3600000ms`;"),
+            ("empty:4=5ply", "are missing, as in `empty:4=5ply,3ply`;"),
         ] {
             let error = text.parse::<SearchLimit>().unwrap_err().to_string();
             assert!(error.contains(advice), "{error}");

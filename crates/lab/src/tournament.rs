@@ -26,7 +26,7 @@ use crate::disk::{nameless, replace, replace_with, try_lock_folder};
 use crate::error::SolveError;
 use crate::games;
 use crate::records::write_lines;
-use crate::referee::{Games, MatchOptions, Referee, RefereeOptions, Source};
+use crate::referee::{Games, MatchOptions, PlayerSource, Referee, RefereeOptions};
 use crate::seal::Secret;
 pub use entrants::{Entrant, Entrants, Skipped, find};
 use table::Finished;
@@ -218,7 +218,7 @@ impl Tournament {
     }
 
     /// Starts a player, or says why that is impossible.
-    fn start(&self, source: Source) -> Result<Referee, String> {
+    fn start(&self, source: PlayerSource) -> Result<Referee, String> {
         let options = RefereeOptions {
             source,
             play: self.options.play.clone(),

@@ -99,6 +99,7 @@ export class Analyse {
       { class: "stack" },
       h("h1", { class: "unseen" }, "Analyse"),
       this.view.root,
+      (this.under = h("div", { class: "under" })),
       h(
         "div",
         { class: "row" },

@@ -34,6 +34,7 @@ export class Review {
   end() {
     removeEventListener("keydown", this.pressed);
     this.chances?.end();
+    fill(this.page.under);
     this.page.hidden = false;
   }
 
@@ -80,6 +81,25 @@ export class Review {
       /** @type {string} */ text,
       /** @type {() => void} */ act,
     ) => h("button", { type: "button", id, onclick: act }, text);
+    // Beside the board, also where it is far from the rest of the page.
+    fill(
+      this.page.under,
+      h(
+        "div",
+        { class: "card stack tight", id: "review-steps" },
+        h(
+          "div",
+          { class: "steps" },
+          button("first", "|◀", () => this.to(0)),
+          button("previous", "◀", () => this.to(this.step - 1)),
+          button("next", "▶", () => this.to(this.step + 1)),
+          button("last", "▶|", () => this.to(game.positions.length - 1)),
+          button("next-mistake", "Next mistake (x)", () => this.mistake(1)),
+          button("learn", "Learn from your mistakes", () => this.learn()),
+        ),
+        this.place,
+      ),
+    );
     fill(
       this.root,
       h(
@@ -132,17 +152,6 @@ export class Review {
         { class: "row" },
         grades.map(([grade, count]) => h("span", { class: `tag ${grade}` }, `${count} ${grade}`)),
       ),
-      h(
-        "div",
-        { class: "steps" },
-        button("first", "|◀", () => this.to(0)),
-        button("previous", "◀", () => this.to(this.step - 1)),
-        button("next", "▶", () => this.to(this.step + 1)),
-        button("last", "▶|", () => this.to(game.positions.length - 1)),
-        button("next-mistake", "Next mistake (x)", () => this.mistake(1)),
-        button("learn", "Learn from your mistakes", () => this.learn()),
-      ),
-      this.place,
       this.chart.root,
       this.luck.root,
       this.chances.root,
@@ -154,7 +163,7 @@ export class Review {
       ["next", "Next move (k)"],
       ["last", "Last position"],
     ])
-      this.root.querySelector(`#${id}`)?.setAttribute("aria-label", name);
+      this.page.under.querySelector(`#${id}`)?.setAttribute("aria-label", name);
     this.curves();
     const shown = game.moves.length > 3000 ? 3000 : game.moves.length;
     this.buttons = game.moves

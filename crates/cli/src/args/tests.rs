@@ -67,7 +67,7 @@ fn every_option_of_the_design_is_there() {
         ("plot", "out every mean x y json"),
         ("sweep", "out jobs part json"),
         ("runs", "json"),
-        ("serve", "port runs host name"),
+        ("serve", "model port runs host name"),
         ("recipes", "json"),
         (
             "bench",

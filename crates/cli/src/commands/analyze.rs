@@ -80,7 +80,7 @@ fn by_solution(args: &AnalyzeArgs, path: &Path, text: Option<&str>) -> anyhow::R
     if about.discount < 1.0 {
         let _ = write!(title, ", discount {}", about.discount);
     }
-    let source = Source {
+    let presentation = Presentation {
         title,
         target: about.target.map(|target| target.value),
         over: if about.ends_at_target() {
@@ -101,8 +101,8 @@ fn by_solution(args: &AnalyzeArgs, path: &Path, text: Option<&str>) -> anyhow::R
     let analysis = ask(text)?;
     let board = GameBoard::parse(text, &about.game, about.shape)?;
     // The game that ends at a target is another one than that which is played.
-    let player = match Contender::exact(Arc::clone(&solution), path) {
-        Ok(contender) => Some(Player {
+    let continuation = match Contender::exact(Arc::clone(&solution), path) {
+        Ok(contender) => Some(Continuation {
             values: Arc::clone(&contender.agent),
             rollouts: contender.clone(),
             contender,
@@ -110,7 +110,7 @@ fn by_solution(args: &AnalyzeArgs, path: &Path, text: Option<&str>) -> anyhow::R
         Err(error) if args.rollouts.is_some() => return Err(error.into()),
         Err(_) => None,
     };
-    answer(args, &source, &board, analysis, player)
+    answer(args, &presentation, &board, analysis, continuation)
 }
 
 /// Refuses a model of another game than the one that was named.
@@ -162,7 +162,7 @@ fn by_contender(
         true => format!(", {}", args.search.search),
         false => String::new(),
     };
-    let source = Source {
+    let presentation = Presentation {
         title: title + &searching,
         target: None,
         over: STUCK,
@@ -202,12 +202,12 @@ fn by_contender(
         search: search.replacen(&first.to_string(), &limit.to_string(), 1),
         ..analysis
     };
-    let player = Player {
+    let continuation = Continuation {
         contender,
         values: Arc::clone(&plain.agent),
         rollouts: searching(&args.rollout_search, 0)?,
     };
-    answer(args, &source, &board, analysis, Some(player))
+    answer(args, &presentation, &board, analysis, Some(continuation))
 }
 
 /// The analysis of a board. A search shows its plies and can be stopped.
@@ -244,7 +244,7 @@ fn described_in_json(args: &AnalyzeArgs, mut info: ModelInfo) -> anyhow::Result<
 const STUCK: &str = "the game is over: no move is legal";
 
 /// The model or solution, and how its values are printed.
-struct Source {
+struct Presentation {
     title: String,
     target: Option<u64>,
     /// The message if there is no legal move.
@@ -253,7 +253,7 @@ struct Source {
 }
 
 /// What plays on from a board.
-struct Player {
+struct Continuation {
     /// As it was asked for.
     contender: Contender,
     /// Without its search.
@@ -265,13 +265,13 @@ struct Player {
 /// Adds lines and rollouts to an analysis, and prints it.
 fn answer<V: Serialize + std::fmt::Display + Copy>(
     args: &AnalyzeArgs,
-    source: &Source,
+    presentation: &Presentation,
     board: &GameBoard,
     mut analysis: Analysis<V>,
-    player: Option<Player>,
+    continuation: Option<Continuation>,
 ) -> anyhow::Result<()> {
-    let goes_on = player.filter(|_| !analysis.interrupted);
-    if let Some(player) = &goes_on {
+    let goes_on = continuation.filter(|_| !analysis.interrupted);
+    if let Some(continuation) = &goes_on {
         // Every move of a line is searched, and the text has one line.
         let wanted = match args.json {
             true => &Direction::ALL[..],
@@ -281,8 +281,8 @@ fn answer<V: Serialize + std::fmt::Display + Copy>(
         let has_values = analysis.moves.iter().any(|one| one.total.is_some());
         if has_values {
             let found = lines(
-                &player.contender,
-                &*player.values,
+                &continuation.contender,
+                &*continuation.values,
                 board,
                 wanted,
                 &interrupt::asked,
@@ -290,7 +290,7 @@ fn answer<V: Serialize + std::fmt::Display + Copy>(
             analysis.add_lines(found);
         }
         if let Some(games) = args.rollouts {
-            analysis.add_rollouts(play_on(args, games, board, &player.rollouts)?);
+            analysis.add_rollouts(play_on(args, games, board, &continuation.rollouts)?);
         } else if !interrupt::asked() {
             interrupt::completed();
         }
@@ -298,8 +298,8 @@ fn answer<V: Serialize + std::fmt::Display + Copy>(
     if args.json {
         return print_json(&analysis);
     }
-    let table = table::text(&analysis, source);
-    print(format!("{}\n\n{board}\n{table}", source.title))
+    let table = table::text(&analysis, presentation);
+    print(format!("{}\n\n{board}\n{table}", presentation.title))
 }
 
 /// Plays the rollouts.

@@ -36,7 +36,8 @@ mod unix {
     use std::fmt::Write;
 
     use afterstate_lab::referee::{
-        BreachReport, MatchOptions, Referee, RefereeOptions, RefereeReport, START_TIME, Source,
+        BreachReport, MatchOptions, PlayerSource, Referee, RefereeOptions, RefereeReport,
+        START_TIME,
     };
 
     use super::{RefereeArgs, RulesBroken};
@@ -53,8 +54,8 @@ mod unix {
         interrupt::listen()?;
         let referee = Referee::new(RefereeOptions {
             source: match args.tcp {
-                Some(port) => Source::Tcp(port),
-                None => Source::Program(args.program.clone()),
+                Some(port) => PlayerSource::Tcp(port),
+                None => PlayerSource::Program(args.program.clone()),
             },
             play,
             records: args.records.clone(),

@@ -31,7 +31,7 @@ pub use entries::peek_metadata;
 use entries::{Entries, read_header};
 pub use error::NativeError;
 pub use layout::{Buffer, Layout, Piece};
-use layout::{Source, Tensor, to_bytes};
+use layout::{Tensor, TensorSource, to_bytes};
 pub(super) use new::header;
 use new::shaped_header;
 pub use new::{NewHeader, lay_out_spans};
@@ -116,7 +116,7 @@ fn kept_tables(tuples: &TupleSet) -> Vec<Tensor> {
 fn table((number, (name, numbers)): (usize, (String, usize))) -> Tensor {
     Tensor {
         name,
-        source: Source::Table(number),
+        source: TensorSource::Table(number),
         float: Float::F32,
         numbers,
         at: 0,
@@ -127,7 +127,7 @@ fn table((number, (name, numbers)): (usize, (String, usize))) -> Tensor {
 fn blocks<C: WeightCell>(network: &WeightTables<C>) -> Vec<Tensor> {
     let tensor = |(name, block): (&str, MemoryBlock)| Tensor {
         name: name.to_owned(),
-        source: Source::Block(block),
+        source: TensorSource::Block(block),
         float: Float::F32,
         numbers: network.block_len(block),
         at: 0,
@@ -401,7 +401,7 @@ impl Header {
             tensors
         };
         if keep == Keep::Weights {
-            tensors.retain(|tensor| tensor.source != Source::Block(MemoryBlock::Sums));
+            tensors.retain(|tensor| tensor.source != TensorSource::Block(MemoryBlock::Sums));
         }
         let placed = tensors.into_iter().map(|tensor| self.place(tensor));
         Ok(Layout {
@@ -425,8 +425,8 @@ impl Header {
     fn place(&self, tensor: Tensor) -> Result<Tensor, NativeError> {
         let found = self.tensors.info(&tensor.name).map(|found| found.dtype);
         let float = match tensor.source {
-            Source::Table(_) => found.and_then(Float::of_dtype),
-            Source::Block(_) => None,
+            TensorSource::Table(_) => found.and_then(Float::of_dtype),
+            TensorSource::Block(_) => None,
         };
         let float = float.unwrap_or(Float::F32);
         let (at, _) = self.tensor(&tensor.name, dtype(Some(float)), Some(tensor.numbers))?;

@@ -278,14 +278,14 @@ impl Game for PackedGrid {
 }
 
 /// The tables of every game and line length used so far, built once per process.
-static LINES: Lines = Lines(Mutex::new(Vec::new()));
+static LINES: LineCache = LineCache(Mutex::new(Vec::new()));
 
 /// The rules, the line length, and the table of all lines of that length.
 type LineTable = (&'static dyn Rules, usize, &'static [Line]);
 
-struct Lines(Mutex<Vec<LineTable>>);
+struct LineCache(Mutex<Vec<LineTable>>);
 
-impl Lines {
+impl LineCache {
     fn get(&self, rules: &'static dyn Rules, length: usize) -> &'static [Line] {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Equal addresses are equal rules. Equal rules at several addresses build their table

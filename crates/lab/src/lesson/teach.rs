@@ -103,7 +103,7 @@ pub(super) struct Teacher<'a, N> {
 }
 
 /// A move of a game.
-struct Turn {
+struct TaughtMove {
     decision: Decision<Grid>,
     values: ActionValues,
     slide: Slide<GridBoard>,
@@ -175,11 +175,11 @@ impl<'a, N: Shown> Teacher<'a, N> {
         &self,
         number: u64,
         shows: bool,
-    ) -> (Vec<Turn>, u64, State<GridBoard>, Vec<Made>) {
+    ) -> (Vec<TaughtMove>, u64, State<GridBoard>, Vec<Made>) {
         let mut rng = game_rng(self.options.seed, number);
         let mut state = self.game.start(&mut rng);
         let mut score = self.game.initial_score(state);
-        let (mut turns, mut made) = (Vec::<Turn>::new(), Vec::new());
+        let (mut turns, mut made) = (Vec::<TaughtMove>::new(), Vec::new());
         while let Some(turn) = self.turn(state, &mut rng) {
             turns.push(turn);
             if !self.options.backward && turns.len() > 1 {
@@ -188,7 +188,7 @@ impl<'a, N: Shown> Teacher<'a, N> {
                 let reward = self.reward(&turns, order);
                 made.extend(self.update::<R>(&turns[order], (order, reward, next), shows));
             }
-            let Turn {
+            let TaughtMove {
                 slide, cell, spawn, ..
             } = turns[turns.len() - 1];
             score += u64::from(slide.reward() + self.game.spawn_reward(spawn.tile));
@@ -213,7 +213,7 @@ impl<'a, N: Shown> Teacher<'a, N> {
     }
 
     /// The best slide of a state, and a spawn; `None` if the game is over.
-    fn turn(&self, state: State<GridBoard>, rng: &mut Rng) -> Option<Turn> {
+    fn turn(&self, state: State<GridBoard>, rng: &mut Rng) -> Option<TaughtMove> {
         let decision = Decision::new(&self.game, state)?;
         let mut lookup = Default::default();
         let values = self
@@ -221,7 +221,7 @@ impl<'a, N: Shown> Teacher<'a, N> {
             .action_values(&self.game, &decision, &mut lookup);
         let slide = decision.slides().get(values.best()?)?;
         let (cell, spawn) = self.game.draw_spawn(slide.after(), rng);
-        Some(Turn {
+        Some(TaughtMove {
             decision,
             values,
             slide,
@@ -231,7 +231,7 @@ impl<'a, N: Shown> Teacher<'a, N> {
     }
 
     /// The reward between the position of a turn and that of the next one, or the end.
-    fn reward(&self, turns: &[Turn], place: usize) -> Value {
+    fn reward(&self, turns: &[TaughtMove], place: usize) -> Value {
         let spawn = self.game.spawn_reward(turns[place].spawn.tile) as Value;
         let slide = match N::BY_AFTERSTATE {
             true => turns.get(place + 1).map_or(0, |turn| turn.slide.reward()),
@@ -240,12 +240,12 @@ impl<'a, N: Shown> Teacher<'a, N> {
         spawn + slide as Value
     }
 
-    fn position(&self, turn: &Turn) -> N::Input {
+    fn position(&self, turn: &TaughtMove) -> N::Input {
         N::position(turn.decision.state(), turn.slide.after())
     }
 
     /// The value of the position of a turn.
-    fn value(&self, turn: &Turn) -> Value {
+    fn value(&self, turn: &TaughtMove) -> Value {
         self.value_of(self.position(turn))
     }
 
@@ -258,7 +258,7 @@ impl<'a, N: Shown> Teacher<'a, N> {
     /// Moves the value of a position towards its target.
     fn update<R: UpdateRule>(
         &self,
-        turn: &Turn,
+        turn: &TaughtMove,
         (order, reward, next): (usize, Value, Value),
         shows: bool,
     ) -> Option<Made> {
@@ -322,7 +322,7 @@ impl<'a, N: Shown> Teacher<'a, N> {
     }
 
     /// The steps as they were played, without updates.
-    fn steps(&self, turns: &[Turn]) -> Vec<LessonStep> {
+    fn steps(&self, turns: &[TaughtMove]) -> Vec<LessonStep> {
         let written = &turns[..turns.len().min(MOST_STEPS)];
         let states: Vec<BoardState> = written
             .iter()
@@ -336,7 +336,7 @@ impl<'a, N: Shown> Teacher<'a, N> {
             .collect()
     }
 
-    fn step(&self, turn: &Turn, exact: Option<StateAnalysis>) -> LessonStep {
+    fn step(&self, turn: &TaughtMove, exact: Option<StateAnalysis>) -> LessonStep {
         let State(state) = turn.decision.state();
         let After(after) = turn.slide.after();
         let slides: Vec<Slide<GridBoard>> = turn.decision.slides().legal().collect();

@@ -30,7 +30,7 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// Where players come from.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum PlayerSource {
     /// A program with its arguments, which talks on standard input and output.
     Program(Vec<OsString>),
     /// Connections to this port of 127.0.0.1; 0 is any free port.
@@ -64,7 +64,7 @@ impl fmt::Debug for AgentPlayer {
     }
 }
 
-impl Source {
+impl PlayerSource {
     /// The command, for the seal.
     pub(super) fn command(&self) -> Vec<String> {
         match self {
@@ -110,20 +110,20 @@ pub(super) struct Program {
 }
 
 impl Starter {
-    pub(super) fn new(source: &Source, memory: Option<u64>) -> Result<Self, LabError> {
+    pub(super) fn new(source: &PlayerSource, memory: Option<u64>) -> Result<Self, LabError> {
         match source {
-            Source::Program(words) => Ok(Self::Program(Program {
+            PlayerSource::Program(words) => Ok(Self::Program(Program {
                 words: words.clone(),
                 memory,
                 folder: None,
             })),
-            Source::Entrant { words, folder, .. } => Ok(Self::Program(Program {
+            PlayerSource::Entrant { words, folder, .. } => Ok(Self::Program(Program {
                 words: words.clone(),
                 memory,
                 folder: Some(folder.clone()),
             })),
-            Source::Agent(player) => Ok(Self::Agent(Arc::clone(&player.agent))),
-            Source::Tcp(port) => {
+            PlayerSource::Agent(player) => Ok(Self::Agent(Arc::clone(&player.agent))),
+            PlayerSource::Tcp(port) => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port))
                     .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
                 let listener = listener.map_err(|source| LabError::Port {
@@ -144,7 +144,7 @@ impl Starter {
     }
 
     /// Starts a program; `None` for connections, which players make themselves, and for agents.
-    pub(super) fn start_program(&self) -> io::Result<Option<Player>> {
+    pub(super) fn start_program(&self) -> io::Result<Option<StartedPlayer>> {
         match self {
             Self::Program(program) => Process::start(program).map(Some),
             Self::Listener(_) | Self::Agent(_) => Ok(None),
@@ -152,7 +152,7 @@ impl Starter {
     }
 
     /// Starts a player, or waits for one.
-    pub(super) fn start(&self, cancelled: &dyn Fn() -> bool) -> Result<Player, Halt> {
+    pub(super) fn start(&self, cancelled: &dyn Fn() -> bool) -> Result<StartedPlayer, Halt> {
         let gone = |error: io::Error| Breach::Exit(format!("cannot be started: {error}"));
         let listener = match self {
             Self::Listener(listener) => listener,
@@ -169,7 +169,7 @@ impl Starter {
                 && let Ok((stream, _)) = listener.accept()
             {
                 let channel = Channel::of_stream(stream).map_err(gone)?;
-                return Ok(Player {
+                return Ok(StartedPlayer {
                     channel,
                     process: None,
                 });
@@ -193,13 +193,13 @@ impl From<Breach> for Halt {
 }
 
 /// A player that was started.
-pub(super) struct Player {
+pub(super) struct StartedPlayer {
     // In this order: the pipes are closed before the process is killed.
     channel: Channel,
     process: Option<Process>,
 }
 
-impl Player {
+impl StartedPlayer {
     /// Sends a line and waits for the reply. The time is that of the referee, from before the line
     /// is sent until the reply is complete.
     pub(super) fn ask(
@@ -256,7 +256,7 @@ impl Player {
 struct Process(Child);
 
 impl Process {
-    fn start(program: &Program) -> io::Result<Player> {
+    fn start(program: &Program) -> io::Result<StartedPlayer> {
         let (first, args) = program.words.split_first().ok_or(io::ErrorKind::NotFound)?;
         let mut command = Command::new(first);
         if let Some(folder) = &program.folder {
@@ -272,7 +272,7 @@ impl Process {
         let process = Self(child);
         process.limit(program.memory)?;
         let (to, from) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Player {
+        Ok(StartedPlayer {
             channel: Channel::of_process(to, from)?,
             process: Some(process),
         })

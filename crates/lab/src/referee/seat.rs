@@ -11,7 +11,7 @@ use afterstate::game::{Direction, Game};
 use afterstate::random::{Rng, game_rng};
 use afterstate::tally::Outcome;
 
-use super::player::{Halt, Player, Starter};
+use super::player::{Halt, StartedPlayer, Starter};
 use super::protocol::{self, Breach};
 use super::table::Table;
 use crate::agent::PolicyFn;
@@ -29,7 +29,7 @@ const LOTS: u64 = 0x4C4F_5453;
 pub(super) struct Hall<'a> {
     pub(super) starter: &'a Starter,
     /// A program that was started before the match.
-    pub(super) first: Mutex<Option<Player>>,
+    pub(super) first: Mutex<Option<StartedPlayer>>,
     pub(super) secret: &'a Secret,
     pub(super) greeting: String,
     /// The name of the player in records.
@@ -60,7 +60,7 @@ impl Hall<'_> {
     }
 
     /// Starts a player and greets it.
-    fn start(&self) -> Result<Player, Halt> {
+    fn start(&self) -> Result<StartedPlayer, Halt> {
         if self.has_given_up() {
             return Err(Breach::Forfeit.into());
         }
@@ -71,7 +71,7 @@ impl Hall<'_> {
         started
     }
 
-    fn start_and_greet(&self) -> Result<Player, Halt> {
+    fn start_and_greet(&self) -> Result<StartedPlayer, Halt> {
         let first = self.first.lock();
         let first = first.unwrap_or_else(PoisonError::into_inner).take();
         let mut player = match first {
@@ -105,7 +105,7 @@ impl Hall<'_> {
 /// A place at which one player plays.
 pub(super) struct Seat<'a> {
     hall: &'a Hall<'a>,
-    player: Option<Player>,
+    player: Option<StartedPlayer>,
     /// That of an agent, which takes the place of a player.
     policy: Option<PolicyFn<'a>>,
 }

@@ -14,7 +14,7 @@ const LEFT: &str =
 fn options(script: &str, games: u64) -> RefereeOptions {
     let words = ["sh", "-c", script].map(Into::into);
     RefereeOptions {
-        source: Source::Program(words.to_vec()),
+        source: PlayerSource::Program(words.to_vec()),
         play: MatchOptions {
             game: "2048".to_owned(),
             shape: Shape::FOUR,
@@ -235,7 +235,7 @@ fn referee_has_events_and_a_document() {
 fn referee_refuses_what_it_cannot_start() {
     let started = |options| Referee::new(options).map(|_| ()).unwrap_err();
     let missing = RefereeOptions {
-        source: Source::Program(vec!["./no-such-program".into()]),
+        source: PlayerSource::Program(vec!["./no-such-program".into()]),
         ..options("", 1)
     };
     assert!(matches!(started(missing), LabError::Player { .. }));
@@ -244,7 +244,7 @@ fn referee_refuses_what_it_cannot_start() {
     assert!(matches!(started(chess), LabError::UnknownGame { .. }));
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = RefereeOptions {
-        source: Source::Tcp(taken.local_addr().unwrap().port()),
+        source: PlayerSource::Tcp(taken.local_addr().unwrap().port()),
         ..options("", 1)
     };
     assert!(matches!(started(port), LabError::Port { .. }));
@@ -479,7 +479,7 @@ fn referee_accepts_connections() {
     let port = free.local_addr().unwrap().port();
     drop(free);
     let by_tcp = RefereeOptions {
-        source: Source::Tcp(port),
+        source: PlayerSource::Tcp(port),
         ..options("", 5)
     };
     let referee = Referee::with_secret(by_tcp, secret()).unwrap();

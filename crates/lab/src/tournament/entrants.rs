@@ -15,7 +15,7 @@ use crate::error::{FileKind, game_on};
 use crate::evaluate::Contender;
 use crate::foreign::extension;
 use crate::model::Model;
-use crate::referee::{AgentPlayer, Source};
+use crate::referee::{AgentPlayer, PlayerSource};
 use crate::run::recipe_path;
 use crate::solve::Solution;
 
@@ -25,7 +25,7 @@ pub struct Entrant {
     /// Its name: that of its file or folder.
     pub name: String,
     /// How it is started, or why it cannot play.
-    pub player: Result<Source, String>,
+    pub player: Result<PlayerSource, String>,
 }
 
 impl Entrant {
@@ -33,7 +33,7 @@ impl Entrant {
     pub fn of_contender(name: &str, contender: &Contender) -> Self {
         Self {
             name: name.to_owned(),
-            player: Ok(Source::Agent(AgentPlayer {
+            player: Ok(PlayerSource::Agent(AgentPlayer {
                 name: name.to_owned(),
                 agent: Arc::clone(&contender.agent),
             })),
@@ -106,13 +106,13 @@ fn of_entry(
     name: &str,
     game: &str,
     shape: Shape,
-) -> Result<Result<Source, String>, String> {
+) -> Result<Result<PlayerSource, String>, String> {
     if name.starts_with('.') {
         return Err(HIDDEN.to_owned());
     }
     let about = fs::metadata(path).map_err(|error| format!("it cannot be read: {error}"))?;
     let program = |words: Vec<OsString>, folder: &Path| {
-        Ok(Ok(Source::Entrant {
+        Ok(Ok(PlayerSource::Entrant {
             name: name.to_owned(),
             words,
             folder: folder.to_owned(),
@@ -145,7 +145,7 @@ fn is_executable(path: &Path) -> bool {
 }
 
 /// A model or a solution of the game, or why it cannot play.
-fn of_model(path: &Path, name: &str, game: &str, shape: Shape) -> Result<Source, String> {
+fn of_model(path: &Path, name: &str, game: &str, shape: Shape) -> Result<PlayerSource, String> {
     let contender = match Model::open(path) {
         Err(LabError::Kind {
             found: FileKind::Solution,

@@ -56,7 +56,9 @@ async fn play(browser: &Browser, home: &str) {
     assert!(browser.text(".over").await.contains("Game over"));
     browser.is_accessible("the end of a game").await;
 
-    browser.open(&format!("{home}/play?board=4x4")).await;
+    browser
+        .open(&format!("{home}/play?board=4x4&model=lines"))
+        .await;
     browser
         .until("document.querySelector('#model-says')?.innerText.includes('lines')")
         .await;
@@ -465,7 +467,7 @@ async fn dark(browser: &Browser, home: &str) {
         ("judge", "document.querySelector('.drop')"),
     ] {
         browser
-            .open(&format!("{home}/{part}?game=2048&board=4x4"))
+            .open(&format!("{home}/{part}?game=2048&board=4x4&model=lines"))
             .await;
         browser.until(ready).await;
         if part == "analyse" {

@@ -58,7 +58,7 @@ fn pages() -> Vec<Page> {
             "review",
             "analyse?review=kept&step=150",
             "document.querySelector('#searched')?.innerText === '4ply' && document.querySelector('#review')",
-            "scrollTo(0, document.querySelector('#review').offsetTop - 70)",
+            "",
         ),
         page(
             "inside",

@@ -4,12 +4,15 @@ use std::fmt::{Display, Write};
 
 use afterstate_lab::analyze::{Analysis, Move, Rest, TileChance, line_text};
 
-use super::Source;
+use super::Presentation;
 use crate::output::{grouped, percent};
 
 /// The tables of an analysis, and its best line.
-pub(super) fn text<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
-    let mut text = values(analysis, source);
+pub(super) fn text<V: Display + Copy>(
+    analysis: &Analysis<V>,
+    presentation: &Presentation,
+) -> String {
+    let mut text = values(analysis, presentation);
     text += &rollouts(analysis);
     let best = analysis.best.map(|best| &analysis.moves[best as usize]);
     if let Some(line) = best.and_then(|best| best.line.as_ref()) {
@@ -19,8 +22,8 @@ pub(super) fn text<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -
 }
 
 /// The values of all moves.
-fn values<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String {
-    let target = source
+fn values<V: Display + Copy>(analysis: &Analysis<V>, presentation: &Presentation) -> String {
+    let target = presentation
         .target
         .map(|target| format!("probability of {target}, points lost"));
     let mut text = format!(
@@ -35,15 +38,19 @@ fn values<V: Display + Copy>(analysis: &Analysis<V>, source: &Source) -> String 
     text.truncate(text.trim_end().len());
     text.push('\n');
     for m in &analysis.moves {
-        text += &row(analysis, source, m);
+        text += &row(analysis, presentation, m);
     }
     if analysis.best.is_none() {
-        text = text + source.over + "\n";
+        text = text + presentation.over + "\n";
     }
     text
 }
 
-fn row<V: Display + Copy>(analysis: &Analysis<V>, source: &Source, m: &Move<V>) -> String {
+fn row<V: Display + Copy>(
+    analysis: &Analysis<V>,
+    presentation: &Presentation,
+    m: &Move<V>,
+) -> String {
     let mut remark = String::new();
     if analysis.best == Some(m.direction) && m.total.is_some() {
         remark.push_str("  <- best");
@@ -58,13 +65,13 @@ fn row<V: Display + Copy>(analysis: &Analysis<V>, source: &Source, m: &Move<V>) 
                 let lost = m.win_loss.unwrap_or_default();
                 format!("{win:>14.8}{lost:>13.6}")
             });
-            let loss = m.loss.map(|loss| format!("{loss:.*}", source.digits));
+            let loss = m.loss.map(|loss| format!("{loss:.*}", presentation.digits));
             format!(
                 "{:<9} {reward:>8} {value:>12.digits$} {total:>12.digits$} {:>12}{}{remark}\n",
                 m.direction.name(),
                 loss.unwrap_or_default(),
                 win.unwrap_or_default(),
-                digits = source.digits
+                digits = presentation.digits
             )
         }
         (Some(reward), ..) => format!(

@@ -25,7 +25,7 @@ const SOME: usize = 1 << 14;
 
 /// What a tensor holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum TensorSource {
     /// The weights of a tuple, in file order.
     Table(usize),
     /// A block of memory, in memory order.
@@ -36,7 +36,7 @@ pub(super) enum Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tensor {
     pub(super) name: String,
-    pub(super) source: Source,
+    pub(super) source: TensorSource,
     pub(super) float: Float,
     pub(super) numbers: usize,
     /// The offset of its first byte.
@@ -58,7 +58,7 @@ impl Tensor {
     fn pieces<'a, C: WeightCell>(&'a self, network: &'a WeightTables<C>) -> Vec<Piece<'a>> {
         let piece = |part| Piece { tensor: self, part };
         match self.source {
-            Source::Table(tuple) => {
+            TensorSource::Table(tuple) => {
                 let chunking = network.chunking(tuple);
                 let part = |chunk| Part::Chunk {
                     tuple,
@@ -69,7 +69,7 @@ impl Tensor {
                     .map(|chunk| piece(part(chunk)))
                     .collect()
             }
-            Source::Block(block) => {
+            TensorSource::Block(block) => {
                 let starts = (0..self.numbers).step_by(SOME);
                 let some = |start| start..self.numbers.min(start + SOME);
                 let part = |start| Part::Stretch(block, some(start));
@@ -86,8 +86,8 @@ impl Tensor {
         values: &mut [Value],
     ) -> Result<(), NativeError> {
         match self.source {
-            Source::Table(tuple) => network.export_kept(tuple, from, values),
-            Source::Block(block) => network.export_block(block, from, values),
+            TensorSource::Table(tuple) => network.export_kept(tuple, from, values),
+            TensorSource::Block(block) => network.export_block(block, from, values),
         }
         self.check(from, values)
     }
