@@ -1,14 +1,17 @@
 """Trains a small convolutional network in PyTorch to move as a model does.
 
     pip install ".[torch]"
-    python examples/python/imitate.py runs/quick
+    python examples/python/imitate.py runs/quick --minutes 5
 
-The first round learns the moves of the model's own games. A network that has learned only these is
-lost as soon as it errs, because the model never shows it such boards. So in each further round
-(DAgger: Ross, Gordon and Bagnell, AISTATS 2011) the network plays, and the model says what it would
-have done. Boards are turned and mirrored at random, which makes eight of each.
+The network values afterstates, so the rules make the slides and it only has to know which board is
+better. With r + f(s') of the four slides as scores, it learns by cross-entropy to prefer those that
+the model prefers; slides within some points of the best one count as almost as right.
 
-At the end the network is compared with the model and the greedy baseline, over the same games.
+A network that has learned only from the model's own games is lost as soon as it errs, because these
+have no such boards. So after the first round the network plays, and the model values its positions
+(DAgger: Ross, Gordon and Bagnell, AISTATS 2011). Boards are turned and mirrored at random.
+
+At the end the network, the model and the greedy baseline are evaluated over the same games.
 """
 
 from __future__ import annotations
@@ -26,12 +29,12 @@ import afterstate
 from afterstate.torch import encoded, value_function
 
 GAME = afterstate.Game("2048")
-#: Points by which a slide is clearly worse than another.
+#: Points by which a slide is clearly worse than another, and those of an output of 1.
 NEAR = 200.0
 
 
-class Policy(nn.Module):
-    """Two layers of 2x2 convolutions and a hidden layer; a number for each of the four slides."""
+class Value(nn.Module):
+    """Two layers of 2x2 convolutions and a hidden layer; one number for each board."""
 
     def __init__(self, filters: int, hidden: int) -> None:
         super().__init__()
@@ -44,11 +47,11 @@ class Policy(nn.Module):
             nn.Flatten(),
             nn.Linear(4 * filters, hidden),
             nn.ReLU(),
-            nn.Linear(hidden, 4),
+            nn.Linear(hidden, 1),
         )
 
     def forward(self, boards: torch.Tensor) -> torch.Tensor:
-        return self.layers(boards)
+        return self.layers(boards).squeeze(1)
 
 
 def turned(
@@ -66,36 +69,47 @@ def turned(
     return boards, values
 
 
-def learn(policy: Policy, found: afterstate.Positions, epochs: int, rate: float, seed: int) -> float:
-    """Learns the best moves of positions; returns the share of moves that agree in the end."""
-    device = next(policy.parameters()).device
+def scores(network: Value, boards: NDArray[np.uint8]) -> torch.Tensor:
+    """Reward plus value of the four slides of each board, in units of NEAR."""
+    afterstates, rewards, legal = GAME.slides(boards)
+    values = torch.full(legal.shape, -1e9)
+    values[torch.from_numpy(legal)] = network(encoded(afterstates[legal], GAME))
+    return values + torch.from_numpy(rewards / NEAR).float()
+
+
+def learn(
+    network: Value, found: afterstate.Positions, seconds: float, rate: float, seed: int
+) -> int:
+    """Learns from positions for some time; returns the number of steps."""
+    assert found.values is not None
     generator = np.random.default_rng(seed)
-    batch = 512
-    steps = max(1, epochs * len(found) // batch)
-    optimiser = torch.optim.AdamW(policy.parameters(), lr=rate)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, rate, total_steps=steps)
-    agree = 0.0
-    policy.train()
-    for _ in range(steps):
-        chosen = generator.integers(0, len(found), batch)
-        assert found.values is not None
-        boards, values = turned(
-            found.boards[chosen], found.values[chosen], int(generator.integers(8))
-        )
-        totals = torch.from_numpy(np.nan_to_num(values, nan=-np.inf)).to(device)
-        outputs = policy(encoded(boards, GAME, device=device))
-        # Illegal slides are never played, so nothing is learned about them.
-        outputs = outputs.masked_fill(totals.isinf(), -1e9)
-        # Slides that are almost as good as the best one are almost as right.
+    optimiser = torch.optim.AdamW(network.parameters(), lr=rate)
+    begun, steps, done = time.monotonic(), 0, 0.0
+    network.train()
+    while done < 1.0:
+        # The rate falls to 0, so that the end of a round is calm.
+        optimiser.param_groups[0]["lr"] = rate * (1.0 - done)
+        chosen = generator.integers(0, len(found), 256)
+        image = int(generator.integers(8))
+        boards, values = turned(found.boards[chosen], found.values[chosen], image)
+        totals = torch.from_numpy(np.nan_to_num(values, nan=-np.inf))
         targets = torch.softmax(totals / NEAR, dim=1)
-        loss = nn.functional.cross_entropy(outputs, targets)
-        best = totals.argmax(dim=1)
+        loss = nn.functional.cross_entropy(scores(network, boards), targets)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-        schedule.step()
-        agree += 0.01 * (float((outputs.argmax(dim=1) == best).float().mean()) - agree)
-    return agree
+        steps += 1
+        done = (time.monotonic() - begun) / seconds
+    return steps
+
+
+def agreement(network: Value, found: afterstate.Positions) -> float:
+    """The share of positions in which the network prefers the slide that the model prefers."""
+    assert found.values is not None
+    network.eval()
+    with torch.inference_mode():
+        preferred = scores(network, found.boards).argmax(dim=1).numpy()
+    return float(np.mean(preferred == np.nanargmax(found.values, axis=1)))
 
 
 def told(name: str, result: dict[str, Any]) -> str:
@@ -108,12 +122,12 @@ def told(name: str, result: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("model", nargs="?", help="the model to imitate (default: the newest run)")
-    parser.add_argument("--rounds", type=int, default=4, help="rounds of play and learning")
-    parser.add_argument("--games", type=int, default=100, help="games of the first round")
-    parser.add_argument("--epochs", type=int, default=4, help="passes over all positions in a round")
-    parser.add_argument("--filters", type=int, default=128)
-    parser.add_argument("--hidden", type=int, default=256)
-    parser.add_argument("--rate", type=float, default=0.001, help="the learning rate")
+    parser.add_argument("--minutes", type=float, default=5.0, help="of learning")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of play and learning")
+    parser.add_argument("--games", type=int, default=150, help="games of each round")
+    parser.add_argument("--filters", type=int, default=64)
+    parser.add_argument("--hidden", type=int, default=128)
+    parser.add_argument("--rate", type=float, default=0.003, help="the learning rate")
     parser.add_argument("--evaluate", type=int, default=500, help="games of the evaluation")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", help="where the weights of the network are saved")
@@ -121,33 +135,35 @@ def main() -> None:
 
     torch.manual_seed(options.seed)
     teacher = afterstate.Model(options.model)
-    policy = Policy(options.filters, options.hidden)
-    player = value_function(policy, of="actions", name="policy")
-    weights = sum(parameter.numel() for parameter in policy.parameters())
+    network = Value(options.filters, options.hidden)
+    player = value_function(network, scale=NEAR, name="network")
+    weights = sum(parameter.numel() for parameter in network.parameters())
     print(f"{teacher}; a network of {weights:,} weights", flush=True)
 
     begun = time.monotonic()
     parts: list[afterstate.Positions] = []
     for number in range(options.rounds):
-        seed = options.seed + number
-        if number == 0:
-            new = afterstate.positions(teacher, games=options.games, every=4, seed=seed)
-        else:
-            new = afterstate.positions(
-                player, model=teacher, games=2 * options.games, every=2, seed=seed
-            )
+        source: afterstate.Model = teacher if number == 0 else player
+        new = afterstate.positions(
+            source, model=teacher, games=options.games, every=4, seed=options.seed + number
+        )
+        before = agreement(network, new)
         parts.append(new)
-        agree = learn(policy, afterstate.Positions.joined(parts), options.epochs, options.rate, seed)
-        seconds = time.monotonic() - begun
+        seconds = 60 * options.minutes / options.rounds
+        found = afterstate.Positions.joined(parts)
+        steps = learn(network, found, seconds, options.rate, options.seed + number)
         print(
-            f"round {number + 1}: {len(new):,} positions of {'model' if number == 0 else 'network'},"
-            f" {agree:.1%} of the moves agree, {seconds:.0f} s",
+            f"round {number + 1}: {len(new):,} positions of the"
+            f" {'model' if number == 0 else 'network'}; of their moves {before:.1%} agreed before,"
+            f" {agreement(network, new):.1%} after {steps:,} steps;"
+            f" {time.monotonic() - begun:.0f} s so far",
             flush=True,
         )
     if options.out:
-        torch.save(policy.state_dict(), options.out)
+        torch.save(network.state_dict(), options.out)
     seed = options.seed + 1_000
-    for name, one in (("network", player), ("model", teacher), ("greedy", "greedy")):
+    players: list[tuple[str, Any]] = [("network", player), ("model", teacher), ("greedy", "greedy")]
+    for name, one in players:
         print(told(name, afterstate.evaluate(one, games=options.evaluate, seed=seed)), flush=True)
 
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use afterstate::game::Direction;
 use afterstate_lab::agent::{
     Agent, Baseline, BoardState, Boards, ExternalKind, ExternalSpec, ExternalValues, WeightArray,
-    board_values,
+    board_slides, board_values,
 };
 use afterstate_lab::analyze::{RolloutOptions, analyze_board, lines, rollouts as play_on};
 use afterstate_lab::board::GameBoard;
@@ -40,6 +40,33 @@ pub fn default_model(runs: PathBuf, game: &str, board: &str) -> PyResult<PathBuf
     };
     let found = model::default_model(&runs, game, shape);
     found.ok_or_else(none).or_raise()
+}
+
+/// Afterstates, rewards and legality of the four slides of each board, flat.
+type Slid<'py> = (
+    Bound<'py, PyArray1<u8>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<bool>>,
+);
+
+/// The slides of many boards.
+#[pyfunction]
+pub fn slides<'py>(
+    py: Python<'py>,
+    game: &str,
+    board: &str,
+    tiles: PyReadonlyArray1<'py, u8>,
+    hints: PyReadonlyArray1<'py, u8>,
+) -> PyResult<Slid<'py>> {
+    let shape = shape(board)?;
+    let (tiles, hints) = (tiles.as_slice()?.to_vec(), hints.as_slice()?.to_vec());
+    let found = py.detach(|| board_slides(game, &Boards::new(game, shape, &tiles, &hints)?));
+    let found = found.or_raise()?;
+    Ok((
+        PyArray1::from_vec(py, found.afterstates),
+        PyArray1::from_vec(py, found.rewards),
+        PyArray1::from_vec(py, found.legal),
+    ))
 }
 
 /// A player of a game.

@@ -184,6 +184,25 @@ def test_positions_are_those_of_the_games(trained: Model) -> None:
     assert (both.boards[len(found) :] == some.boards).all()
 
 
+def test_boards_slide_by_the_rules() -> None:
+    for name, board in (("2048", "4x4"), ("threes-hint", "4x4"), ("2584", "3x3")):
+        game = afterstate.Game(name, board)
+        found = afterstate.positions("random", game=name, board=board, games=3)
+        hints = found.hints if game.shows_hint else None
+        after, rewards, legal = game.slides(found.boards, hints=hints)
+        rows = np.arange(len(found))
+        assert (after[rows, found.moves] == found.afterstates).all()
+        assert (rewards[rows, found.moves] == found.rewards).all()
+        for n in range(0, len(found), 10):
+            hint = (None, "1", "2", "3", "bonus")[found.hints[n]]
+            position = game.position(found.boards[n], hint)
+            assert [afterstate.DIRECTIONS[k] for k in np.flatnonzero(legal[n])] == position.legal
+        assert (after[~legal] == np.repeat(found.boards[:, None], 4, axis=1)[~legal]).all()
+        assert not rewards[~legal].any()
+    with pytest.raises(InputError, match=r"expected \(..., 4, 4\)"):
+        afterstate.Game("2048").slides([[1, 2]])
+
+
 def test_unfinished_records_are_left_out() -> None:
     afterstate.evaluate("greedy", games=3, records="games.txt")
     lines = Path("games.txt").read_text().splitlines()

@@ -115,6 +115,16 @@ def test_players_are_compared(cluster: Cluster, run: afterstate.Run) -> None:
     found = afterstate.ray.compare(run, "greedy", games=100, parts=5)
     assert played(found) == played(afterstate.compare(run, "greedy", games=100))
 
+    # The model is stored for this connection, once.
+    stored = dict(afterstate.ray._stored)
+    assert ray.get_runtime_context().get_node_id() in stored["connection"]
+    afterstate.ray.evaluate(run, games=2)
+    assert afterstate.ray._stored == stored
+    afterstate.ray._stored["connection"] = "another"
+    afterstate.ray.evaluate(run, games=2)
+    assert afterstate.ray._stored.keys() == stored.keys()
+    assert afterstate.ray._stored != stored
+
     def empty_cells(boards: Any) -> Any:
         return 10.0 * np.count_nonzero(boards == 0, axis=(1, 2))
 

@@ -80,15 +80,15 @@ def test_a_module_is_a_player() -> None:
 def test_the_example_runs(trained: afterstate.Model) -> None:
     pytest.importorskip("torch")
     run = afterstate.train(set={"tuples": "8x4"}, episodes=200, threads=1)
-    small = "--rounds 2 --games 2 --epochs 1 --filters 8 --hidden 16 --evaluate 5".split()
+    small = "--minutes 0.02 --rounds 2 --games 2 --filters 8 --hidden 16 --evaluate 5".split()
     done = subprocess.run(
-        [sys.executable, str(EXAMPLE), str(run.folder), *small, "--out", "policy.pt"],
+        [sys.executable, str(EXAMPLE), str(run.folder), *small, "--out", "network.pt"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "network: mean" in done.stdout and Path("policy.pt").exists()
+    assert "network: mean" in done.stdout and Path("network.pt").exists()
 
 
 def test_images_of_boards_have_the_values_of_turned_slides(trained: afterstate.Model) -> None:

@@ -4,14 +4,14 @@
 
 use std::sync::Mutex;
 
-use afterstate::game::{ChanceState, Direction, Game, Rules, Shape, State};
+use afterstate::game::{ChanceState, Direction, Game, Position, Rules, Shape, State};
 use afterstate::value::{ActionValues, Decision, ValueFunction};
 
 use super::{Agent, BoardState, StateAnalysis};
 use crate::LabError;
 use crate::board::GameBoard;
 use crate::error::game_on;
-use crate::games;
+use crate::games::{self, GameVisitor, with_game};
 use crate::share::{threads, try_share};
 
 /// Boards of one game and shape.
@@ -163,6 +163,54 @@ pub fn board_values(
     }
 }
 
+/// The four slides of many boards.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BoardSlides {
+    /// The tile indices after each slide; those before it where it is illegal.
+    pub afterstates: Vec<u8>,
+    /// The reward of each slide; 0 where it is illegal.
+    pub rewards: Vec<i64>,
+    /// Whether it is legal.
+    pub legal: Vec<bool>,
+}
+
+/// The slides of many boards, up, right, down and left of each.
+///
+/// # Errors
+/// When there is no such game, or no game can reach one of the boards.
+pub fn board_slides(game: &str, boards: &Boards<'_>) -> Result<BoardSlides, LabError> {
+    let found = with_game(game, boards.shape, Sliding(boards))?;
+    found.map_err(|at| impossible(game, boards, at))
+}
+
+struct Sliding<'b>(&'b Boards<'b>);
+
+impl GameVisitor for Sliding<'_> {
+    /// Or the number of a board that no game can reach.
+    type Output = Result<BoardSlides, usize>;
+
+    fn visit<G: Game>(self, game: G) -> Self::Output {
+        let mut found = BoardSlides::default();
+        for (n, (tiles, chance_state)) in self.0.each().enumerate() {
+            let state = chance_state.and_then(|chance_state| game.state(tiles, chance_state));
+            let slides = game.slides(state.ok_or(n)?);
+            for direction in Direction::ALL {
+                let from = found.afterstates.len();
+                found.afterstates.extend(tiles);
+                let slide = slides.get(direction);
+                if let Some(slide) = slide {
+                    slide.after().0.write_tiles(&mut found.afterstates[from..]);
+                }
+                found
+                    .rewards
+                    .push(slide.map_or(0, |slide| slide.reward().into()));
+                found.legal.push(slide.is_some());
+            }
+        }
+        Ok(found)
+    }
+}
+
 fn impossible(game: &str, boards: &Boards<'_>, at: usize) -> LabError {
     let Boards { shape, rules, .. } = boards;
     let name = game_on(game, *shape);
@@ -290,6 +338,22 @@ mod tests {
             );
             assert!(found.best.contains(&-1) && found.best.iter().any(|&best| best > 0));
         }
+    }
+
+    #[test]
+    fn boards_slide_in_all_directions() {
+        let tiles = [1, 1, 2, 0, 0, 2, 2, 3, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0];
+        let shape = Shape::new(3, 3).unwrap();
+        let boards = Boards::new("2048", shape, &tiles, &[]).unwrap();
+        let found = board_slides("2048", &boards).unwrap();
+        assert_eq!(found.rewards, [8, 20, 8, 20, 0, 0, 0, 0]);
+        assert_eq!(found.legal[..4], [true; 4]);
+        assert_eq!(found.legal[4..], [false, true, true, false]);
+        let afterstates: Vec<&[u8]> = found.afterstates.chunks(9).collect();
+        assert_eq!(afterstates[0], [1, 1, 3, 2, 3, 3, 0, 0, 0]);
+        assert_eq!(afterstates[3], [2, 2, 0, 2, 0, 0, 2, 4, 0]);
+        assert_eq!(afterstates[4], tiles[9..]);
+        assert_eq!(afterstates[5], [0, 0, 1, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]

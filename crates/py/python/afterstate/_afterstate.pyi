@@ -220,6 +220,9 @@ def compare(
     margin: float | None,
     listener: _Listener,
 ) -> str: ...
+def slides(
+    game: str, board: str, tiles: NDArray[np.uint8], hints: NDArray[np.uint8]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]: ...
 def merge(parts: Sequence[tuple[_Path, str]]) -> str: ...
 def positions_of_play(
     player: Player, games: Any, every: int, listener: _Listener

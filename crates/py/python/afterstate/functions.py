@@ -45,8 +45,9 @@ class ValueFunction(Model):
     game shows the next tile, the function gets a second array with the hint of each board.
 
     ``num_envs`` games are played side by side, so a call has the boards of so many decisions: up to
-    four afterstates for each. All calls are made by one thread, one after another. What the function
-    raises ends the work, and is raised by it.
+    four afterstates for each. All calls for games are made by one thread, one after another; reviews,
+    searches of several boards and :meth:`values` with ``threads`` may call it from several threads.
+    What the function raises ends the work, and is raised by it.
 
     Games are those of the seed, for any ``num_envs``, as long as the value of a board does not
     depend on the other boards of its call; networks may differ in their last digits.

@@ -161,6 +161,35 @@ class Game:
             raise InputError(f"{wrong} is not a tile of {self.name}")
         return places.astype(np.uint8)
 
+    def slides(
+        self, boards: ArrayLike, *, hints: ArrayLike | None = None
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.bool_]]:
+        """The four slides of many boards: afterstates, rewards, and whether they are legal.
+
+        ``boards`` has tile indices with any leading axes. The result has a further axis for up,
+        right, down and left; an illegal slide changes nothing and has no reward. Games that show the
+        next tile need ``hints``.
+
+        >>> after, rewards, legal = Game("2048", "2x2").slides([[1, 1], [0, 2]])
+        >>> after[3].tolist(), int(rewards[3]), legal.tolist()
+        ([[2, 0], [2, 0]], 4, [False, True, True, True])
+        """
+        tiles = exponents(boards)
+        if tiles.shape[-2:] != self.shape:
+            raise InputError(
+                f"found boards of shape {tiles.shape}; expected (..., {self.shape[0]},"
+                f" {self.shape[1]})"
+            )
+        lead = tiles.shape[:-2]
+        shown = np.zeros(0, dtype=np.uint8) if hints is None else exponents(hints)
+        flat = [np.ascontiguousarray(array).reshape(-1) for array in (tiles, shown)]
+        after, rewards, legal = _afterstate.slides(self.name, self.board, *flat)
+        return (
+            after.reshape(*lead, 4, *self.shape),
+            rewards.reshape(*lead, 4),
+            legal.reshape(*lead, 4),
+        )
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Game) and (self.name, self.board) == (other.name, other.board)
 

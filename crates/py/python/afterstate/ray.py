@@ -82,10 +82,12 @@ def _connect() -> None:
     """Connects to the cluster there is, or to a new one on this machine."""
     if not ray.is_initialized():
         ray.init()
-    job = ray.get_runtime_context().get_job_id()
-    if _stored.get("job") != job:
+    # Jobs of two clusters may have the same number; their machines have not.
+    context = ray.get_runtime_context()
+    connection = (context.get_node_id(), context.get_job_id())
+    if _stored.get("connection") != connection:
         _stored.clear()
-        _stored["job"] = job
+        _stored["connection"] = connection
 
 
 def _put(path: PathLike) -> tuple[str, Any]:
