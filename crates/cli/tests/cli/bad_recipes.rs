@@ -300,7 +300,7 @@ fn options_that_cannot_be() {
     }
     let nothing = lab.run("").ends_with(2).stderr;
     assert!(nothing.contains("Usage: afterstate"), "{nothing}");
-    lab.refuses("eval", &["2048 on 4x4", "afterstate train"]);
+    lab.refuses("eval --board 3x4", &["2048 on 3x4", "afterstate train"]);
     lab.refuses("train --set threads=100000", &["`threads`", "1024"]);
     lab.refuses("train --episodes 0", &["episodes", "1"]);
     lab.refuses("train --seed 18446744073709551615", &["seed"]);

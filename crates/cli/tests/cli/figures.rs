@@ -399,9 +399,13 @@ fn the_largest_tiles_are_scored() {
 #[test]
 fn analyze_asks_the_newest_run_unless_told() {
     let lab = Lab::new();
-    lab.train("runs/old", 60, "");
-    lab.train("runs/new", 20, "--seed 2");
-    let analyze = "analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2 --json";
+    // The program has no network for this board.
+    let train = "train --board 3x4 --set tuples=lines --threads 1 --out runs";
+    for (run, episodes) in [("old", 60), ("new", 20)] {
+        lab.run(&format!("{train}/{run} --episodes {episodes}"))
+            .succeeds();
+    }
+    let analyze = "analyze 2,0,0,4/0,0,8,0/0,0,0,2 --json";
     let asked = lab.run(analyze).json();
     assert_eq!(
         asked,
