@@ -352,7 +352,7 @@ mod tests {
         let afterstates: Vec<&[u8]> = found.afterstates.chunks(9).collect();
         assert_eq!(afterstates[0], [1, 1, 3, 2, 3, 3, 0, 0, 0]);
         assert_eq!(afterstates[3], [2, 2, 0, 2, 0, 0, 2, 4, 0]);
-        assert_eq!(afterstates[4], tiles[9..]);
+        assert_eq!(afterstates[4], &tiles[9..]);
         assert_eq!(afterstates[5], [0, 0, 1, 0, 0, 0, 0, 0, 0]);
     }
 
