@@ -69,16 +69,16 @@ def test_a_node_is_killed_and_results_are_those_of_one_machine(
 
     def kill_one(event: Event) -> None:
         events.append(event)
-        if event.get("done") == 60:
+        if event.get("done") == 30:
             cluster.remove_node(list(cluster.worker_nodes)[0], allow_graceful=False)
 
-    options: dict[str, Any] = {"games": 240, "seed": 5, "search": "2ply"}
-    found = afterstate.ray.evaluate(run, parts=24, progress=kill_one, **options)
+    options: dict[str, Any] = {"games": 120, "seed": 5, "search": "2ply"}
+    found = afterstate.ray.evaluate(run, parts=12, progress=kill_one, **options)
     assert len(cluster.worker_nodes) == 1, "no node was killed"
     assert played(found) == played(afterstate.evaluate(run, **options))
-    assert events[0]["event"] == "started" and events[0]["total"] == 240
-    assert [event["event"] for event in events].count("progress") == 24
-    assert events[-1]["event"] == "finished" and events[-1]["done"] == 240
+    assert events[0]["event"] == "started" and events[0]["total"] == 120
+    assert [event["event"] for event in events].count("progress") == 12
+    assert events[-1]["event"] == "finished" and events[-1]["done"] == 120
 
 
 def test_lost_work_is_repeated(cluster: Cluster, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_players_are_compared(cluster: Cluster, run: afterstate.Run) -> None:
     def empty_cells(boards: Any) -> Any:
         return 10.0 * np.count_nonzero(boards == 0, axis=(1, 2))
 
-    found = afterstate.ray.compare(empty_cells, run, games=20, parts=30)
+    found = afterstate.ray.compare(empty_cells, run, games=20, parts=21)
     assert played(found) == played(afterstate.compare(empty_cells, run, games=20))
 
 
