@@ -49,7 +49,7 @@ fn files_that_are_not_there_or_not_files() {
 fn no_model_at_all() {
     let lab = Lab::new();
     lab.refuses(
-        "analyze 2,0,0,4/0,0,8,0/0,0,0,0/0,0,0,2",
+        "analyze 2,0,0,4/0,0,8,0/0,0,0,2",
         &["afterstate train", "--model"],
     );
 }

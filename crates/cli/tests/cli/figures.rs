@@ -223,12 +223,12 @@ fn win_rates_differ_as_the_tables_say(json: &Value) {
 }
 
 #[test]
-fn without_a_model_the_newest_run_is_evaluated() {
+fn without_a_model_the_network_in_the_program_or_the_newest_run_is_evaluated() {
     let lab = Lab::new();
     lab.train("runs/large", 20, "");
     lab.train("runs/small", 20, "--board 2x3 --set tuples=012");
     for (args, run) in [
-        ("eval --games 2", "runs/large"),
+        ("eval --games 2", "box:2048-4x4"),
         ("eval --games 2 --board 2x3", "runs/small"),
     ] {
         let found = lab.run(&format!("{args} --json")).json();

@@ -289,7 +289,7 @@ fn a_checkpoint_is_refused_wherever_it_is_damaged() {
 fn a_limit_of_memory_is_an_error() {
     let lab = Lab::new();
     let program = env!("CARGO_BIN_EXE_afterstate");
-    for kilobytes in [60_000, 120_000, 250_000] {
+    for kilobytes in [100_000, 150_000, 250_000] {
         let solve = format!("ulimit -v {kilobytes}; exec '{program}' solve --board 3x3 --out s");
         let mut command = Command::new("sh");
         let output = command
