@@ -240,8 +240,8 @@ fn position(all: &[u8], wanted: &[u8]) -> Option<usize> {
 #[test]
 fn a_game_is_played_saved_and_opened() {
     let lab = Lab::new();
-    let mut terminal = Terminal::start(&lab, "play --seed 1 --save games.txt");
-    terminal.shows("2048 on 4x4");
+    let mut terminal = Terminal::start(&lab, "play --seed 1 --board 3x4 --save games.txt");
+    terminal.shows("2048 on 3x4");
     terminal.shows("by hand, without a model");
     for moves in 0..4 {
         terminal.make_a_move(moves);
