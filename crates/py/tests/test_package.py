@@ -181,9 +181,12 @@ def test_records_are_judged_and_reviewed() -> None:
     text = Path("games.txt").read_text().splitlines()
     Path("fewer.txt").write_text("\n".join(text[:5]) + "\n")
     assert not afterstate.judge("fewer.txt", games=20)["passed"]
-    review = afterstate.review("games.txt", top=2)
+    review = afterstate.review("games.txt", run, top=2)
     assert review["total"]["games"] == 20 and len(review["games"]) == 20
-    assert afterstate.review("games.txt", run, top=2)["total"] == review["total"]
+    # Without a model, the network in the program reviews.
+    other = afterstate.review("games.txt", top=2)["total"]
+    assert other == afterstate.review("games.txt", "box:2048-4x4", top=2)["total"]
+    assert other != review["total"]
     report = afterstate.convert(run.folder or "", "model.w", weights_only=True)
     assert report["to"]["format"] and Path("model.w").exists()
     again = Model("model.w")
