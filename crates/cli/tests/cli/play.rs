@@ -262,7 +262,7 @@ fn a_game_is_played_saved_and_opened() {
     let before = lab.text("games.txt");
     assert_eq!(saved::moves(&before), [4, 2], "{before}");
     // The first one goes on, and moves to the end of the file; the other game stays.
-    let open = "play --seed 1 --open games.txt --number 1 --save games.txt";
+    let open = "play --seed 1 --board 3x4 --open games.txt --number 1 --save games.txt";
     let mut terminal = Terminal::start(&lab, open);
     terminal.shows("moves 4");
     terminal.make_a_move(4);
@@ -287,7 +287,8 @@ fn signals_save_and_restore_the_terminal() {
         (Signal::QUIT, 131),
     ] {
         let file = format!("{status}.txt");
-        let mut terminal = Terminal::start(&lab, &format!("play --seed 1 --save {file}"));
+        let mut terminal =
+            Terminal::start(&lab, &format!("play --seed 1 --board 3x4 --save {file}"));
         terminal.shows("moves 0");
         assert!(terminal.is_alternate());
         terminal.make_a_move(0);
@@ -295,7 +296,7 @@ fn signals_save_and_restore_the_terminal() {
         terminal.ends_with(status);
         assert_eq!(lab.text(&file).matches('#').count(), 1);
     }
-    let mut terminal = Terminal::start(&lab, "play");
+    let mut terminal = Terminal::start(&lab, "play --board 3x4");
     terminal.shows("moves 0");
     terminal.send(b"\x03");
     terminal.ends_with(130);
@@ -306,7 +307,7 @@ fn signals_save_and_restore_the_terminal() {
 #[test]
 fn a_window_that_is_closed_ends_the_program() {
     let lab = Lab::new();
-    let mut terminal = Terminal::start(&lab, "play --seed 1 --save games.txt");
+    let mut terminal = Terminal::start(&lab, "play --seed 1 --board 3x4 --save games.txt");
     terminal.shows("moves 0");
     terminal.make_a_move(0);
     assert_eq!(terminal.hang_up(), Some(3));
@@ -405,13 +406,16 @@ fn colours_are_used_only_if_wanted() {
         let has = |code: &[u8]| position(&bytes, code).is_some();
         (has(b"48;2;"), has(b"48;5;"))
     };
-    assert_eq!(colours("play", &[]), (false, true));
+    assert_eq!(colours("play --board 3x4", &[]), (false, true));
     assert_eq!(
-        colours("play", &[("COLORTERM", "truecolor")]),
+        colours("play --board 3x4", &[("COLORTERM", "truecolor")]),
         (true, false)
     );
-    assert_eq!(colours("play --no-color", &[]), (false, false));
-    assert_eq!(colours("play", &[("NO_COLOR", "1")]), (false, false));
+    assert_eq!(colours("play --board 3x4 --no-color", &[]), (false, false));
+    assert_eq!(
+        colours("play --board 3x4", &[("NO_COLOR", "1")]),
+        (false, false)
+    );
 }
 
 #[test]
@@ -490,9 +494,12 @@ fn wrong_input_is_refused() {
         ("play --open bad.txt --game 2048", "changes nothing"),
         ("play --open empty.txt", "no records"),
         ("play --open bad.txt --number 7", "game 7"),
-        ("play --save notes.txt", "not a file of records"),
-        ("play --save .", "directory"),
-        ("play --save nowhere/games.txt", "the folder nowhere"),
+        ("play --board 3x4 --save notes.txt", "not a file of records"),
+        ("play --board 3x4 --save .", "directory"),
+        (
+            "play --board 3x4 --save nowhere/games.txt",
+            "the folder nowhere",
+        ),
         ("play --watch --game threes", "no model of threes on 4x4"),
         ("play --number 1", "--open"),
     ] {
@@ -509,6 +516,6 @@ fn wrong_input_is_refused() {
         assert_eq!(position(&seen.bytes, ENTER_SCREEN), None, "{args}");
         assert_eq!(before, lab.listing(), "{args}");
     }
-    let terminal = Terminal::start_with(&lab, "play", &[("TERM", "dumb")]);
+    let terminal = Terminal::start_with(&lab, "play --board 3x4", &[("TERM", "dumb")]);
     assert!(terminal.ends_with(2).contains("dumb"));
 }

@@ -1,4 +1,5 @@
-//! Files that games are opened from and added to.
+//! Files that games are opened from and added to. Games are on a board for which the program has no
+//! network to load.
 
 use super::Terminal;
 use crate::common::Lab;
@@ -14,7 +15,7 @@ pub fn moves(records: &str) -> Vec<usize> {
 #[test]
 fn looking_through_a_game_leaves_its_file() {
     let lab = Lab::new();
-    let mut terminal = Terminal::start(&lab, "play --seed 1 --save games.txt");
+    let mut terminal = Terminal::start(&lab, "play --seed 1 --board 3x4 --save games.txt");
     terminal.shows("moves 0");
     terminal.make_a_move(0);
     terminal.make_a_move(1);
@@ -26,7 +27,7 @@ fn looking_through_a_game_leaves_its_file() {
     let before = lab.text("games.txt");
     assert_eq!(moves(&before), [2, 1]);
     for keys in ["q", "eq", "nnq"] {
-        let open = "play --seed 1 --open games.txt --number 1 --save games.txt";
+        let open = "play --seed 1 --board 3x4 --open games.txt --number 1 --save games.txt";
         let mut terminal = Terminal::start(&lab, open);
         terminal.shows("moves 2");
         terminal.send(HOME);
@@ -40,14 +41,14 @@ fn looking_through_a_game_leaves_its_file() {
 #[test]
 fn a_game_of_the_default_file_is_in_it_once() {
     let lab = Lab::new();
-    let mut terminal = Terminal::start(&lab, "play --seed 1");
+    let mut terminal = Terminal::start(&lab, "play --seed 1 --board 3x4");
     terminal.shows("moves 0");
     terminal.make_a_move(0);
     terminal.send(b"e");
     terminal.shows("saved to play.txt");
     terminal.send(b"q");
     terminal.ends_with(0);
-    let mut terminal = Terminal::start(&lab, "play --seed 1 --open play.txt");
+    let mut terminal = Terminal::start(&lab, "play --seed 1 --board 3x4 --open play.txt");
     terminal.shows("moves 1");
     terminal.make_a_move(1);
     terminal.send(b"e");
@@ -56,7 +57,7 @@ fn a_game_of_the_default_file_is_in_it_once() {
     terminal.ends_with(0);
     assert_eq!(moves(&lab.text("play.txt")), [2]);
     // Another game does not replace it.
-    let mut terminal = Terminal::start(&lab, "play --seed 1 --open play.txt");
+    let mut terminal = Terminal::start(&lab, "play --seed 1 --board 3x4 --open play.txt");
     terminal.shows("moves 2");
     terminal.send(b"nn");
     terminal.shows("moves 0");
@@ -70,7 +71,7 @@ fn a_game_of_the_default_file_is_in_it_once() {
 fn two_programs_add_games_to_one_file() {
     let lab = Lab::new();
     let start = || {
-        let terminal = Terminal::start(&lab, "play --seed 1 --save games.txt");
+        let terminal = Terminal::start(&lab, "play --seed 1 --board 3x4 --save games.txt");
         terminal.shows("moves 0");
         terminal
     };
@@ -93,7 +94,7 @@ fn two_programs_add_games_to_one_file() {
 #[test]
 fn a_game_without_its_first_tiles_is_not_called_saved() {
     let lab = Lab::new();
-    let mut terminal = Terminal::start(&lab, "play --spawns manual");
+    let mut terminal = Terminal::start(&lab, "play --board 3x4 --spawns manual");
     terminal.shows("q: quit");
     terminal.send(b"e");
     terminal.shows("nothing to save until the first tiles are entered");
@@ -107,7 +108,7 @@ fn a_game_without_its_first_tiles_is_not_called_saved() {
 #[test]
 fn a_game_that_cannot_be_saved_is_not_called_saved() {
     let lab = Lab::new();
-    let mut terminal = Terminal::start(&lab, "play --seed 1 --save games.txt");
+    let mut terminal = Terminal::start(&lab, "play --seed 1 --board 3x4 --save games.txt");
     terminal.shows("saved to games.txt");
     lab.write("games.txt.seal.json", "{}");
     terminal.make_a_move(0);
