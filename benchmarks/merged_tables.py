@@ -56,7 +56,7 @@ def merged_file(old: bytes | None, both: list[bytes], merge: Merge) -> bytes:
 
 
 def separate(folder: Path, games: int, every: int, merge: Merge, seed: int) -> Path:
-    """Trains two workers that are merged every so many games of each; returns the model."""
+    """Trains two workers, merges their tables at intervals of games; returns the model."""
     model, old = None, None
     with ThreadPoolExecutor(2) as pool:
         for piece in range(games // (2 * every)):

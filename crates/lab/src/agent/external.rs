@@ -1,6 +1,6 @@
 //! Agents of value functions outside of this library, such as a function in another language.
 //!
-//! A call from one language to another takes longer than a slide. So many games are played side by
+//! A call from one language to another takes longer than a slide. So several games are played side by
 //! side on one thread, and each call evaluates the boards of all of them; a search evaluates all of
 //! its leaves in one call.
 //!
@@ -238,7 +238,7 @@ impl<G: Game> ValueFunction<G> for Values {
         (self.spec.kind == ExternalKind::Afterstates).then_some(self)
     }
 
-    /// Calls it for so many boards at once as it is called for in a game.
+    /// Calls it with as many boards at once as in a game.
     fn batch(&self, _: &G, decisions: &[Decision<G>], values: &mut Vec<ActionValues>) {
         values.clear();
         for some in decisions.chunks(self.spec.num_envs) {

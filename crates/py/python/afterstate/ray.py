@@ -61,7 +61,7 @@ _PATIENCE = 1.0
 
 @dataclass(frozen=True)
 class _Shipped:
-    """A player on its way to other machines."""
+    """A player as it is sent to other machines."""
 
     #: What :class:`Model` takes, if nothing is sent: a baseline, or a network in the program.
     name: str | None
