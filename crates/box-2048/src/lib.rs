@@ -1,8 +1,7 @@
 //! The network for 2048 on the 4x4 board that Afterstate plays with when no model is named.
 //!
-//! It is a packed model (docs/formats/packed.md) in the file `network.packed` of this crate, and
-//! MODEL_CARD.md says how it was made. The crate has nothing else, so that a change of code does not
-//! copy the file again.
+//! It is a packed model (docs/formats/packed.md), and MODEL_CARD.md says how it was made. The crate
+//! has nothing else, so that a change of code does not copy the file again.
 
-/// The packed model; `None` in a checkout without the file.
-pub const NETWORK: Option<&[u8]> = include!(concat!(env!("OUT_DIR"), "/network.rs"));
+/// The packed model.
+pub const NETWORK: &[u8] = include_bytes!("../network.packed");

@@ -24,15 +24,15 @@ pub struct Boxed {
     bytes: &'static [u8],
 }
 
-/// The data crates.
-const CRATES: [DataCrate; 1] = [("2048", 4, 4, afterstate_box_2048::NETWORK)];
+/// The networks of the data crates.
+const ALL: [Boxed; 1] = [Boxed::four_by_four("2048", afterstate_box_2048::NETWORK)];
 
 /// What a path to a boxed network begins with.
 const PREFIX: &str = "box:";
 
 /// All networks in the program.
 pub fn all() -> impl Iterator<Item = Boxed> {
-    present(&CRATES)
+    ALL.into_iter()
 }
 
 /// The network of a game and board, if there is one.
@@ -43,21 +43,6 @@ pub fn of(game: &str, shape: Shape) -> Option<Boxed> {
 /// The network of this name, if it is one: `box:2048-4x4`.
 pub fn named(path: &Path) -> Option<Boxed> {
     of_name(all(), path)
-}
-
-/// A data crate: a game, a board, and the file, if the crate has one.
-type DataCrate = (&'static str, usize, usize, Option<&'static [u8]>);
-
-/// The networks of these crates.
-fn present(crates: &[DataCrate]) -> impl Iterator<Item = Boxed> {
-    crates.iter().filter_map(|&(game, rows, cols, bytes)| {
-        Some(Boxed {
-            game,
-            rows,
-            cols,
-            bytes: bytes?,
-        })
-    })
 }
 
 /// That of a game and board.
@@ -75,6 +60,16 @@ fn of_name(mut boxes: impl Iterator<Item = Boxed>, path: &Path) -> Option<Boxed>
 }
 
 impl Boxed {
+    const fn four_by_four(game: &'static str, bytes: &'static [u8]) -> Self {
+        let (rows, cols) = (4, 4);
+        Self {
+            game,
+            rows,
+            cols,
+            bytes,
+        }
+    }
+
     /// Its name, which stands for the path of a model.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("{PREFIX}{}-{}x{}", self.game, self.rows, self.cols))
@@ -142,28 +137,27 @@ mod tests {
     #[test]
     fn a_boxed_network_is_found_by_game_and_name() {
         let bytes = packed();
-        let crates: [DataCrate; 3] = [
-            ("2048", 4, 4, None),
-            ("2048", 3, 3, Some(bytes)),
-            ("2048", 3, 4, Some(bytes)),
-        ];
-        assert_eq!(present(&crates).count(), 2);
+        let some = [(3, 3), (3, 4)].map(|(rows, cols)| Boxed {
+            rows,
+            cols,
+            ..Boxed::four_by_four("2048", bytes)
+        });
         let of = |game: &str, (rows, cols)| {
             let shape = crate::games::shape(rows, cols).unwrap();
-            of_game(present(&crates), game, shape)
+            of_game(some.into_iter(), game, shape)
         };
         for (shape, name) in [((3, 3), "box:2048-3x3"), ((3, 4), "box:2048-3x4")] {
             assert_eq!(of("2048", shape).unwrap().path(), Path::new(name));
-            let named = of_name(present(&crates), Path::new(name)).unwrap();
+            let named = of_name(some.into_iter(), Path::new(name)).unwrap();
             assert_eq!((named.rows, named.cols), shape);
         }
-        // A crate without a file, another board, another game.
+        // Another board, another game.
         assert!(of("2048", (4, 4)).is_none());
         assert!(of("2048", (4, 3)).is_none());
         assert!(of("threes", (3, 3)).is_none());
         for path in ["box:2048-4x4", "box:threes-3x3", "2048-3x3", "box:"] {
             assert!(
-                of_name(present(&crates), Path::new(path)).is_none(),
+                of_name(some.into_iter(), Path::new(path)).is_none(),
                 "{path}"
             );
         }
@@ -180,10 +174,10 @@ mod tests {
         assert!(cut.open().is_err());
     }
 
-    /// Once a data crate has a file, it can be played, is found by its game, and has the digest that its
-    /// model card says.
+    /// Each can be played, is found by its game, and has the digest in its model card.
     #[test]
     fn boxed_networks_are_what_they_are_called() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         for boxed in all() {
             let path = boxed.path();
             let model = Model::open(&path).unwrap();
@@ -194,7 +188,8 @@ mod tests {
             let mut info = model.info();
             info.hash().unwrap();
             assert_eq!(info.sha256, Some(boxed.sha256()));
-            let card = include_str!("../../box-2048/MODEL_CARD.md");
+            let card = crates.join(format!("box-{}/MODEL_CARD.md", boxed.game()));
+            let card = std::fs::read_to_string(card).unwrap();
             assert!(card.contains(&boxed.sha256()), "{}", boxed.sha256());
         }
     }

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use afterstate::format::native::{Metadata, NativeError};
 use afterstate::format::packed::{self, PackedError, PackedHeader, SparseTable};
-use afterstate::ntuple::{WeightCell, WeightPart, WeightTables};
+use afterstate::ntuple::{WeightCell, WeightTables};
 
 use crate::memory::MemoryBudget;
 use crate::share::{threads, try_share};
@@ -68,8 +68,8 @@ impl PackedTables {
         let numbers = named.map(|(name, weights)| self.header.table(&name, weights as u64));
         let numbers: Vec<usize> = numbers.collect::<Result<_, _>>()?;
         self.decode_all(&numbers, |tuple, table| {
-            table.for_each_block(|from, weights| {
-                tables.import(tuple, WeightPart::Weight, from, weights);
+            table.for_each_block(|from, digits, weights| {
+                tables.import_run(tuple, from, digits, weights);
             });
         })
     }

@@ -205,6 +205,11 @@ impl TableLayout {
         self.shifts.iter().map(|&shift| 1 << shift).collect()
     }
 
+    /// How far apart weights are that differ by 1 in the first digit of the pattern as written.
+    pub(super) fn first_stride(&self) -> usize {
+        1 << self.shifts[0]
+    }
+
     /// The number of values of a digit.
     pub(super) fn values(&self) -> usize {
         1 << self.numbering.digit

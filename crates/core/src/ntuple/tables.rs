@@ -167,6 +167,22 @@ impl<C: WeightCell> WeightTables<C> {
         });
     }
 
+    /// Replaces some weights of a tuple that differ in the first digit alone: those whose digits are
+    /// the bits of `digits`, in ascending order. `from` is the file index in which this digit is 0.
+    ///
+    /// # Panics
+    /// When there is no such tuple or index.
+    pub fn import_run(&self, tuple: usize, from: usize, digits: u32, values: &[Value]) {
+        let table = &self.plan.tables()[tuple];
+        let (first, stride) = (table.at(from), table.first_stride());
+        let mut left = digits;
+        for &value in values {
+            let digit = left.trailing_zeros() as usize;
+            self.cells[first + digit * stride].write_number(0, value);
+            left &= left.wrapping_sub(1);
+        }
+    }
+
     /// The weights of a tuple where they lie in memory, without a copy.
     ///
     /// # Panics

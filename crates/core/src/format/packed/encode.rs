@@ -15,7 +15,7 @@
 //! Steps depend on c, too. A uniform step has the error c step^2 / 12 and takes -log2(step) bits;
 //! the sum is least at step^2 = 6 price / (c ln 2). The weights of a block share a step.
 
-use super::grid::{Around, Form, MOST_DIGITS, MOST_SHIFT, SparseTable};
+use super::grid::{Around, Form, MOST_DIGITS, MOST_SHIFT, SparseTable, for_digits};
 use super::model::{Model, Prediction};
 use super::range::{Coder, Encoder, Probability};
 use super::{PackedError, TableEntry};
@@ -76,10 +76,7 @@ pub fn encode(
         nonzero: 0,
         costs: Costs::new(),
     };
-    for block in 0..form.blocks() {
-        let all = block * form.side()..(block + 1) * form.side();
-        encoding.block(block, &weights[all.clone()], &absolute_sums[all]);
-    }
+    for_digits!(form, encoding.blocks(weights, absolute_sums));
     let (kept, error, nonzero) = (encoding.table.kept(), encoding.error, encoding.nonzero);
     let bytes = encoding.encoder.finish();
     Ok(EncodedTable {
@@ -135,8 +132,16 @@ struct Encoding {
 }
 
 impl Encoding {
-    fn block(&mut self, block: usize, weights: &[f32], absolute_sums: &[f32]) {
-        let around = Around::of(&self.table, block);
+    fn blocks<const D: usize>(&mut self, weights: &[f32], absolute_sums: &[f32]) {
+        let side = self.table.side();
+        let blocks = weights.chunks(side).zip(absolute_sums.chunks(side));
+        for (block, (weights, absolute_sums)) in blocks.enumerate() {
+            self.block::<D>(block, weights, absolute_sums);
+        }
+    }
+
+    fn block<const D: usize>(&mut self, block: usize, weights: &[f32], absolute_sums: &[f32]) {
+        let around = Around::<D>::of(&self.table, block);
         self.table.starts.push(self.table.values.len() as u32);
         let context = around.block_context();
         // What the block loses as a whole if nothing of it is kept.
@@ -166,9 +171,9 @@ impl Encoding {
         self.table.shifts.push(shift);
     }
 
-    fn weight(
+    fn weight<const D: usize>(
         &mut self,
-        around: &Around,
+        around: &Around<D>,
         (mask, digit): (&mut u32, usize),
         shift: u8,
         (weight, sum): (f32, f32),

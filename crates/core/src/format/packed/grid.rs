@@ -45,6 +45,24 @@ impl Form {
     }
 }
 
+/// Calls a function that has the number of digits of a block, those of the index but the lowest, as
+/// a constant.
+macro_rules! for_digits {
+    ($form:expr, $($call:ident).+ ($($argument:expr),*)) => {
+        match $form.digits {
+            1 => $($call).+::<0>($($argument),*),
+            2 => $($call).+::<1>($($argument),*),
+            3 => $($call).+::<2>($($argument),*),
+            4 => $($call).+::<3>($($argument),*),
+            5 => $($call).+::<4>($($argument),*),
+            6 => $($call).+::<5>($($argument),*),
+            // 7 digits of 4 bits: the most that a form has.
+            _ => $($call).+::<6>($($argument),*),
+        }
+    };
+}
+pub(super) use for_digits;
+
 /// A decoded table: the weights that are kept, in steps, and where they are.
 pub struct SparseTable {
     form: Form,
@@ -86,24 +104,19 @@ impl SparseTable {
         f32::from(value) * step
     }
 
-    /// Visits all blocks that are not empty: the index of the first weight, and all weights of the
-    /// block.
-    pub fn for_each_block(&self, mut visit: impl FnMut(usize, &[f32])) {
+    /// Visits all blocks that keep any weight: the index of the first weight, those that are kept as
+    /// bits, and the kept weights.
+    pub fn for_each_block(&self, mut visit: impl FnMut(usize, u32, &[f32])) {
         let mut weights = [0f32; 32];
-        let weights = &mut weights[..self.form.side()];
         for (block, (&mask, &start)) in self.masks.iter().zip(&self.starts).enumerate() {
             if mask == 0 {
                 continue;
             }
-            weights.fill(0.0);
-            let (mut left, mut at) = (mask, start as usize);
-            while left != 0 {
-                let digit = left.trailing_zeros() as usize;
-                weights[digit] = Self::weight(self.step, self.values[at]);
-                at += 1;
-                left &= left - 1;
+            let kept = &self.values[start as usize..][..mask.count_ones() as usize];
+            for (weight, &value) in weights.iter_mut().zip(kept) {
+                *weight = Self::weight(self.step, value);
             }
-            visit(block << self.form.bits, weights);
+            visit(block << self.form.bits, mask, &weights[..kept.len()]);
         }
     }
 
@@ -115,31 +128,35 @@ impl SparseTable {
     }
 }
 
-/// The blocks before a block that have its neighbours.
-pub(super) struct Around {
+/// The blocks before a block that have its neighbours: one for each of the D digits of a block.
+/// D is a constant so that loops over digits are unrolled, which halves the time of decoding.
+pub(super) struct Around<const D: usize> {
     /// By digit: the block whose digit is lower by one.
-    near: [usize; MOST_DIGITS],
+    near: [usize; D],
     /// Their masks, empty where there is no such block.
-    masks: [u32; MOST_DIGITS],
-    /// The masks of the blocks whose digit is lower by two.
-    far: [u32; MOST_DIGITS],
+    masks: [u32; D],
+    /// For each weight of the block, the number of kept weights whose digit is lower by two, in
+    /// binary: bit k of all counts is in word k.
+    far: [u32; 3],
+    /// The number of blocks whose digit is lower by two that keep any weight.
+    far_blocks: usize,
     /// The shift that the blocks with neighbours have on average.
     shift: Option<u8>,
-    digits: usize,
 }
 
-impl Around {
+impl<const D: usize> Around<D> {
+    #[inline(always)]
     pub(super) fn of(table: &SparseTable, block: usize) -> Self {
         let form = table.form;
         let mut around = Self {
-            near: [0; MOST_DIGITS],
-            masks: [0; MOST_DIGITS],
-            far: [0; MOST_DIGITS],
+            near: [0; D],
+            masks: [0; D],
+            far: [0; 3],
+            far_blocks: 0,
             shift: None,
-            digits: form.digits as usize - 1,
         };
         let (mut shifts, mut count) = (0, 0);
-        for k in 0..around.digits {
+        for k in 0..D {
             let (digit, one) = (form.digit(block, k as u32), 1 << (form.bits * k as u32));
             if digit > 0 {
                 around.near[k] = block - one;
@@ -150,7 +167,7 @@ impl Around {
                 }
             }
             if digit > 1 {
-                around.far[k] = table.masks[block - 2 * one];
+                around.count_far(table.masks[block - 2 * one]);
             }
         }
         // Rounded, a half upwards.
@@ -160,50 +177,46 @@ impl Around {
         around
     }
 
-    /// The context of whether the block has any weight: which blocks around it have some.
-    pub(super) fn block_context(&self) -> usize {
-        let some = |masks: &[u32]| {
-            let masks = masks[..self.digits].iter().enumerate();
-            masks.fold(0, |all, (k, mask)| all | usize::from(*mask != 0) << k)
-        };
-        let far = some(&self.far).count_ones() as usize;
-        some(&self.masks) * 8 + far
+    /// Adds 1 to the counts of the weights in a mask. There are at most 7 digits.
+    #[inline(always)]
+    fn count_far(&mut self, mask: u32) {
+        self.far_blocks += usize::from(mask != 0);
+        let mut carry = mask;
+        for word in &mut self.far {
+            (*word, carry) = (*word ^ carry, *word & carry);
+        }
     }
 
-    /// The contexts of [`Around::block_context`].
-    pub(super) const BLOCK_CONTEXTS: usize = 8 << (MOST_DIGITS - 1);
+    /// The context of whether the block has any weight: which blocks around it have some.
+    #[inline(always)]
+    pub(super) fn block_context(&self) -> usize {
+        let some = self.masks.iter().enumerate();
+        let some = some.fold(0, |all, (k, mask)| all | usize::from(*mask != 0) << k);
+        some * 8 + self.far_blocks
+    }
 
     /// The context of the shift of the block.
     pub(super) fn shift_context(&self) -> usize {
         self.shift.map_or(0, |shift| 1 + usize::from(shift))
     }
 
-    /// The contexts of [`Around::shift_context`].
-    pub(super) const SHIFT_CONTEXTS: usize = 2 + MOST_SHIFT as usize;
-
     /// The neighbours of a weight of the block that are kept, as bits: the one in the block first.
     #[inline(always)]
     pub(super) fn neighbours(&self, own: u32, digit: usize) -> u32 {
-        let mut bits = own << 1 >> digit & 1;
-        for k in 0..self.digits {
-            bits |= (self.masks[k] >> digit & 1) << (k + 1);
-        }
-        bits
+        let bit = |mask: u32, k: usize| (mask >> digit & 1) << k;
+        let others = self.masks.iter().zip(1..);
+        others.fold(bit(own << 1, 0), |all, (&mask, k)| all | bit(mask, k))
     }
 
     /// The context of whether a weight is kept: its neighbours, and the number of kept weights
     /// beyond them.
     #[inline(always)]
     pub(super) fn kept_context(&self, neighbours: u32, own: u32, digit: usize) -> usize {
-        let mut far = own << 2 >> digit & 1;
-        for k in 0..self.digits {
-            far += self.far[k] >> digit & 1;
-        }
+        let bit = |mask: u32| mask >> digit & 1;
+        let [ones, twos, fours] = self.far.map(bit);
+        let far = bit(own << 2) + ones + 2 * twos + 4 * fours;
         neighbours as usize * 8 + far.min(7) as usize
     }
-
-    /// The contexts of [`Around::kept_context`].
-    pub(super) const KEPT_CONTEXTS: usize = 8 << MOST_DIGITS;
 
     /// The values of the neighbours; returns their number.
     #[inline(always)]
@@ -230,3 +243,12 @@ impl Around {
         count
     }
 }
+
+/// The contexts of [`Around::block_context`].
+pub(super) const BLOCK_CONTEXTS: usize = 8 << (MOST_DIGITS - 1);
+
+/// The contexts of [`Around::shift_context`].
+pub(super) const SHIFT_CONTEXTS: usize = 2 + MOST_SHIFT as usize;
+
+/// The contexts of [`Around::kept_context`].
+pub(super) const KEPT_CONTEXTS: usize = 8 << MOST_DIGITS;

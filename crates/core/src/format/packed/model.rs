@@ -7,13 +7,16 @@
 //! context of a difference is the number of neighbours and how much they differ from each other.
 
 use super::error::Fault;
-use super::grid::{Around, Form, MOST_DIGITS, MOST_SHIFT, SparseTable};
+use super::grid::{
+    Around, BLOCK_CONTEXTS, Form, KEPT_CONTEXTS, MOST_DIGITS, MOST_SHIFT, SHIFT_CONTEXTS,
+    SparseTable, for_digits,
+};
 use super::range::{Coder, Decoder, Probability};
 
 /// The probabilities of all decisions.
 pub(super) struct Model {
     pub(super) block: Vec<Probability>,
-    pub(super) shift: [[Probability; MOST_SHIFT as usize]; Around::SHIFT_CONTEXTS],
+    pub(super) shift: [[Probability; MOST_SHIFT as usize]; SHIFT_CONTEXTS],
     pub(super) kept: Vec<Probability>,
     pub(super) zero: [Probability; CLASSES],
     pub(super) negative: [Probability; CLASSES],
@@ -82,9 +85,9 @@ impl Model {
     pub(super) fn new() -> Self {
         const EVEN: Probability = Probability::EVEN;
         Self {
-            block: vec![EVEN; Around::BLOCK_CONTEXTS],
-            shift: [[EVEN; MOST_SHIFT as usize]; Around::SHIFT_CONTEXTS],
-            kept: vec![EVEN; Around::KEPT_CONTEXTS],
+            block: vec![EVEN; BLOCK_CONTEXTS],
+            shift: [[EVEN; MOST_SHIFT as usize]; SHIFT_CONTEXTS],
+            kept: vec![EVEN; KEPT_CONTEXTS],
             zero: [EVEN; CLASSES],
             negative: [EVEN; CLASSES],
             longer: [[EVEN; MOST_BITS]; CLASSES],
@@ -144,10 +147,19 @@ impl Model {
 
 /// Decodes a table of which `kept` weights are kept.
 pub(super) fn decode(form: Form, step: f32, kept: u64, bytes: &[u8]) -> Result<SparseTable, Fault> {
+    for_digits!(form, decode_blocks(form, step, kept, bytes))
+}
+
+fn decode_blocks<const D: usize>(
+    form: Form,
+    step: f32,
+    kept: u64,
+    bytes: &[u8],
+) -> Result<SparseTable, Fault> {
     let (mut decoder, mut model) = (Decoder::new(bytes), Model::new());
     let mut table = SparseTable::new(form, step);
     for block in 0..form.blocks() {
-        let around = Around::of(&table, block);
+        let around = Around::<D>::of(&table, block);
         table.starts.push(table.values.len() as u32);
         let context = around.block_context();
         let (mut mask, mut shift) = (0, 0);
@@ -177,11 +189,12 @@ pub(super) fn decode(form: Form, step: f32, kept: u64, bytes: &[u8]) -> Result<S
     }
 }
 
-fn decode_block(
+#[inline(always)]
+fn decode_block<const D: usize>(
     decoder: &mut Decoder<'_>,
     model: &mut Model,
     table: &mut SparseTable,
-    around: &Around,
+    around: &Around<D>,
     shift: u8,
 ) -> Result<u32, Fault> {
     let mut mask = 0u32;

@@ -30,7 +30,10 @@ fn table(digits: u32, bits: u32, seed: u64) -> (Vec<f32>, Vec<f32>) {
 
 fn unpacked(table: &SparseTable, count: usize) -> Vec<f32> {
     let mut weights = vec![0.0; count];
-    table.for_each_block(|from, some| weights[from..from + some.len()].copy_from_slice(some));
+    table.for_each_block(|from, mask, some| {
+        let digits = (0..32).filter(|digit| mask >> digit & 1 == 1);
+        (digits.zip(some)).for_each(|(digit, weight)| weights[from + digit] = *weight);
+    });
     weights
 }
 
