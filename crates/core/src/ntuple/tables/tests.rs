@@ -206,6 +206,32 @@ fn import_is_the_inverse_of_export_on_tables_that_are_not_zero() {
     assert_eq!(bits(&found), bits(&numbers));
 }
 
+/// Some weights of a run of the first digit, written beside those that stay.
+#[test]
+fn a_part_of_a_run_is_imported_where_the_whole_run_would_be() {
+    for set in ["4x6", "210 fed05a 9 048c1"] {
+        let [one, other] = [random_network(set, true), random_network(set, true)];
+        for tuple in 0..one.tables().tuples().patterns().len() {
+            let weights = one.tables().tuples().patterns()[tuple].weights();
+            let from = (weights - 1) & !15;
+            let mut run = [0.0; 16];
+            one.tables()
+                .export(tuple, WeightPart::Weight, from, &mut run);
+            (run[1], run[4], run[15]) = (-3.0, 0.0, 7.5);
+            one.tables().import(tuple, WeightPart::Weight, from, &run);
+            let digits = 1 << 1 | 1 << 4 | 1 << 15;
+            other
+                .tables()
+                .import_run(tuple, from, digits, &[-3.0, 0.0, 7.5]);
+            let mut found = [1.0; 16];
+            other
+                .tables()
+                .export(tuple, WeightPart::Weight, from, &mut found);
+            assert_eq!(found, run, "{set}, tuple {tuple}");
+        }
+    }
+}
+
 /// The weight of a view for the tiles of a pattern is the one that the file has at their number.
 #[test]
 fn views_have_the_weights_of_the_files() {
