@@ -361,7 +361,7 @@ pub struct PlotArgs {
     /// whose name ends in .png or .svg
     #[arg(long, value_name = "DIR|FILE")]
     pub out: Option<PathBuf>,
-    /// With scores: a dot for every K-th game
+    /// With scores: a dot for every K-th game; up to 200 dots are joined by a line, unless --mean is given, too
     #[arg(long, value_name = "K", allow_negative_numbers = true, value_parser = games)]
     pub every: Option<u64>,
     /// With scores: a line through the means of K games each

@@ -22,6 +22,9 @@ pub struct Curve {
     /// without one.
     #[serde(default)]
     pub replay: Vec<ReplayPoint>,
+    /// The running average every few iterations; empty in runs that do not log it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub averages: Vec<AveragePoint>,
     /// The runs of which this curve is the mean, each with the same blocks; empty for a single run.
     /// Plots draw a band of them around the line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -53,6 +56,15 @@ pub struct ReplayPoint {
     pub updates: u64,
     /// The running average of scores by then: see
     /// [`ScoreStats::running_average`](crate::block::ScoreStats::running_average).
+    pub running_average: f64,
+}
+
+/// The running average after an iteration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AveragePoint {
+    /// Iterations of the run.
+    pub iteration: u64,
+    /// The running average of scores by then.
     pub running_average: f64,
 }
 
@@ -116,6 +128,7 @@ impl Curve {
             points: blocks.iter().map(point).collect(),
             gaps: Vec::new(),
             replay: blocks.iter().filter_map(replay).collect(),
+            averages: Vec::new(),
             seeds: Vec::new(),
         }
     }

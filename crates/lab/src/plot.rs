@@ -143,7 +143,8 @@ pub struct ScoreSeries {
 /// What a plot of scores shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ScoreStyle {
-    /// A dot for each game whose number is a multiple of this.
+    /// A dot for each game whose number is a multiple of this. Up to 200 of them are joined by a line,
+    /// if there are no means.
     pub every: Option<u64>,
     /// A line through the means of this many games each; what is left at the end has no point.
     pub mean_of: Option<u64>,
@@ -202,6 +203,12 @@ pub enum PlotError {
     /// No score is inside of the axes.
     #[error("no score lies inside of the axes")]
     NothingInside,
+    /// No game has a number that is due for a dot.
+    #[error("no score is of a game whose number is a multiple of {every}")]
+    NoMultiple {
+        /// A dot for each game whose number is a multiple of this.
+        every: u64,
+    },
     /// More dots than can be told apart.
     #[error("{found} dots are too many for a plot; expected at most {MOST_DOTS}")]
     Dots {
@@ -337,6 +344,12 @@ pub fn scores(series: &[ScoreSeries], style: &ScoreStyle, title: &str) -> Result
     let dots = style.every.map_or(0, |every| games / every.max(1));
     if dots > MOST_DOTS {
         return Err(PlotError::Dots { found: dots });
+    }
+    if let (Some(every), None) = (style.every, style.mean_of) {
+        let mut episodes = series.iter().flat_map(|one| &one.scores);
+        if !episodes.any(|game| game.episode % every.max(1) == 0) {
+            return Err(PlotError::NoMultiple { every });
+        }
     }
     let scene = pages::scores(series, &style, title, &Letters::new()?);
     Ok(Plot {

@@ -61,6 +61,12 @@ fn scores(args: &PlotArgs) -> anyhow::Result<()> {
     report(args, title, files.map_err(LabError::from)?)
 }
 
+/// Whether a path has the ending of a picture.
+fn is_image(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    matches!(ending, Some("png" | "svg")) && !path.is_dir()
+}
+
 /// An option that is for files of scores, if one is given.
 fn score_options(args: &PlotArgs) -> Option<&'static str> {
     let options = [
@@ -98,6 +104,12 @@ fn curves(args: &PlotArgs) -> anyhow::Result<()> {
         [run] => title(&recipe_of(run, &[])?),
         runs => format!("Learning curves: {}", one_game(runs)?),
     };
+    if let Some(file) = args.out.as_ref().filter(|out| is_image(out)) {
+        anyhow::bail!(
+            "{} is the name of a file; runs have several plots, so that --out names a folder",
+            shown(file)
+        );
+    }
     let folder = match (&args.out, &args.runs[..]) {
         (Some(folder), _) => folder.clone(),
         (None, [run]) => plots_folder(run)?,

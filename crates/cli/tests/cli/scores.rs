@@ -22,6 +22,23 @@ fn dots_and_means_are_drawn_into_a_file_of_a_given_name() {
     assert_eq!(dots(&svg), 100);
     assert!(svg.contains("a dot for every 50th game"), "{svg}");
     assert!(svg.contains("scores.txt: 5,000 games") && svg.contains("mean 25,005"));
+    // A hundred dots are joined by a line, more are not.
+    let (_, line) = svg.rsplit_once("points=\"").expect("a line");
+    assert_eq!(line.split('"').next().unwrap().split(' ').count(), 100);
+    lab.run("plot scores.txt --every 20 --y 0..48000 --out many.svg")
+        .succeeds();
+    let many = lab.text("many.svg");
+    assert_eq!(dots(&many), 240);
+    let longest = many.split("points=\"").skip(1).map(|rest| {
+        let (points, _) = rest.split_once('"').unwrap();
+        points.split(' ').count()
+    });
+    assert_eq!(longest.max(), Some(2));
+    // Both ends of an axis have a number.
+    assert!(
+        many.contains(">8,000<") && many.contains(">48,000<"),
+        "{many}"
+    );
 
     // The means are those of the file: 500 games each, from 2,505 to 47,505.
     lab.run("plot scores.txt --mean 500 --out means.png")
@@ -82,6 +99,11 @@ fn what_is_no_list_of_scores_is_refused() {
     lab.refuses("plot empty.txt", &["empty.txt", "no scores"]);
     lab.refuses("plot scores.txt --out a.jpg", &["a.jpg", ".png"]);
     lab.refuses("plot scores.txt --x 9000..10000", &["inside"]);
+    lab.write(
+        "two.txt",
+        "episode : 1, score : 10\nepisode : 5, score : 20\n",
+    );
+    lab.refuses("plot two.txt --every 2", &["a multiple of 2"]);
     lab.refuses("plot scores.txt --y 5..1", &["0..200000"]);
     lab.refuses(
         "plot missing.txt --every 5",
@@ -89,5 +111,7 @@ fn what_is_no_list_of_scores_is_refused() {
     );
     lab.train("run", 20, "");
     lab.refuses("plot run --every 5", &["--every", "scores.txt"]);
+    lab.refuses("plot run --out one.png", &["one.png", "names a folder"]);
+    assert!(!lab.path("one.png").exists());
     lab.refuses("plot run scores.txt", &["only the one or the other"]);
 }

@@ -7,6 +7,7 @@
 
 mod gap;
 mod lanes;
+mod rates;
 mod replay;
 mod scores;
 mod several;

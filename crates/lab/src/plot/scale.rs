@@ -98,16 +98,29 @@ impl Scale {
     /// The lines of the grid, if `steps` or fewer have room for their numbers.
     pub fn ticks(self, steps: usize, unit: AxisUnit) -> Vec<Tick> {
         match self {
-            Self::Linear { max } => linear_ticks(0.0, max, steps, unit),
-            Self::Between { min, max } => linear_ticks(min, max, steps, unit),
+            Self::Linear { max } => linear_ticks((0.0, max), step(max, steps), unit),
+            Self::Between { min, max } => {
+                linear_ticks((min, max), even_step(min, max, steps), unit)
+            }
             Self::Logarithmic { min, max } => logarithmic_ticks(min, max, steps, unit),
         }
     }
 }
 
-fn linear_ticks(min: f64, max: f64, steps: usize, unit: AxisUnit) -> Vec<Tick> {
+/// A step with a line at both ends, where there is one of two digits; otherwise a round one.
+fn even_step(min: f64, max: f64, steps: usize) -> f64 {
+    let whole = |number: f64| (number - number.round()).abs() < 1e-6;
+    let meets_ends = |&step: &f64| whole(min / step) && whole(max / step);
+    let is_short = |&step: &f64| whole(step / 10f64.powf(step.log10().floor() - 1.0));
+    let parts = (2..=steps).rev().map(|parts| (max - min) / parts as f64);
+    let round = step(max - min, steps);
+    let even = parts.filter(is_short).find(meets_ends);
+    Some(round).filter(meets_ends).or(even).unwrap_or(round)
+}
+
+fn linear_ticks((min, max): (f64, f64), step: f64, unit: AxisUnit) -> Vec<Tick> {
     let least = if unit == AxisUnit::Games { 1.0 } else { 0.0 };
-    let step = step(max - min, steps).max(least);
+    let step = step.max(least);
     let line = |at| Tick {
         at,
         thin: false,

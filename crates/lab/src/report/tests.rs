@@ -12,7 +12,7 @@ use crate::block::{Block, ReplayBlock};
 use crate::compare::{Comparison, SequentialResult, SequentialVerdict, Side, TileDifference};
 use crate::control::{Event, Progress, RunSubject, Status, Task, TrainResult, Unit};
 use crate::convert::{ConvertReport, Kind, Program, WeightFile};
-use crate::curve::{Curve, GapPoint, Point, RateChange, ReplayPoint};
+use crate::curve::{AveragePoint, Curve, GapPoint, Point, RateChange, ReplayPoint};
 use crate::plot::PlotReport;
 use crate::recipe::{RecipeInfo, Rule};
 use crate::records::{FaultKind, FaultReport, JudgeReport, NamedTest, SealReport};
@@ -135,6 +135,10 @@ fn curves() {
             games,
             loss: 1.0 / 3.0,
             ..ReplayPoint::default()
+        }],
+        averages: vec![AveragePoint {
+            iteration: 100,
+            running_average: 1234.5,
         }],
         seeds: vec![Curve::default()],
     });

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::{BLOCKS, RunProgress, existing, recipe_of};
+use super::{BLOCKS, ITERATIONS, RunProgress, existing, recipe_of};
 use crate::LabError;
-use crate::block::{self, Block};
-use crate::curve::Curve;
+use crate::block::{self, Block, IterationRow};
+use crate::curve::{AveragePoint, Curve};
 use crate::disk::inside;
 use crate::recipe::Recipe;
 
@@ -38,7 +38,24 @@ impl RunProgress {
     }
 }
 
-/// The learning curve of a run, from its `blocks.csv`, without gaps.
+/// The running averages in `iterations.csv`; none without that file. A row that was not written to
+/// its end, as after a crash, and what follows it are left out.
+fn averages(folder: &Path) -> Vec<AveragePoint> {
+    let bytes = inside::read(&folder.join(ITERATIONS)).unwrap_or_default();
+    let mut table = csv::Reader::from_reader(&bytes[..]);
+    let rows = table.deserialize().map_while(Result::ok);
+    let point = |row: IterationRow| {
+        let running_average = row.running_average?;
+        let iteration = row.iteration;
+        running_average.is_finite().then_some(AveragePoint {
+            iteration,
+            running_average,
+        })
+    };
+    rows.filter_map(point).collect()
+}
+
+/// The learning curve of a run, from its `blocks.csv` and `iterations.csv`, without gaps.
 ///
 /// # Errors
 /// When the file or the recipe is missing or damaged.
@@ -49,7 +66,10 @@ pub fn curve_of(folder: &Path) -> Result<Curve, LabError> {
         || folder.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
     );
-    Ok(Curve::new(label, &blocks, unit))
+    Ok(Curve {
+        averages: averages(folder),
+        ..Curve::new(label, &blocks, unit)
+    })
 }
 
 /// The title of a plot of this run alone.
@@ -62,6 +82,24 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn averages_are_those_of_whole_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        assert!(averages(path).is_empty());
+        let header = IterationRow::header().unwrap();
+        let rows = "100,500,0,2.5,1.0,4.0,,\n\
+                    200,1000,1,2.5,1.0,4.0,640.5,1281\n\
+                    300,1500,2,2.5,1.0,4.0,650.0,1600\n\
+                    400,2000,3,2.";
+        fs::write(path.join(ITERATIONS), header + rows).unwrap();
+        let found: Vec<(u64, f64)> = averages(path)
+            .iter()
+            .map(|point| (point.iteration, point.running_average))
+            .collect();
+        assert_eq!(found, [(200, 640.5), (300, 650.0)]);
+    }
 
     /// Values of different networks have the same unit in a plot.
     #[test]

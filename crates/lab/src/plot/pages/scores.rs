@@ -1,4 +1,5 @@
-//! Scores of single games: a dot for every k-th game, and a line of means.
+//! Scores of single games: a dot for every k-th game, joined by a line where there are few, and a
+//! line of means.
 
 use super::several::{page, strokes};
 use super::{Text, below};
@@ -14,6 +15,10 @@ use crate::plot::{ScoreSeries, ScoreStyle};
 const STEPS: usize = 6;
 /// The radius of the dot of a game.
 const DOT: f32 = 2.5;
+/// As many dots, or fewer, are joined by a line, where there is no line of means.
+const JOINED: usize = 200;
+/// The line that joins them.
+const THIN: f32 = 2.5;
 /// How pale a dot is beside its line of means.
 const PALE: f32 = 0.55;
 
@@ -75,6 +80,10 @@ pub(super) fn scores(series: &[ScoreSeries], style: &ScoreStyle, text: &Text) ->
         }
     }
     for line in &lines {
+        if line.means.is_empty() && line.dots.len() <= JOINED {
+            let inside: Vec<_> = line.dots.iter().filter(inside).copied().collect();
+            frame.line(&mut scene, &inside, Stroke::solid(line.stroke.colour, THIN));
+        }
         frame.curve(&mut scene, &line.means, line.stroke);
     }
     below(&mut scene, &frame, "episodes");

@@ -4,7 +4,7 @@ use std::slice;
 
 use afterstate::tally::Tally;
 
-use super::{MergedRun, RUNS, STEPS, Text, episodes, games, round_top, y_axis};
+use super::{MergedRun, RUNS, STEPS, Text, episodes, games, rates, round_top, y_axis};
 use crate::curve::RateChange;
 use crate::numbers::{grouped, percent_label};
 use crate::plot::chart::{self, ChartFrame, FOOT, HEADING, HEIGHT, MARGIN, WIDTH, YAxis};
@@ -12,7 +12,7 @@ use crate::plot::legend::{self, LegendEntry};
 use crate::plot::letters::Letters;
 use crate::plot::merge::largest_tiles;
 use crate::plot::scale::AxisUnit;
-use crate::plot::scene::{Anchor, Colour, Scene, Stroke, Type};
+use crate::plot::scene::{Colour, Scene, Stroke};
 
 /// Colours of tiles, the largest first: viridis without its palest end. They darken with the tile,
 /// so their order is seen by anyone, and in print without colours, too.
@@ -28,19 +28,6 @@ const TILES: [Colour; 8] = [
 ];
 /// The games below the smallest tile that has a colour.
 const REST: Colour = Colour(0xd0d0d0);
-/// A change of the learning rate.
-const CHANGE: Stroke = Stroke {
-    colour: Colour(0x999999),
-    width: 2.0,
-    dash: Some([6.0, 6.0]),
-};
-const SMALL: Type = Type {
-    size: 18.0,
-    bold: false,
-    colour: Colour(0x4d4d4d),
-};
-/// As many changes as can be told apart.
-const MOST_CHANGES: usize = 100;
 
 /// The mean, and above it the highest score.
 pub(super) fn score(run: &MergedRun, text: &Text) -> Scene {
@@ -209,22 +196,15 @@ impl Page {
         self.frame.scales(&mut self.scene, true, true);
     }
 
-    /// A dashed line where the learning rate changed, with the new one above it where there is room.
+    /// Marks where the learning rate changed.
     fn rate_changes(&mut self, run: &MergedRun, letters: &Letters) {
-        let (mut free, games) = (self.frame.left, run.games());
+        let games = run.games();
         let inside = |change: &&RateChange| change.games > 0 && change.games < games;
-        for change in run.rate_changes.iter().filter(inside).take(MOST_CHANGES) {
-            let (x, _) = self.frame.at(change.games as f64, 0.0);
-            let line = vec![(x, self.frame.top), (x, self.frame.bottom)];
-            self.scene.line(line, CHANGE);
-            let name = format!("rate {}", change.learning_rate);
-            let half = letters.room(&name, SMALL) / 2.0;
-            if x - half >= free && x + half <= self.frame.right {
-                let at = (x, self.frame.top - 8.0);
-                self.scene.text(at, &name, Anchor::Middle, SMALL);
-                free = x + half + 12.0;
-            }
-        }
+        let changes = run.rate_changes.iter().filter(inside);
+        let changes: Vec<_> = changes
+            .map(|change| (change.games as f64, change.learning_rate))
+            .collect();
+        rates::mark(&mut self.scene, &self.frame, &changes, letters);
     }
 
     fn curve(&mut self, values: &[(f64, f64)], stroke: Stroke) {

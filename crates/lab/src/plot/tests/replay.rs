@@ -1,7 +1,7 @@
 //! Learning from a replay buffer.
 
 use super::*;
-use crate::curve::ReplayPoint;
+use crate::curve::{AveragePoint, RateChange, ReplayPoint};
 
 /// The running average, the loss and the values over the updates, of runs with a replay buffer.
 #[test]
@@ -47,4 +47,51 @@ fn learning_from_a_replay_buffer_is_drawn() {
         running_average: 0.0,
     }];
     assert_eq!(draw(&curves, "t", folder.path()).unwrap().len(), 14);
+}
+
+/// A run that logs its iterations: every row is drawn over them, and the learning rate is marked.
+#[test]
+fn logged_averages_are_drawn_over_iterations() {
+    let letters = Letters::new().unwrap();
+    let mut curve = measured("replay", &[(100, 0.5)]);
+    let block = |n: u64| ReplayPoint {
+        games: 100 * n,
+        loss: 10.0 / n as f64,
+        value: n as f64,
+        iterations: Some(1_000 * n),
+        updates: 5_000 * n,
+        running_average: 9.0 * n as f64,
+    };
+    curve.replay = (1..=10).map(block).collect();
+    curve.rate_changes = vec![RateChange {
+        games: 500,
+        learning_rate: 0.01,
+    }];
+    let row = |n: u64| AveragePoint {
+        iteration: 10 * n,
+        running_average: if n == 777 { 123_456.0 } else { n as f64 },
+    };
+    curve.averages = (1..=1_000).map(row).collect();
+    let of = |curves: &[Curve]| {
+        let scene = pages::running_average(curves, "t", &letters).unwrap();
+        assert_eq!(misplaced(&scene, &letters), Vec::<String>::new());
+        svg::render(&scene)
+    };
+    let alone = of(&[curve.clone()]);
+    // The single high row sets the scale.
+    for part in [">iterations<", ">10k<", ">rate 0.01<", ">1,000<", ">125k<"] {
+        assert!(alone.contains(part), "{part} in {alone}");
+    }
+    let loss = svg::render(&pages::loss(&[curve.clone()], "t", &letters).unwrap());
+    assert!(
+        loss.contains(">rate 0.01<") && loss.contains(">updates (50,000 in 10,000 iterations)<")
+    );
+    // Two runs have no marks, and a run without rows puts both over updates.
+    let two = of(&[curve.clone(), curve.clone()]);
+    assert!(two.contains(">iterations<") && !two.contains("rate 0.01"));
+    let other = Curve {
+        averages: Vec::new(),
+        ..curve.clone()
+    };
+    assert!(of(&[curve, other]).contains(">updates<"));
 }
