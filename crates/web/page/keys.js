@@ -1,16 +1,19 @@
 // @ts-check
 /** The keys of Play, and what they do. */
 
-import { h, keep } from "./dom.js";
+import { h, keep, setting } from "./dom.js";
 
 /** Moves a second of autoplay; the last one is as fast as it goes. */
 export const SPEEDS = [1, 2, 4, 8, 16, 0];
 export const DIRECTIONS = ["up", "right", "down", "left"];
-export const KEYS = /** @type {Record<string, string>} */ ({
+export const ARROW_KEYS = /** @type {Record<string, string>} */ ({
   ArrowUp: "up",
   ArrowRight: "right",
   ArrowDown: "down",
   ArrowLeft: "left",
+});
+const KEYS = /** @type {Record<string, string>} */ ({
+  ...ARROW_KEYS,
   w: "up",
   d: "right",
   s: "down",
@@ -52,6 +55,17 @@ export function showKeys() {
       { class: "small muted" },
       "To follow a game on another device, choose “by hand”: place each new tile where it appeared, and play the move that is shown.",
     ),
+    h(
+      "label",
+      { class: "check" },
+      h("input", {
+        type: "checkbox",
+        id: "letters",
+        checked: setting("keys.letters", true),
+        onchange: (/** @type {any} */ event) => keep("keys.letters", event.target.checked),
+      }),
+      "Keys of a single letter, digit or sign",
+    ),
     h("form", { method: "dialog" }, h("button", { class: "primary" }, "Close")),
   );
   dialog.addEventListener("close", () => dialog.remove());
@@ -59,62 +73,53 @@ export function showKeys() {
   dialog.showModal();
 }
 
-/** Does what a key stands for. @param {any} page the part that is played @param {KeyboardEvent} event */
-export function pressed(page, event) {
+/** Whether a key that is pressed is one for this page, and not for a field, a button or a dialog. @param {KeyboardEvent} event */
+export function isForPage(event) {
   const target = /** @type {Element} */ (event.target);
-  if (
-    event.ctrlKey ||
-    event.metaKey ||
-    event.altKey ||
-    target.closest("input, select, textarea, dialog")
-  )
-    return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  if (target.closest("input, select, textarea, dialog")) return false;
+  if (document.querySelector("dialog[open]")) return false;
+  if (event.key === "Enter" || (event.key === " " && target.closest("button, a, summary")))
+    return false;
+  // Single letters can be switched off: software that hears speech types them.
+  return event.key.length > 1 || event.key === " " || setting("keys.letters", true);
+}
+
+/** Does what a key stands for. @param {import("./play.js").Play} play the part that is played @param {KeyboardEvent} event */
+export function pressed(play, event) {
+  if (!isForPage(event)) return;
   const { key } = event;
   const letter = key.length === 1 ? key.toLowerCase() : key;
-  if (key === " " && target.closest("button, a, summary")) return;
-  if (key === "Enter") return;
-  const isOpen = document.querySelector("dialog[open]");
-  if (isOpen) return;
-  const step = (/** @type {number} */ by) => {
-    page.speed = Math.min(Math.max(page.speed + by, 0), SPEEDS.length - 1);
-    keep("play.speed", page.speed);
-    page.drawSettings();
-  };
-  const plies = (/** @type {number} */ wanted) => {
-    page.search = `${Math.min(Math.max(wanted, 1), 6)}ply`;
-    keep("play.search", page.search);
-    page.drawSettings();
-    page.ask();
-  };
-  const now = Number.parseInt(page.search, 10);
+  const { settings } = play;
+  const step = (/** @type {number} */ by) =>
+    play.change("speed", Math.min(Math.max(settings.speed + by, 0), SPEEDS.length - 1));
+  const plies = (/** @type {number} */ wanted) =>
+    play.change("search", `${Math.min(Math.max(wanted, 1), 6)}ply`);
+  const isPlies = settings.search.endsWith("ply");
+  const now = Number.parseInt(settings.search, 10);
   const acts = /** @type {Record<string, () => void>} */ ({
-    " ": () => page.bestMove(),
-    i: () => page.hint(),
-    v: () => page.showValues(),
-    u: () => page.undo(),
-    r: () => page.act("/redo", {}),
-    Home: () => page.jump("/undo"),
-    End: () => page.jump("/redo"),
-    p: () => page.toggle(),
+    " ": () => play.bestMove(),
+    i: () => play.advice.hint(),
+    v: () => play.advice.toggle(),
+    u: () => play.undo(),
+    r: () => play.redo(),
+    Home: () => play.jump(0),
+    End: () => play.jump(Number.MAX_SAFE_INTEGER),
+    p: () => play.autoplay.toggle(),
     "+": () => step(1),
     "=": () => step(1),
     "-": () => step(-1),
-    ".": () => plies(page.search.endsWith("ply") ? now + 1 : 3),
-    ",": () => plies(page.search.endsWith("ply") ? now - 1 : 1),
-    m: () => {
-      page.spawns = page.spawns === "manual" ? "random" : "manual";
-      keep("play.spawns", page.spawns);
-      page.draw();
-      page.settle();
-    },
-    n: () => page.fresh(true),
-    e: () => page.save(),
-    "?": () => page.help(),
+    ".": () => plies(isPlies ? now + 1 : 3),
+    ",": () => plies(isPlies ? now - 1 : 1),
+    m: () => play.change("spawns", settings.spawns === "manual" ? "random" : "manual"),
+    n: () => play.fresh(true),
+    e: () => play.save(),
+    "?": () => showKeys(),
   });
   if (KEYS[letter]) {
     event.preventDefault();
-    page.playing = false;
-    page.slide(KEYS[letter]);
+    play.autoplay.stop();
+    play.slide(KEYS[letter]);
     return;
   }
   if (/^[1-6]$/.test(key)) {
@@ -123,6 +128,6 @@ export function pressed(page, event) {
   }
   if (!acts[letter]) return;
   event.preventDefault();
-  if (letter !== "n") page.asked = false;
+  if (letter !== "n") play.asked = false;
   acts[letter]();
 }

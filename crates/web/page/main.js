@@ -2,6 +2,7 @@
 /** The parts of the app: which one is shown, the colours, and links between them. */
 
 import { fill, h, keep, setting } from "./dom.js";
+import { get } from "./api.js";
 import { loadTiles } from "./board.js";
 
 /** @typedef {{ title: string, load: () => Promise<{ show: (root: Element, query: URLSearchParams) => (void | (() => void)) }> }} Part */
@@ -39,16 +40,23 @@ async function show(focus) {
     leave = module.show(main, new URLSearchParams(location.search));
     if (focus) main.focus({ preventScroll: false });
   } catch (error) {
-    fill(
-      main,
-      h(
-        "p",
-        { class: "error", role: "alert" },
-        `This part could not be shown: ${error instanceof Error ? error.message : error}`,
-      ),
+    if (number !== shown) return;
+    const isAway = await get("/meta").then(
+      () => false,
+      () => true,
     );
-    addEventListener("afterstate:back", () => show(false), { once: true });
+    const reason = error instanceof Error ? error.message : String(error);
+    const text = isAway
+      ? "The server does not answer. This part is shown when it is back."
+      : `This part could not be shown: ${reason}`;
+    fill(main, h("p", { class: "error", role: "alert" }, text));
+    // A script that could not be loaded is not loaded again by the same page.
+    addEventListener("afterstate:back", reload, { once: true });
   }
+}
+
+function reload() {
+  location.reload();
 }
 
 /** Goes to a part. @param {string} address */

@@ -4,15 +4,27 @@
 import { h } from "./dom.js";
 import { gameName, number } from "./format.js";
 
-/** How a model is called. @param {any} model */
+/**
+ * @typedef {{
+ *   id: string, game: string | null, board: string | null, recipe: string | null,
+ *   trained: number | null, mean: number | null, kind: string,
+ * }} ModelInfo
+ */
+
+/** The name of a model as people read it. @param {string} id */
+export function modelName(id) {
+  return id.startsWith("box:") ? "network in the program" : id;
+}
+
+/** How a model is called in a choice. @param {ModelInfo} model */
 function named(model) {
-  if (model.kind === "box") return "network in the program";
+  if (model.kind === "box") return modelName(model.id);
   return model.trained ? `${model.id} · ${number(model.trained)} games` : model.id;
 }
 
 /**
  * The choices of a game and board; the first is the model that answers if none is chosen.
- * @param {any[]} models @param {string} game @param {string} [board] @returns {[string, string][]}
+ * @param {ModelInfo[]} models @param {string} game @param {string} [board] @returns {[string, string][]}
  */
 export function modelChoices(models, game, board) {
   const fits = models.filter(
@@ -35,7 +47,7 @@ export function chosen(choices, id) {
 /** What to do where no model plays a game. @param {string} game @param {string} board */
 export function noModel(game, board) {
   return h(
-    "p",
+    "span",
     {},
     `There is no model of ${gameName(game)} on ${board} yet. `,
     h("a", { href: `/train?game=${game}&board=${board}`, "data-part": "train" }, "Train one"),
@@ -43,7 +55,7 @@ export function noModel(game, board) {
   );
 }
 
-/** Whether a model can search: baselines have no values, and those of a solution are exact. @param {any[]} models @param {string} id */
+/** Whether a model can search: baselines have no values, and those of a solution are exact. @param {ModelInfo[]} models @param {string} id */
 export function canSearch(models, id) {
   const kind = models.find((one) => one.id === id)?.kind;
   return kind !== "baseline" && kind !== "solution";
