@@ -3,17 +3,34 @@
 
 import { choice, fill, h, keep, setting } from "./dom.js";
 import { get, meta, post, Problem } from "./api.js";
-import { BoardView, tileClass } from "./board.js";
+import { BoardInput } from "./board-input.js";
+import { BoardView } from "./board.js";
+import { Deepen } from "./deepen.js";
+import { dropZone } from "./drop.js";
 import { everyMove } from "./every-move.js";
 import { gameName } from "./format.js";
-import { linked, packed, unpacked } from "./link.js";
+import { packed, unpacked } from "./link.js";
 import { go } from "./main.js";
-import { canSearch, chosen, modelChoices, noModel } from "./models.js";
+import { canSearch, chosen, modelChoices, modelName, noModel } from "./models.js";
 import { Review } from "./review.js";
 
 /** The longest records that are reviewed by search, in characters: some ten a move. */
 const SEARCHED = 200_000;
+/** The largest file of records that the page sends. */
+const LARGEST = 60e6;
 const START = "0,2,4,8/16,0,2,64/4,32,256,128/2,8,64,1024";
+const DEPTHS = /** @type {[string, string][]} */ ([
+  ...["1", "2", "3", "4", "5", "6"].map((one) => [one, `${one}-ply`]),
+  ["500ms", "500 ms"],
+  ["2000ms", "2 s"],
+  ["10000ms", "10 s"],
+]);
+const ROLLOUTS = /** @type {[string, string][]} */ ([
+  ["0", "no"],
+  ["50", "50 games a move"],
+  ["200", "200 games a move"],
+  ["1000", "1,000 games a move"],
+]);
 
 /** @param {Element} root @param {URLSearchParams} query */
 export function show(root, query) {
@@ -30,65 +47,49 @@ export class Analyse {
     this.game = query.get("game") ?? "2048";
     this.text = query.get("position") ?? "";
     this.model = query.get("model") ?? setting("play.model", "");
-    this.depth = setting("analyse.depth", "4");
+    const depth = setting("analyse.depth", "4");
+    this.depth = DEPTHS.some(([one]) => one === depth) ? depth : "4";
     this.view = new BoardView({ label: "Board to analyse" });
-    /** @type {any} */ this.board = null;
-    /** @type {any} */ this.found = null;
-    /** @type {AbortController | null} */ this.asking = null;
-    /** @type {any[]} */ this.models = [];
-    /** @type {any[]} */ this.games = [];
+    /** @type {import("./board-input.js").Position | null} */ this.board = null;
+    /** @type {import("./advice.js").Analysis | null} */ this.found = null;
+    /** @type {import("./models.js").ModelInfo[]} */ this.models = [];
+    /** @type {{ name: string, tiles: number[] }[]} */ this.games = [];
+    /** @type {Review | null} */ this.review = null;
     this.ended = false;
     /** What stands behind the address: a record in a link. */ this.hash = location.hash;
     this.noting = 0;
-    this.edited = false;
-    /** Answers that are hidden while a better move is looked for. */
-    this.hidden = false;
+    /** Whether the board is none of the reviewed game. */ this.edited = false;
+    /** Whether a depth was chosen in a review, whose own one is used otherwise. */
+    this.deeper = false;
+    /** Why the answers are hidden; empty if they are not. */ this.hidden = "";
+    this.input = new BoardInput({
+      game: () => this.game,
+      read: (board) => {
+        this.edited = true;
+        this.show(board);
+      },
+      failed: () => this.settings(),
+    });
+    this.deepen = new Deepen({
+      status: (text) => {
+        this.status.textContent = text;
+      },
+      found: (analysis) => {
+        this.found = analysis;
+        this.draw();
+      },
+      failed: (error) => this.failed(error),
+    });
     this.build();
   }
 
   build() {
-    this.fault = h("div", { role: "alert", id: "fault" });
     this.answer = h("div", { class: "stack", id: "answer", "aria-live": "off" });
-    this.input = h("textarea", {
-      id: "board-text",
-      rows: 3,
-      class: "mono",
-      spellcheck: "false",
-      "aria-label": "Board as text",
-    });
-    this.edit = h("div", { class: "edit", hidden: true });
     this.choices = h("div", { class: "two" });
     this.reviewBox = h("div", { class: "stack" });
+    this.reviewFault = h("div", { role: "alert" });
     this.status = h("span", { class: "muted small", id: "searched" });
-    const file = h("input", {
-      type: "file",
-      class: "unseen",
-      id: "records-file",
-      accept: ".txt,.log,.rec,text/plain",
-      onchange: () => file.files[0] && this.open(file.files[0]),
-    });
-    const drop = h(
-      "label",
-      { class: "drop", for: "records-file" },
-      h("strong", {}, "Open a recorded game"),
-      h("br", {}),
-      h(
-        "span",
-        { class: "small muted" },
-        "drop a file of records or a 2048verse replay here, or choose one",
-      ),
-    );
-    drop.addEventListener("dragover", (/** @type {DragEvent} */ event) => {
-      event.preventDefault();
-      drop.classList.add("over");
-    });
-    drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-    drop.addEventListener("drop", (/** @type {DragEvent} */ event) => {
-      event.preventDefault();
-      drop.classList.remove("over");
-      const one = event.dataTransfer?.files[0];
-      if (one) this.open(one);
-    });
+    this.under = h("div", { class: "under" });
     this.pasted = h("textarea", {
       rows: 2,
       class: "mono",
@@ -96,55 +97,37 @@ export class Analyse {
       spellcheck: "false",
       "aria-label": "Records as text",
     });
+    const button = (/** @type {string} */ text, /** @type {() => void} */ act, id = undefined) =>
+      h("button", { type: "button", id, onclick: act }, text);
+    const drop = dropZone(
+      {
+        id: "records-file",
+        title: "Open a recorded game",
+        text: "drop a file of records or a 2048verse replay here, or choose one",
+        accept: ".txt,.log,.rec,text/plain",
+      },
+      ([file]) => this.open(file),
+    );
     const left = h(
       "div",
       { class: "stack" },
       h("h1", { class: "unseen" }, "Analyse"),
       this.view.root,
-      (this.under = h("div", { class: "under" })),
+      this.under,
       h(
         "div",
         { class: "row" },
-        h(
-          "button",
-          {
-            type: "button",
-            id: "edit-board",
-            "aria-pressed": "false",
-            onclick: () => this.toggleEdit(),
-          },
-          "Edit",
-        ),
-        h("button", { type: "button", onclick: () => this.playOn() }, "Play on"),
-        h("button", { type: "button", onclick: () => this.inside() }, "Look inside"),
-        h("button", { type: "button", onclick: () => this.link() }, "Copy a link"),
+        this.input.button,
+        button("Play on", () => this.part("play")),
+        button("Look inside", () => this.part("inside")),
+        button("Copy a link", () => this.link()),
       ),
-      this.edit,
+      this.input.edit,
     );
     const below = h(
       "div",
       { class: "stack below" },
-      h(
-        "div",
-        { class: "card stack tight" },
-        h("label", { for: "board-text" }, "Board: rows, lists, drawings, 16 hex digits, or a link"),
-        this.input,
-        h(
-          "div",
-          { class: "row" },
-          h(
-            "button",
-            {
-              type: "button",
-              class: "primary",
-              id: "read-board",
-              onclick: () => this.read(this.input.value),
-            },
-            "Read the board",
-          ),
-        ),
-        this.fault,
-      ),
+      this.input.card,
       h("div", { class: "card" }, this.choices),
     );
     const right = h(
@@ -161,7 +144,6 @@ export class Analyse {
         "div",
         { class: "card stack tight" },
         h("h2", {}, "A whole game"),
-        file,
         drop,
         h(
           "details",
@@ -170,14 +152,20 @@ export class Analyse {
           this.pasted,
           h(
             "button",
-            { type: "button", id: "review-text", onclick: () => this.review(this.pasted.value) },
+            {
+              type: "button",
+              id: "review-text",
+              onclick: () => this.reviewText(this.pasted.value),
+            },
             "Review",
           ),
         ),
-        (this.reviewFault = h("div", { role: "alert" })),
+        this.reviewFault,
       ),
     );
     fill(this.root, h("div", { class: "wide three" }, left, right, below));
+    this.back = () => this.again();
+    addEventListener("afterstate:back", this.back);
   }
 
   async start() {
@@ -189,22 +177,34 @@ export class Analyse {
     try {
       record = (await unpacked(this.hash)) || record;
     } catch (error) {
-      fill(this.reviewFault, h("p", { class: "error" }, said(error)));
+      this.tell(said(error));
     }
     if (this.ended) return;
     if (record) {
       this.settings();
-      this.review(record, Number(this.query.get("step")) || 0);
+      this.reviewText(record, Number(this.query.get("step")) || 0);
     } else {
-      this.read(this.text || START);
+      this.input.read(this.text || START);
     }
   }
 
   end() {
     this.ended = true;
     clearTimeout(this.noting);
-    this.asking?.abort();
-    this.game_?.end();
+    if (this.back) removeEventListener("afterstate:back", this.back);
+    this.deepen.end();
+    this.input.end();
+    this.review?.end();
+  }
+
+  /** The server is back: what was asked meanwhile is asked again. */
+  again() {
+    fill(this.input.fault);
+    fill(this.input.cellFault);
+    fill(this.reviewFault);
+    if (this.review) this.review.to(this.review.step);
+    else if (this.input.text.value.trim()) this.input.read(this.input.text.value);
+    else this.input.read(this.text || START);
   }
 
   settings() {
@@ -217,40 +217,24 @@ export class Analyse {
         this.game,
         (name) => {
           this.game = name;
-          this.read(this.input.value);
+          this.input.read(this.input.text.value);
           this.settings();
         },
       ),
       choice("Model", models, chosen(models, this.model), (id) => {
         this.model = id;
         this.ask();
-        this.game_?.again();
+        this.review?.again();
+      }),
+      choice("Search up to", DEPTHS, this.depth, (depth) => {
+        this.depth = depth;
+        this.deeper = true;
+        keep("analyse.depth", depth);
+        this.ask();
       }),
       choice(
-        "Search up to",
-        [
-          ...["1", "2", "3", "4", "5", "6"].map(
-            (one) => /** @type {[string, string]} */ ([one, `${one}-ply`]),
-          ),
-          ["500ms", "500 ms"],
-          ["2000ms", "2 s"],
-          ["10000ms", "10 s"],
-        ],
-        this.depth,
-        (depth) => {
-          this.depth = depth;
-          keep("analyse.depth", depth);
-          this.ask();
-        },
-      ),
-      choice(
         "Chances by playing on",
-        [
-          ["0", "no"],
-          ["50", "50 games a move"],
-          ["200", "200 games a move"],
-          ["1000", "1,000 games a move"],
-        ],
+        ROLLOUTS,
         String(setting("analyse.rollouts", "0")),
         (games) => {
           keep("analyse.rollouts", games);
@@ -260,35 +244,14 @@ export class Analyse {
     );
   }
 
-  /** Reads a board from text. @param {string} text */
-  async read(text) {
-    if (!text.trim()) {
-      this.settings();
-      return;
-    }
-    const link = linked(text.trim());
-    if (link?.address) return go(link.address);
-    try {
-      const position = link?.board ?? text;
-      const board = await post("/position", { game: this.game, position });
-      this.edited = true;
-      this.show(board);
-      fill(this.fault);
-    } catch (error) {
-      this.settings();
-      fill(this.fault, h("p", { class: "error" }, said(error)));
-    }
-  }
-
-  /** @param {any} board */
+  /** @param {import("./board-input.js").Position} board */
   show(board) {
     this.board = board;
     this.game = board.game;
-    this.input.value = board.position;
+    this.input.show(board);
     this.view.shape(board.game, board.rows, board.cols);
     this.view.set(board.cells);
     this.settings();
-    if (!this.edit.hidden) this.fields();
     this.note();
     this.ask();
   }
@@ -305,137 +268,74 @@ export class Analyse {
   /** The link to what is shown, and whether it lacks the reviewed game, because that is too long. */
   async shared() {
     // A board that was edited is no position of the game.
-    const review = this.edited ? null : this.game_;
+    const review = this.edited ? null : this.review;
     const record = review ? await packed(review.record) : "";
     if (!review || !record)
       return { address: `/analyse?${this.address()}`, lacks: record === null };
-    const model = this.model ? `&model=${encodeURIComponent(this.model)}` : "";
-    const { game, board } = review.found;
-    return {
-      address: `/analyse?game=${game}&board=${board}${model}&step=${review.step}#${record}`,
-      lacks: false,
-    };
+    const query = new URLSearchParams({ game: review.found.game, board: review.found.board });
+    if (this.model) query.set("model", this.model);
+    query.set("step", String(review.step));
+    return { address: `/analyse?${query}#${record}`, lacks: false };
   }
 
   address() {
-    const model = this.model ? `&model=${encodeURIComponent(this.model)}` : "";
-    return `game=${this.game}&position=${encodeURIComponent(this.board?.position ?? "")}${model}`;
+    const query = new URLSearchParams({ game: this.game, position: this.board?.position ?? "" });
+    if (this.model) query.set("model", this.model);
+    return query;
   }
 
-  /** Asks deeper and deeper, until the board changes. @returns {Promise<void>} */
-  async ask() {
-    this.asking?.abort();
-    const asking = new AbortController();
-    this.asking = asking;
+  /** The search of the values: in a review, its own one. */
+  search() {
+    if (!canSearch(this.models, this.model)) return "1";
+    const ofReview = this.edited || this.deeper ? "" : (this.review?.found.search ?? "");
+    return ofReview.endsWith("ply") ? ofReview.slice(0, -3) : this.depth;
+  }
+
+  /** Asks deeper and deeper, until the board changes. */
+  ask() {
+    this.deepen.end();
     this.found = null;
     this.draw();
     if (!this.board) return;
-    const body = {
-      game: this.game,
-      position: this.board.position,
-      board: this.board.board,
-      model: this.model || undefined,
-    };
-    const timed = this.depth.endsWith("ms");
-    const deeper = timed
-      ? ["1ply", this.depth]
-      : [...Array(Number(this.depth)).keys()].map((ply) => `${ply + 1}ply`);
-    const searches = canSearch(this.models, this.model) ? deeper : ["1ply"];
-    try {
-      for (const search of searches) {
-        this.status.textContent = `searching ${search} …`;
-        const found = await post(
-          "/analyze",
-          { ...body, search, lines: search === "1ply" },
-          asking.signal,
-        );
-        const lines = this.found?.analysis.moves.map((/** @type {any} */ move) => move.line);
-        this.found = found;
-        if (lines)
-          found.analysis.moves.forEach((/** @type {any} */ move, /** @type {number} */ place) => {
-            move.line = lines[place];
-          });
-        this.status.textContent = found.analysis.search;
-        this.draw();
-      }
-      const games = Number(setting("analyse.rollouts", "0"));
-      if (games > 0) {
-        this.status.textContent = `playing ${games} games after each move …`;
-        const rolled = await post("/analyze", { ...body, rollouts: games }, asking.signal);
-        rolled.analysis.moves.forEach((/** @type {any} */ move, /** @type {number} */ place) => {
-          this.found.analysis.moves[place].chances = move.chances;
-          this.found.analysis.moves[place].rest = move.rest;
-        });
-        this.status.textContent = `${this.found.analysis.search}, ${games} games a move`;
-        this.draw();
-      }
-    } catch (error) {
-      if (error instanceof DOMException) return;
-      this.status.textContent = "";
-      if (this.left(error)) return this.ask();
-      const isMissing = error instanceof Problem && error.error === "no-model";
-      fill(
-        this.answer,
-        isMissing ? noModel(this.game, this.board.board) : h("p", { class: "error" }, said(error)),
-      );
-    }
+    const { game, board, position } = this.board;
+    const rollouts = Number(setting("analyse.rollouts", "0")) || 0;
+    this.deepen.ask({ game, board, position, model: this.model, depth: this.search(), rollouts });
+  }
+
+  /** @param {unknown} error */
+  failed(error) {
+    this.status.textContent = "";
+    if (this.left(error)) return this.ask();
+    const isMissing = error instanceof Problem && error.error === "no-model" && this.board;
+    fill(
+      this.answer,
+      isMissing
+        ? h("p", {}, noModel(this.game, this.board?.board ?? ""))
+        : h("p", { class: "error" }, said(error)),
+    );
   }
 
   draw() {
-    if (this.hidden) {
-      fill(
-        this.answer,
-        h("p", { class: "muted" }, "The values are hidden while you look for a better move."),
-      );
-      return;
-    }
-    const analysis = this.found?.analysis;
-    if (!analysis) {
-      fill(this.answer, h("p", { class: "muted" }, "…"));
-      return;
-    }
-    fill(this.answer, everyMove(analysis));
-  }
-
-  toggleEdit() {
-    this.edit.hidden = !this.edit.hidden;
-    document.getElementById("edit-board")?.setAttribute("aria-pressed", String(!this.edit.hidden));
-    if (!this.edit.hidden) this.fields();
-  }
-
-  /** A field for each cell. */
-  fields() {
-    if (!this.board) return;
-    const { rows, cols, cells } = this.board;
-    this.edit.style.setProperty("--cols", String(cols));
-    const tail = this.board.position.match(/[+@].*$/)?.[0] ?? "";
-    const read = () => {
-      const values = fields.map(
-        (/** @type {HTMLInputElement} */ field) => field.value.trim() || "0",
-      );
-      const text = [...Array(rows).keys()]
-        .map((row) => values.slice(row * cols, (row + 1) * cols).join(","))
-        .join("/");
-      this.read(text + tail.replace(/@.*/, ""));
-    };
-    const fields = cells.map((/** @type {number} */ tile, /** @type {number} */ cell) =>
-      h("input", {
-        value: tile || "",
-        inputmode: "numeric",
-        class: tileClass(this.game, tile),
-        "aria-label": `row ${Math.floor(cell / cols) + 1}, column ${(cell % cols) + 1}`,
-        onchange: read,
-      }),
+    const text = this.hidden || (this.found ? "" : "…");
+    fill(
+      this.answer,
+      text || !this.found ? h("p", { class: "muted" }, text) : everyMove(this.found),
     );
-    fill(this.edit, fields);
   }
 
-  playOn() {
-    if (this.board) go(`/play?${this.address()}&board=${this.board.board}`);
+  /** Hides the answers, or shows them again. @param {string} why */
+  hide(why) {
+    this.hidden = why;
+    this.draw();
+    this.review?.drawPlace();
   }
 
-  inside() {
-    if (this.board) go(`/inside?${this.address()}&board=${this.board.board}`);
+  /** Opens another part with this board. @param {string} part */
+  part(part) {
+    if (!this.board) return;
+    const query = this.address();
+    query.set("board", this.board.board);
+    go(`/${part}?${query}`);
   }
 
   async link() {
@@ -449,25 +349,25 @@ export class Analyse {
       this.status.textContent = told;
     } catch {
       // Without a permission the link is there to be copied.
-      this.input.value = link;
-      this.input.select();
+      this.input.text.value = link;
+      this.input.text.select();
     }
   }
 
   /** @param {File} file */
   async open(file) {
-    if (file.size > 60e6) {
-      fill(
-        this.reviewFault,
-        h("p", { class: "error" }, "The file is larger than 60 MB; `afterstate review` reads it."),
-      );
-      return;
-    }
-    this.review(await file.text());
+    if (file.size > LARGEST)
+      this.tell("The file is larger than 60 MB; `afterstate review` reads it.");
+    else this.reviewText(await file.text());
+  }
+
+  /** Tells what is wrong with records. @param {string} text @param {any} [more] */
+  tell(text, more) {
+    fill(this.reviewFault, h("p", { class: "error" }, text), more);
   }
 
   /** Reviews records. @param {string} text @param {number} [step] @returns {Promise<void>} */
-  async review(text, step = 0) {
+  async reviewText(text, step = 0) {
     fill(this.reviewFault, h("p", { class: "muted" }, "Reviewing …"));
     try {
       const query = new URLSearchParams();
@@ -477,27 +377,37 @@ export class Analyse {
       const found = await post(`/review?${query}`, text);
       if (this.ended) return;
       fill(this.reviewFault);
-      this.game_?.end();
-      this.game_ = new Review(this, found, text, step);
-      fill(this.reviewBox, this.game_.root);
-      this.game_.to(step);
+      this.review?.end();
+      this.deeper = false;
+      this.review = new Review(this, found, text, step);
+      fill(this.reviewBox, this.review.root);
+      this.review.to(step);
     } catch (error) {
-      if (this.left(error)) return this.review(text, step);
+      if (this.left(error)) return this.reviewText(text, step);
       const isMissing = error instanceof Problem && error.error === "no-model";
-      fill(
-        this.reviewFault,
-        h("p", { class: "error" }, said(error)),
+      this.tell(
+        said(error),
         isMissing && h("p", {}, "Train one, or choose random or greedy on the left."),
       );
     }
   }
 
+  /** Closes the review; its board stays. */
+  closeReview() {
+    this.review?.end();
+    this.review?.root.remove();
+    this.review = null;
+    this.note();
+    this.ask();
+  }
+
   /** Leaves a model that this server does not have, as that of a link. @param {unknown} error */
   left(error) {
-    if (!(error instanceof Problem) || error.error !== "missing" || !this.model) return false;
+    if (!(error instanceof Problem) || error.error !== "no-such-model" || !this.model) return false;
+    const name = modelName(this.model);
     fill(
-      this.fault,
-      h("p", { class: "note" }, `There is no model “${this.model}” here: the usual one answers.`),
+      this.input.fault,
+      h("p", { class: "note" }, `There is no model “${name}” here: the usual one answers.`),
     );
     this.model = "";
     this.settings();

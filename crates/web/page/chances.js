@@ -11,7 +11,7 @@ const PLACES = 40,
   GAMES = 100;
 
 export class Chances {
-  /** @param {{ found: any, game: any, page: any, to: (step: number) => void }} review */
+  /** @param {import("./review.js").Review} review */
   constructor(review) {
     this.review = review;
     /** @type {AbortController | null} */ this.asking = null;
@@ -54,7 +54,7 @@ export class Chances {
   start() {
     const { largest } = this.review.game;
     const game = this.review.found.game;
-    const tiles = this.review.page.games.find((/** @type {any} */ one) => one.name === game)?.tiles;
+    const tiles = this.review.page.games.find((one) => one.name === game)?.tiles;
     const place = (tiles ?? [largest]).indexOf(largest);
     const near = (tiles ?? [largest]).slice(Math.max(place - 2, 0), place + 3);
     this.tile = near.includes(2048) ? 2048 : largest;
@@ -71,6 +71,12 @@ export class Chances {
       ),
     );
     this.ask();
+  }
+
+  /** The largest tile of a position. @param {number} step */
+  largest(step) {
+    const tiles = this.review.game.positions[step].board.match(/\d+(?=[,/+\s]|$)/g) ?? [];
+    return Math.max(0, ...tiles.map(Number));
   }
 
   async ask() {
@@ -97,7 +103,8 @@ export class Chances {
           },
           asking.signal,
         );
-        if (chance !== null) points.push([step, chance]);
+        // In a game that is over, the tile was reached or not.
+        points.push([step, chance ?? Number(this.largest(step) >= tile)]);
         this.chart.show([{ name: `chance of ${number(tile)}`, points: [...points] }]);
         this.status.textContent = `${place + 1} of ${count} places`;
       }

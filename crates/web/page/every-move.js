@@ -2,18 +2,20 @@
 /** The values of all moves on a board, as a table with the best line. */
 
 import { h } from "./dom.js";
+import { modelName } from "./models.js";
 import { ARROWS, number, percent, value as shortValue } from "./format.js";
 
-/** @param {any} analysis */
+/** @param {import("./advice.js").Analysis} analysis */
 export function everyMove(analysis) {
-  const chances = analysis.moves.find((/** @type {any} */ move) => move.chances)?.chances;
-  const row = (/** @type {any} */ move) =>
+  const chances = analysis.moves.find((move) => move.chances)?.chances;
+  const row = (/** @type {import("./advice.js").Move} */ move) =>
     h(
       "tr",
       { class: move.direction === analysis.best ? "is-best" : undefined },
       h("td", {}, `${ARROWS[move.direction]} ${move.direction}`),
       move.legal
         ? [
+            h("td", {}, move.grade && h("span", { class: `tag ${move.grade}` }, move.grade)),
             h("td", { class: "n" }, number(move.reward)),
             h("td", { class: "n" }, move.value === null ? "–" : shortValue(move.value)),
             h(
@@ -22,13 +24,17 @@ export function everyMove(analysis) {
               h("strong", {}, move.total === null ? "–" : shortValue(move.total)),
             ),
             h("td", { class: "n" }, move.loss === null ? "–" : shortValue(move.loss)),
-            h("td", {}, move.grade && h("span", { class: `tag ${move.grade}` }, move.grade)),
             chances &&
               (move.chances ?? []).map((/** @type {any} */ one) =>
                 h(
                   "td",
-                  { class: "n", title: `${percent(one.ci95[0])} to ${percent(one.ci95[1])}` },
+                  { class: "n" },
                   percent(one.p),
+                  h(
+                    "small",
+                    { class: "muted block" },
+                    `${percent(one.ci95[0], 0)} to ${percent(one.ci95[1], 0)}`,
+                  ),
                 ),
               ),
           ]
@@ -38,7 +44,7 @@ export function everyMove(analysis) {
             "illegal: nothing would move",
           ),
     );
-  const best = analysis.moves.find((/** @type {any} */ move) => move.direction === analysis.best);
+  const best = analysis.moves.find((move) => move.direction === analysis.best);
   return [
     analysis.best === null && h("p", { class: "note" }, "The game is over: no move is legal."),
     h(
@@ -54,11 +60,11 @@ export function everyMove(analysis) {
             "tr",
             {},
             h("th", {}, "Move"),
+            h("th", {}, "Grade"),
             h("th", { class: "n" }, "Reward"),
             h("th", { class: "n" }, "Value"),
             h("th", { class: "n" }, "Total"),
             h("th", { class: "n" }, "Loss"),
-            h("th", {}, "Grade"),
             chances?.map((/** @type {any} */ one) => h("th", { class: "n" }, `P(${one.tile})`)),
           ),
         ),
@@ -69,7 +75,7 @@ export function everyMove(analysis) {
       h(
         "p",
         {},
-        h("span", { class: "muted small" }, "Best line: "),
+        h("span", { class: "muted small" }, "Best line, by 1ply: "),
         best.line.flatMap((/** @type {any} */ one) => [
           `${ARROWS[one.direction]} `,
           one.spawn &&
@@ -80,14 +86,13 @@ export function everyMove(analysis) {
       "p",
       { class: "small muted" },
       "Value: what the model expects from the rest of the game. Total: reward plus value, which the best move maximises. Loss: how much less than the best.",
-      chances &&
-        " P: the share of games that reached the tile; the 95% interval is behind each number.",
+      chances && " P: the share of games that reached the tile, with its 95% interval.",
     ),
     analysis.model &&
       h(
         "p",
         { class: "small muted" },
-        `By ${analysis.model.path}${analysis.model.trained ? `, ${number(analysis.model.trained)} games of training` : ""}.`,
+        `By ${modelName(analysis.model.path)}${analysis.model.trained ? `, ${number(analysis.model.trained)} games of training` : ""}.`,
       ),
   ];
 }

@@ -9,9 +9,15 @@ const LONGEST_LINK = 60_000;
 /** The most characters that a link may unfold to. */
 const LONGEST_RECORD = 4_000_000;
 
-/** A record without the times of its moves, which nothing here reads. @param {string} record */
-function withoutTimes(record) {
-  return record.includes("|") ? record.replace(/\(\d+\)/g, "") : record;
+/**
+ * A line without the times of its moves, which nothing here reads, and without the ends of lines around
+ * it. Old replays of 2048verse may end with a space, contain `|`, and have `(12)` as moves: only episode
+ * records, which begin with a player and an `@`, have times.
+ * @param {string} line
+ */
+function withoutTimes(line) {
+  const record = line.replace(/^[\r\n]+|[\r\n]+$/g, "");
+  return /^[^|]*@\d+\|/.test(record) ? record.replace(/\(\d+\)/g, "") : record;
 }
 
 /** @param {ReadableStream<Uint8Array>} stream @param {number} most @returns {Promise<Uint8Array | null>} */
@@ -40,7 +46,7 @@ async function bytesOf(stream, most) {
 
 /** A record as the end of a link; `null` if it is too long for one. @param {string} record */
 export async function packed(record) {
-  const text = new Blob([withoutTimes(record.trim())]);
+  const text = new Blob([withoutTimes(record)]);
   const bytes = await bytesOf(
     text.stream().pipeThrough(new CompressionStream("deflate-raw")),
     LONGEST_LINK,
@@ -75,7 +81,7 @@ export async function unpacked(hash) {
 
 /**
  * What a pasted link stands for: an address of the app, or the 16 hexadecimal digits of a board, as in
- * links of 2048verse.com; `null` for any other text.
+ * links of 2048verse.com; `null` for any other text. A link without a board is an error.
  * @param {string} text @returns {{ address?: string, board?: string } | null}
  */
 export function linked(text) {
@@ -84,5 +90,6 @@ export function linked(text) {
   if (searchParams.has("position") || hash.startsWith("#record="))
     return { address: `/analyse${search}${hash}` };
   const board = text.match(/(?<![0-9a-z])[0-9a-f]{16}(?![0-9a-z])/i)?.[0];
-  return board ? { board } : null;
+  if (!board) throw new Error("There is no board in this link.");
+  return { board };
 }

@@ -6,25 +6,37 @@ import { post } from "./api.js";
 import { Chances } from "./chances.js";
 import { Chart } from "./chart.js";
 import { ARROWS, number, percent, signed, value as shortValue } from "./format.js";
+import { ARROW_KEYS, isForPage } from "./keys.js";
+import { modelName } from "./models.js";
 
 const GRADES = ["best", "excellent", "good", "inaccuracy", "mistake", "blunder"];
 const BAD = ["inaccuracy", "mistake", "blunder"];
-const KEYS = /** @type {Record<string, string>} */ ({
-  ArrowUp: "up",
-  ArrowRight: "right",
-  ArrowDown: "down",
-  ArrowLeft: "left",
-});
+/** The most moves that have a button each. */
+const MOST_BUTTONS = 3000;
+
+/** Whose game it is: records of this app name the command that made them. @param {string | null} tag */
+function player(tag) {
+  const isOwn =
+    !tag || tag.split(":").every((one) => ["play", "slide", "place", "web"].includes(one));
+  return isOwn ? "a game" : tag;
+}
+
+/** @param {number} count */
+function allMoves(count) {
+  if (count <= MOST_BUTTONS) return "All moves";
+  return `The first ${number(MOST_BUTTONS)} of ${number(count)} moves`;
+}
 
 export class Review {
-  /** @param {any} page the page whose board shows the positions @param {any} found @param {string} text @param {number} step */
+  /** @param {import("./analyse.js").Analyse} page the page whose board shows the positions @param {any} found @param {string} text @param {number} step */
   constructor(page, found, text, step) {
     this.page = page;
     this.found = found;
     this.text = text;
     this.step = step;
     this.number = 0;
-    /** @type {any} */ this.learning = null;
+    /** @type {{ step: number } | null} */ this.learning = null;
+    /** @type {AbortController | null} */ this.reading = null;
     this.root = h("div", { class: "card stack", id: "review" });
     this.pressed = (/** @type {KeyboardEvent} */ event) => this.key(event);
     addEventListener("keydown", this.pressed);
@@ -34,8 +46,9 @@ export class Review {
   end() {
     removeEventListener("keydown", this.pressed);
     this.chances?.end();
+    this.reading?.abort();
     fill(this.page.under);
-    this.page.hidden = false;
+    this.page.hidden = "";
   }
 
   /** The line of this game in its file. */
@@ -49,7 +62,7 @@ export class Review {
 
   /** With another model. */
   again() {
-    this.page.review(this.text, this.step);
+    this.page.reviewText(this.text, this.step);
   }
 
   build() {
@@ -105,7 +118,7 @@ export class Review {
       h(
         "div",
         { class: "row spread" },
-        h("h2", {}, `Review of ${game.player || "a game"}`),
+        h("h2", {}, `Review of ${player(game.player)}`),
         this.found.games.length > 1 &&
           choice(
             "Game",
@@ -120,21 +133,19 @@ export class Review {
               this.to(0);
             },
           ),
-        button("close-review", "Close", () => {
-          this.end();
-          this.page.game_ = null;
-          this.root.remove();
-          this.page.note();
-          this.page.ask();
-        }),
+        button("close-review", "Close", () => this.page.closeReview()),
       ),
       this.found.model &&
-        h("p", { class: "small muted" }, `By ${this.found.model.path}, ${this.found.search}.`),
+        h(
+          "p",
+          { class: "small muted" },
+          `By ${modelName(this.found.model.path)}, ${this.found.search}.`,
+        ),
       this.found.fault_count > 0 &&
         h(
           "p",
           { class: "error" },
-          `${this.found.fault_count} lines are left out: ${this.found.faults[0].reason}`,
+          `${this.found.fault_count === 1 ? "One line is" : `${number(this.found.fault_count)} lines are`} left out: ${this.found.faults[0].reason}`,
         ),
       h(
         "dl",
@@ -157,7 +168,7 @@ export class Review {
       this.chart.root,
       this.luck.root,
       this.chances.root,
-      h("details", {}, h("summary", {}, "All moves"), this.moves),
+      h("details", {}, h("summary", {}, allMoves(game.moves.length)), this.moves),
     );
     for (const [id, name] of [
       ["first", "First position"],
@@ -167,9 +178,8 @@ export class Review {
     ])
       this.page.under.querySelector(`#${id}`)?.setAttribute("aria-label", name);
     this.curves();
-    const shown = game.moves.length > 3000 ? 3000 : game.moves.length;
     this.buttons = game.moves
-      .slice(0, shown)
+      .slice(0, MOST_BUTTONS)
       .map((/** @type {any} */ move, /** @type {number} */ place) =>
         h(
           "button",
@@ -195,6 +205,10 @@ export class Review {
         one.value === null ? [] : [[place, one.score + one.value]],
       )
     );
+    // A game that is over has no value any more: what was expected is what it has.
+    const last = positions.length - 1;
+    if (this.game.finished && expected.length > 0 && positions[last].value === null)
+      expected.push([last, positions[last].score]);
     this.chart?.show([
       { name: "score", points: score },
       { name: "score at the end, as expected", points: expected },
@@ -217,12 +231,11 @@ export class Review {
 
   /** Shows a position. @param {number} step */
   to(step) {
-    const { positions, moves } = this.game;
+    const { positions } = this.game;
     if (positions.length === 0) return;
     this.step = Math.min(Math.max(step, 0), positions.length - 1);
     if (this.learning && this.learning.step !== this.step) this.stopLearning();
-    const position = positions[this.step],
-      move = moves[this.step];
+    const position = positions[this.step];
     this.chart?.mark(this.step);
     this.luck?.mark(this.step);
     this.chances?.mark(this.step);
@@ -231,31 +244,53 @@ export class Review {
       if (place === this.step) one.setAttribute("aria-current", "true");
       else one.removeAttribute("aria-current");
     });
-    post("/position", { game: this.found.game, position: position.board, board: this.found.board })
-      .then((board) => {
-        this.page.edited = false;
-        this.page.show(board);
-      })
-      .catch(() => {});
+    this.drawPlace();
+    this.showBoard(position.board);
+  }
+
+  /** Shows the board of a position; an answer about an earlier one is dropped. @param {string} board */
+  async showBoard(board) {
+    this.reading?.abort();
+    const reading = new AbortController();
+    this.reading = reading;
+    const asked = { game: this.found.game, position: board, board: this.found.board };
+    try {
+      const read = await post("/position", asked, reading.signal);
+      this.page.edited = false;
+      this.page.show(read);
+    } catch {
+      // The server is away, or another step is shown.
+    }
+  }
+
+  /** Tells which move was played on this board, and what it was worth. */
+  drawPlace() {
     if (this.learning) return;
+    const { positions, moves } = this.game;
+    const position = positions[this.step],
+      move = moves[this.step];
+    const score = `score ${number(position.score)}. `;
+    if (!move) {
+      const place = h("strong", {}, `After ${number(moves.length)} moves`);
+      fill(this.place, h("p", {}, place, `, ${score}The end of the record.`));
+      return;
+    }
+    const isHidden = this.page.hidden !== "";
+    const grade = move.grade && !isHidden && h("span", { class: `tag ${move.grade}` }, move.grade);
+    const better = move.best && move.best !== move.direction && !isHidden;
     fill(
       this.place,
       h(
         "p",
         {},
         h("strong", {}, `Move ${this.step + 1} of ${moves.length}`),
-        `, score ${number(position.score)}. `,
-        move
-          ? [
-              `Played ${ARROWS[move.direction]} ${move.direction} `,
-              move.grade && h("span", { class: `tag ${move.grade}` }, move.grade),
-              move.best &&
-                move.best !== move.direction &&
-                ` Best was ${ARROWS[move.best]} ${move.best}: it keeps ${shortValue(move.loss ?? 0)} points more.`,
-            ]
-          : "The end of the record.",
-        move?.luck !== undefined &&
-          move?.luck !== null &&
+        `, ${score}Played ${ARROWS[move.direction]} ${move.direction} `,
+        grade,
+        grade && h("span", { class: "muted small" }, ` ${this.found.search}. `),
+        better &&
+          `Best was ${ARROWS[move.best]} ${move.best}: it keeps ${shortValue(move.loss ?? 0)} points more.`,
+        move.luck !== undefined &&
+          move.luck !== null &&
           h(
             "span",
             { class: "muted" },
@@ -285,9 +320,8 @@ export class Review {
     this.stopLearning();
     if (!BAD.includes(moves[this.step]?.grade) && !this.mistake(1)) return;
     const move = moves[this.step];
-    this.learning = { step: this.step, tries: 0 };
-    this.page.hidden = true;
-    this.page.draw();
+    this.learning = { step: this.step };
+    this.page.hide("The values are hidden while you look for a better move.");
     const position = this.game.positions[this.step];
     this.learnBox = h(
       "div",
@@ -317,8 +351,7 @@ export class Review {
   stopLearning() {
     if (!this.learning) return;
     this.learning = null;
-    this.page.hidden = false;
-    this.page.draw();
+    this.page.hide("");
   }
 
   /** @param {string} direction @param {any} position */
@@ -394,17 +427,10 @@ export class Review {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const target = /** @type {Element} */ (event.target);
-    if (
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      target.closest("input, select, textarea, dialog")
-    )
-      return;
-    if (this.learning && KEYS[event.key]) {
+    if (!isForPage(event)) return;
+    if (this.learning && ARROW_KEYS[event.key]) {
       event.preventDefault();
-      this.attempt(KEYS[event.key], this.game.positions[this.step]);
+      this.attempt(ARROW_KEYS[event.key], this.game.positions[this.step]);
       return;
     }
     const acts = /** @type {Record<string, () => void>} */ ({
@@ -416,10 +442,7 @@ export class Review {
       End: () => this.to(this.game.positions.length - 1),
       x: () => this.mistake(1),
       X: () => this.mistake(-1),
-      z: () => {
-        this.page.hidden = !this.page.hidden;
-        this.page.draw();
-      },
+      z: () => this.page.hide(this.page.hidden ? "" : "The values are hidden; z shows them."),
     });
     if (!acts[event.key]) return;
     event.preventDefault();
