@@ -6,13 +6,18 @@ import { number } from "./format.js";
 
 /**
  * @typedef {{ name: string, points: [number, number][], hue?: string, band?: [number, number][] }} Series
- * @typedef {{ title: string, x: string, y: string, height?: number, percent?: boolean, zero?: boolean, level?: string, pick?: (x: number) => void, name?: string }} Options
+ * @typedef {{
+ *   title: string, x: string, y: string, height?: number, percent?: boolean, zero?: boolean,
+ *   level?: string, pick?: (x: number) => void, name?: string, empty?: string,
+ * }} Options `name`: of the file that is saved; `empty`: what is said where there are no numbers
  */
 
 const LEFT = 62,
   RIGHT = 26,
-  TOP = 12,
+  TOP = 30,
   BOTTOM = 40;
+/** The clip paths that were made: each has a name of its own. */
+let clips = 0;
 const HUES = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6"];
 
 /** Round numbers between two others. @param {number} from @param {number} to @param {number} count */
@@ -61,28 +66,22 @@ export class Chart {
       "Whole",
     );
     const save = (/** @type {string} */ kind) =>
-      h(
-        "button",
-        {
-          type: "button",
-          "aria-label": `Save ${options.title} as ${kind}`,
-          onclick: () => this.save(kind),
-        },
-        kind,
-      );
+      h("button", { type: "button", "data-kind": kind, onclick: () => this.save(kind) }, kind);
+    this.heading = h(options.level ?? "h3", {});
     this.root = h(
       "figure",
       { class: "chart stack tight" },
       h(
         "figcaption",
         { class: "row spread" },
-        h(options.level ?? "h3", {}, options.title),
+        this.heading,
         h("div", { class: "row" }, this.whole, save("PNG"), save("SVG"), save("CSV")),
       ),
       h("div", { class: "chart" }, this.box, this.tip),
       this.legend,
     );
     this.root.style.margin = "0";
+    this.name();
     // Text has the same size, however wide the chart is.
     new ResizeObserver(() => {
       const wide = Math.max(280, Math.round(this.box.clientWidth));
@@ -91,6 +90,13 @@ export class Chart {
         this.draw();
       }
     }).observe(this.box);
+  }
+
+  /** Names the chart and what saves it. */
+  name() {
+    this.heading.textContent = this.options.title;
+    for (const button of this.root.querySelectorAll("[data-kind]"))
+      button.setAttribute("aria-label", `Save ${this.options.title} as ${button.textContent}`);
   }
 
   /** @param {Series[]} series */
@@ -124,8 +130,10 @@ export class Chart {
   }
 
   draw() {
+    this.name();
+    this.tip.hidden = true;
     if (this.series.length === 0) {
-      fill(this.box, h("p", { class: "muted small" }, "No numbers yet."));
+      fill(this.box, h("p", { class: "muted small" }, this.options.empty ?? "No numbers yet."));
       fill(this.legend);
       return;
     }
@@ -142,6 +150,12 @@ export class Chart {
       role: "img",
       "aria-label": this.summary(),
     });
+    // Lines end at the frame, also where they go on outside of the zoomed range.
+    const clip = `clip-${(clips += 1)}`;
+    const frame = { x: LEFT, y: TOP - 3, width: WIDTH - LEFT - RIGHT };
+    const area = s("rect", { ...frame, height: this.height - TOP - BOTTOM + 6 });
+    drawing.append(s("clipPath", { id: clip }, area));
+    const lines = s("g", { "clip-path": `url(#${clip})` });
     for (const tick of ticks(low, high, this.height / 60)) {
       drawing.append(
         s("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(tick), y2: y(tick) }),
@@ -170,6 +184,8 @@ export class Chart {
         { x: (LEFT + WIDTH - RIGHT) / 2, y: this.height - 6, "text-anchor": "middle" },
         this.options.x,
       ),
+      s("text", { x: 4, y: 12 }, this.options.y),
+      lines,
     );
     this.series.forEach((one, place) => {
       const { band } = one;
@@ -185,7 +201,7 @@ export class Chart {
         stroke: "none",
       });
       area.style.fill = this.hue(one, place);
-      if (within.length > 1) drawing.append(area);
+      if (within.length > 1) lines.append(area);
     });
     this.series.forEach((one, place) => {
       const seen = one.points.filter(
@@ -206,11 +222,12 @@ export class Chart {
         "stroke-linejoin": "round",
       });
       line.style.stroke = this.hue(one, place);
-      drawing.append(line);
-      if (seen.length === 1)
-        drawing.append(s("circle", { cx: x(seen[0][0]), cy: y(seen[0][1]), r: 3 }));
+      lines.append(line);
+      if (seen.length !== 1) return;
+      const point = s("circle", { cx: x(seen[0][0]), cy: y(seen[0][1]), r: 3.5 });
+      point.style.fill = this.hue(one, place);
+      lines.append(point);
     });
-    // What is outside of the zoomed range is covered.
     const marked = this.marked;
     if (marked !== null && marked >= left && marked <= right)
       drawing.append(
@@ -248,6 +265,24 @@ export class Chart {
     return `${this.options.title}. ${last.join("; ")}`;
   }
 
+  /**
+   * The place with numbers that is nearest, and the number of each series there, unless the series begins
+   * after it or has ended before.
+   * @param {number} here
+   */
+  near(here) {
+    const closest = (/** @type {Series} */ one, /** @type {number} */ at) =>
+      one.points.reduce((a, b) => (Math.abs(b[0] - at) < Math.abs(a[0] - at) ? b : a));
+    const all = this.series.map((one) => closest(one, here)[0]);
+    const place = all.reduce((a, b) => (Math.abs(b - here) < Math.abs(a - here) ? b : a));
+    const near = this.series.flatMap((one) => {
+      const [first, last] = [one.points[0][0], one.points[one.points.length - 1][0]];
+      const isThere = place >= first && place <= last;
+      return isThere ? [{ name: one.name, y: closest(one, place)[1] }] : [];
+    });
+    return { place, near };
+  }
+
   /** Hover, zoom and pick. @param {any} drawing @param {any} scale */
   follow(drawing, { left, right, x, show }) {
     const WIDTH = this.width;
@@ -278,23 +313,21 @@ export class Chart {
         zoom.setAttribute("x", String(x(Math.min(from, here))));
         zoom.setAttribute("width", String(Math.abs(x(here) - x(from))));
       }
-      const nearest = this.series.map((one) =>
-        one.points.reduce((a, b) => (Math.abs(b[0] - here) < Math.abs(a[0] - here) ? b : a)),
-      );
-      const place = nearest[0][0];
+      const { place, near } = this.near(here);
       cross.setAttribute("visibility", "visible");
       cross.setAttribute("x1", String(x(place)));
       cross.setAttribute("x2", String(x(place)));
       fill(
         this.tip,
         h("div", { class: "muted" }, `${this.options.x} ${number(place)}`),
-        this.series.map((one, index) =>
-          h(
+        near.map(({ name, y: value }) => {
+          const digits = Math.abs(value) < 10 ? 3 : 1;
+          return h(
             "div",
             {},
-            `${one.name}: ${this.options.percent ? show(nearest[index][1]) : number(nearest[index][1], Math.abs(nearest[index][1]) < 10 ? 3 : 1)}`,
-          ),
-        ),
+            `${name}: ${this.options.percent ? show(value) : number(value, digits)}`,
+          );
+        }),
       );
       this.tip.hidden = false;
       const box = drawing.getBoundingClientRect();
@@ -330,7 +363,9 @@ export class Chart {
 
   /** @param {string} kind */
   save(kind) {
-    const name = this.options.name ?? this.options.title.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+    const name = (this.options.name ?? this.options.title)
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-");
     if (kind === "CSV") {
       const quoted = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`;
       const rows = this.series.flatMap((one) =>
@@ -344,15 +379,22 @@ export class Chart {
     }
     const drawing = this.box.querySelector("svg");
     if (!drawing) return;
-    const text = standalone(drawing, this.width, this.height);
+    const names = this.series.map((one, place) => ({ name: one.name, hue: this.hue(one, place) }));
+    const { text, height } = standalone(
+      drawing,
+      this.options.title,
+      names,
+      this.width,
+      this.height,
+    );
     if (kind === "SVG") {
       download(`${name}.svg`, new Blob([text], { type: "image/svg+xml" }));
       return;
     }
     const image = new Image();
     image.onload = () => {
-      const canvas = h("canvas", { width: this.width * 2, height: this.height * 2 });
-      canvas.getContext("2d")?.drawImage(image, 0, 0, this.width * 2, this.height * 2);
+      const canvas = h("canvas", { width: this.width * 2, height: height * 2 });
+      canvas.getContext("2d")?.drawImage(image, 0, 0, this.width * 2, height * 2);
       canvas.toBlob((/** @type {Blob | null} */ blob) => blob && download(`${name}.png`, blob));
     };
     image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
@@ -375,9 +417,16 @@ function thin(points) {
 }
 
 const SHOWN = ["stroke", "fill", "fill-opacity", "stroke-width", "stroke-dasharray", "font-size"];
+/** The height of the title, and of a line of the legend. */
+const TITLE = 34,
+  LEGEND = 20;
 
-/** A drawing with its colours inside. @param {SVGElement} drawing @param {number} width @param {number} height */
-function standalone(drawing, width, height) {
+/**
+ * A drawing with its title, its legend and its colours inside.
+ * @param {SVGElement} drawing @param {string} title @param {{ name: string, hue: string }[]} names
+ * @param {number} width @param {number} height
+ */
+function standalone(drawing, title, names, width, height) {
   const copy = /** @type {SVGElement} */ (drawing.cloneNode(true));
   const originals = drawing.querySelectorAll("*"),
     copies = copy.querySelectorAll("*");
@@ -388,13 +437,34 @@ function standalone(drawing, width, height) {
     copies[place].removeAttribute("style");
     if (copies[place].tagName === "text") copies[place].setAttribute("font-family", "sans-serif");
   });
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("width", String(width));
-  copy.setAttribute("height", String(height));
-  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  ground.setAttribute("width", "100%");
-  ground.setAttribute("height", "100%");
-  ground.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
-  copy.prepend(ground);
-  return new XMLSerializer().serializeToString(copy);
+  copy.querySelectorAll('[visibility="hidden"]').forEach((one) => one.remove());
+  const page = getComputedStyle(document.body);
+  const root = getComputedStyle(document.documentElement);
+  const colour = (/** @type {string} */ hue) => {
+    const probe = h("i", {});
+    probe.style.color = hue;
+    document.body.append(probe);
+    const found = getComputedStyle(probe).color;
+    probe.remove();
+    return found || root.color;
+  };
+  const text = (/** @type {Record<string, any>} */ place, /** @type {string} */ content) =>
+    s("text", { fill: page.color, "font-family": "sans-serif", ...place }, content);
+  const inner = s("g", { transform: `translate(0 ${TITLE})` }, ...copy.childNodes);
+  const all = TITLE + height + 10 + LEGEND * names.length;
+  const whole = s(
+    "svg",
+    { xmlns: "http://www.w3.org/2000/svg", width, height: all, viewBox: `0 0 ${width} ${all}` },
+    s("rect", { width: "100%", height: "100%", fill: page.backgroundColor }),
+    text({ x: 12, y: 23, "font-size": 16, "font-weight": 700 }, title),
+    inner,
+    names.flatMap(({ name, hue }, place) => {
+      const y = TITLE + height + 10 + LEGEND * place;
+      return [
+        s("rect", { x: 14, y: y - 2, width: 18, height: 3, fill: colour(hue) }),
+        text({ x: 40, y: y + 4, "font-size": 12 }, name),
+      ];
+    }),
+  );
+  return { text: new XMLSerializer().serializeToString(whole), height: all };
 }

@@ -2,8 +2,18 @@
 /** Judge: verdicts about files of records, with faults by line, as a table and as CSV. */
 
 import { announce, choice, download, fill, h } from "./dom.js";
-import { meta, post } from "./api.js";
+import { meta, post, Problem } from "./api.js";
+import { dropZone } from "./drop.js";
 import { gameName, number, percent } from "./format.js";
+
+/**
+ * @typedef {{
+ *   name: string, file: File, query: URLSearchParams, report?: any, error?: string, isUnasked?: boolean,
+ * }} Verdict
+ */
+
+/** The most faults that are listed. */
+const MOST_FAULTS = 100;
 
 /** @param {Element} root */
 export function show(root) {
@@ -19,42 +29,30 @@ class Judge {
     this.game = "";
     this.games = "";
     this.speed = "";
-    /** @type {{ name: string, report?: any, error?: string }[]} */ this.verdicts = [];
+    /** @type {Verdict[]} */ this.verdicts = [];
     this.selected = 0;
     this.ended = false;
+    this.back = () => this.again();
+    addEventListener("afterstate:back", this.back);
   }
 
   end() {
     this.ended = true;
+    removeEventListener("afterstate:back", this.back);
   }
 
   async start() {
     const about = await meta();
     if (this.ended) return;
-    const file = h("input", {
-      type: "file",
-      multiple: true,
-      class: "unseen",
-      id: "judge-files",
-      onchange: () => this.add([...file.files]),
-    });
-    const drop = h(
-      "label",
-      { class: "drop", for: "judge-files" },
-      h("strong", {}, "Drop the files of a whole class here"),
-      h("br", {}),
-      h("span", { class: "small muted" }, "or choose them: episode records, one game a line"),
+    const drop = dropZone(
+      {
+        id: "judge-files",
+        title: "Drop the files of a whole class here",
+        text: "or choose them: episode records, one game a line",
+        multiple: true,
+      },
+      (files) => this.add(files),
     );
-    drop.addEventListener("dragover", (/** @type {DragEvent} */ event) => {
-      event.preventDefault();
-      drop.classList.add("over");
-    });
-    drop.addEventListener("dragleave", () => drop.classList.remove("over"));
-    drop.addEventListener("drop", (/** @type {DragEvent} */ event) => {
-      event.preventDefault();
-      drop.classList.remove("over");
-      this.add([...(event.dataTransfer?.files ?? [])]);
-    });
     const field = (/** @type {string} */ label, /** @type {(text: string) => void} */ changed) => {
       const input = h("input", { type: "number", min: "0", onchange: () => changed(input.value) });
       return h("label", { class: "field" }, label, input);
@@ -93,7 +91,6 @@ class Judge {
             this.speed = speed;
           }),
         ),
-        file,
         drop,
         this.table,
         this.detail,
@@ -103,26 +100,46 @@ class Judge {
 
   /** @param {File[]} files */
   async add(files) {
+    const first = this.verdicts.length;
+    const query = this.query();
+    const added = files.map((file) => ({ name: file.name, file, query }));
+    this.verdicts.push(...added);
+    await this.judge(added);
+    if (this.ended) return;
+    this.selected = first;
+    this.draw();
+    const passed = this.verdicts.filter((one) => one.report?.passed).length;
+    announce(`${passed} of ${this.verdicts.length} files passed.`);
+  }
+
+  /** What is required of the files. */
+  query() {
     const query = new URLSearchParams();
     if (this.game) query.set("game", this.game);
     if (this.games) query.set("games", this.games);
     if (this.speed) query.set("min_speed", this.speed);
-    for (const file of files) {
-      /** @type {{ name: string, report?: any, error?: string }} */
-      const verdict = { name: file.name };
-      this.verdicts.push(verdict);
+    return query;
+  }
+
+  /** Judges files, one after the other. @param {Verdict[]} verdicts */
+  async judge(verdicts) {
+    for (const verdict of verdicts) {
+      delete verdict.error;
       this.draw();
       try {
-        verdict.report = await post(`/judge?${query}`, file);
+        verdict.report = await post(`/judge?${verdict.query}`, verdict.file);
       } catch (error) {
         verdict.error = error instanceof Error ? error.message : String(error);
+        verdict.isUnasked = error instanceof Problem && error.status === 0;
       }
       if (this.ended) return;
     }
-    this.selected = this.verdicts.length - files.length;
     this.draw();
-    const passed = this.verdicts.filter((one) => one.report?.passed).length;
-    announce(`${passed} of ${this.verdicts.length} files passed.`);
+  }
+
+  /** The server is back: files that it has not judged are sent again. */
+  again() {
+    this.judge(this.verdicts.filter((one) => one.error && one.isUnasked));
   }
 
   draw() {
@@ -202,7 +219,7 @@ class Judge {
         ),
         h(
           "div",
-          { class: "scroll" },
+          { class: "scroll", tabindex: "0", role: "region", "aria-label": "Verdicts" },
           h(
             "table",
             { class: "data", id: "verdicts" },
@@ -287,10 +304,10 @@ class Judge {
           h(
             "div",
             {},
-            h("h3", {}, `Faults (${number(report.fault_count)})`),
+            h("h3", {}, faults(report.fault_count)),
             h(
               "div",
-              { class: "scroll" },
+              { class: "scroll", tabindex: "0", role: "region", "aria-label": "Faults" },
               h(
                 "table",
                 { class: "data" },
@@ -309,7 +326,7 @@ class Judge {
                   "tbody",
                   {},
                   report.faults
-                    .slice(0, 100)
+                    .slice(0, MOST_FAULTS)
                     .map((/** @type {any} */ fault) =>
                       h(
                         "tr",
@@ -351,7 +368,12 @@ class Judge {
             h("h3", {}, "Tests of the new tiles"),
             h(
               "div",
-              { class: "scroll" },
+              {
+                class: "scroll",
+                tabindex: "0",
+                role: "region",
+                "aria-label": "Tests of the new tiles",
+              },
               h(
                 "table",
                 { class: "data" },
@@ -378,7 +400,6 @@ class Judge {
           [
             ["Unfinished games", number(report.unfinished)],
             ["Repeated games", number(report.duplicates)],
-            ["Sealed", report.sealed ? "yes" : "no"],
           ].map(([term, text]) => h("div", {}, h("dt", {}, term), h("dd", {}, text))),
         ),
         report.notes.map((/** @type {string} */ note) => h("p", { class: "note small" }, note)),
@@ -388,7 +409,10 @@ class Judge {
   }
 
   csv() {
-    const quoted = (/** @type {any} */ text) => `"${String(text ?? "").replaceAll('"', '""')}"`;
+    // A spreadsheet takes a text that begins with one of these for a formula.
+    const plain = (/** @type {string} */ text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+    const quoted = (/** @type {any} */ text) =>
+      `"${plain(String(text ?? "")).replaceAll('"', '""')}"`;
     const rows = this.verdicts.map(({ name, report, error }) =>
       [
         quoted(name),
@@ -412,4 +436,10 @@ class Judge {
       ].join("\n") + "\n",
     );
   }
+}
+
+/** @param {number} count */
+function faults(count) {
+  const first = count > MOST_FAULTS ? `, the first ${MOST_FAULTS}` : "";
+  return `Faults (${number(count)}${first})`;
 }

@@ -7,7 +7,7 @@ import { BoardView } from "./board.js";
 import { duration, number, percent } from "./format.js";
 
 export class LiveRuns {
-  /** @param {{ runs: any[], progress: Map<string, any>, ended: boolean, act: (path: string, id: string) => any }} page */
+  /** @param {{ runs: any[], progress: Map<string, any>, ended: boolean, stopRun: (id: string) => any }} page */
   constructor(page) {
     this.page = page;
     this.root = h("div", { class: "stack", id: "live-runs" });
@@ -45,7 +45,7 @@ export class LiveRuns {
                   {
                     type: "button",
                     class: "danger stop",
-                    onclick: () => this.page.act("/run/stop", run.id),
+                    onclick: () => this.page.stopRun(run.id),
                   },
                   "Stop",
                 ),
@@ -66,7 +66,7 @@ export class LiveRuns {
       card.querySelector("progress").value = event.share;
       const seen = this.paces.get(run.id) ?? [];
       seen.push([performance.now() / 1000, event.share]);
-      if (seen.length > 60) seen.shift();
+      if (seen.length > 300) seen.shift();
       this.paces.set(run.id, seen);
       const [time, share] = seen[0];
       const rate = (event.share - share) / (performance.now() / 1000 - time);

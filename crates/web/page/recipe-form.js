@@ -7,8 +7,34 @@ import { gameName } from "./format.js";
 
 const SIDES = [2, 3, 4, 5].flatMap((rows) => [2, 3, 4, 5].map((cols) => `${rows}x${cols}`));
 
+/** What a key means on this page, where the words for the command line do not fit. */
+const HELP = /** @type {Record<string, string>} */ ({
+  "network.kind": "tables of tuples, or a deep network",
+  "network.tuples":
+    "a named set, such as 4x6 or lines, or patterns separated by spaces: each lists the cells of a tuple, counted from 0 in hexadecimal digits, as in 012345 456789",
+  "learner.kind":
+    "TD learning from each game once, from a replay buffer of transitions, or DQN with two networks",
+  from: "a run whose weights the new one starts with. The network must be the same, or have further stages; sums of TC, moments of Adam and replay buffers start anew",
+});
+const NO_DEEP =
+  "This recipe trains a deep network, which this program was built without. Build one that can: cargo build --release --features deep";
+/** A help text of more characters is folded. */
+const LONG_HELP = 110;
+
+/** The help of a key; the rest of a long one is unfolded. @param {string} text */
+function help(text) {
+  if (text.length <= LONG_HELP) return h("small", {}, text);
+  const end = text.indexOf(" ", LONG_HELP - 15);
+  return h(
+    "details",
+    { class: "help" },
+    h("summary", {}, `${text.slice(0, end)} …`),
+    h("small", {}, `… ${text.slice(end + 1)}`),
+  );
+}
+
 export class RecipeForm {
-  /** @param {{ recipes: any[], runs: any[], games: any[], complain: (error: any) => void, began: (run: any) => any }} page */
+  /** @param {{ recipes: any[], runs: any[], games: any[], deep: boolean, complain: (error: any) => void, began: (run: any) => any }} page */
   constructor(page) {
     this.page = page;
     this.recipe = "quick";
@@ -16,6 +42,11 @@ export class RecipeForm {
     /** The changes that the server has accepted. @type {Record<string, string>} */ this.taken = {};
     /** @type {any} */ this.form = null;
     this.root = h("div", { class: "card stack", id: "new-run", hidden: true });
+  }
+
+  /** Whether this program cannot train a recipe. @param {any} recipe */
+  isMissing(recipe) {
+    return Boolean(recipe?.deep) && !this.page.deep;
   }
 
   async toggle() {
@@ -109,14 +140,12 @@ export class RecipeForm {
           inputmode: one.type === "whole" ? "numeric" : undefined,
           onchange: () => changed(one.key, input.value),
         });
-      const short =
-        one.help.length > 110 ? one.help.slice(0, one.help.indexOf(" ", 95)) + " …" : one.help;
       return h(
         "div",
         { class: `field${one.key in this.set ? " changed" : ""}` },
         h("label", { for: id }, label),
         input,
-        h("small", { title: one.help }, short),
+        help(HELP[one.key] ?? one.help),
       );
     };
     const main = [
@@ -133,7 +162,7 @@ export class RecipeForm {
       ["Learner", (key) => key.startsWith("learner.") && !main.includes(key)],
     ]);
     const open = new Set(
-      [...this.root.querySelectorAll("details[open] summary")].map(
+      [...this.root.querySelectorAll("details[open]:not(.help) > summary")].map(
         (/** @type {Element} */ one) => one.textContent,
       ),
     );
@@ -148,7 +177,7 @@ export class RecipeForm {
           "Recipe",
           this.page.recipes.map((one) => [
             one.name,
-            `${one.name} · ${gameName(one.game)} ${one.board}`,
+            `${one.name} · ${gameName(one.game)} ${one.board}${this.isMissing(one) ? " · needs --features deep" : ""}`,
           ]),
           this.recipe,
           (name) => {
@@ -162,6 +191,7 @@ export class RecipeForm {
           { class: "small muted" },
           h("p", {}, about?.purpose),
           h("p", {}, [about?.result, about?.time].filter(Boolean).join(" · ")),
+          this.isMissing(about) && h("p", { class: "note" }, NO_DEEP),
         ),
       ),
       h(

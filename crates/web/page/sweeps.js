@@ -148,7 +148,7 @@ function finished(sweep) {
           ),
       row.verdict
         ? h("span", { class: `tag ${tint[row.verdict] ?? ""}` }, row.verdict)
-        : h("span", { class: "small muted" }, "compared with it"),
+        : h("span", { class: "small muted" }, "the others are compared with it"),
       ...(tile
         ? [
             between(

@@ -6,18 +6,21 @@ import { get, listen, meta, post } from "./api.js";
 import { Chart } from "./chart.js";
 import { gameName, number } from "./format.js";
 import { LiveRuns } from "./live.js";
+import { RunDetail } from "./run-detail.js";
 import { RecipeForm } from "./recipe-form.js";
 import { Sweeps } from "./sweeps.js";
 
-const MEASURES = /** @type {[string, string][]} */ ([
-  ["mean", "mean score"],
-  ["max", "highest score"],
-  ["win", "reach rate of a tile"],
-  ["end", "share of games ended with a tile"],
-  ["speed", "moves a second"],
-  ["loss", "loss (replay)"],
-  ["value", "value Q (replay)"],
+/** What can be shown: its name, and the name of the axis. */
+const MEASURES = /** @type {[string, string, string][]} */ ([
+  ["mean", "mean score", "points"],
+  ["max", "highest score", "points"],
+  ["win", "reach rate of a tile", "share of games"],
+  ["end", "share of games ended with a tile", "share of games"],
+  ["speed", "moves a second", "moves a second"],
+  ["loss", "loss (replay)", "loss"],
+  ["value", "value Q (replay)", "Q"],
 ]);
+const NO_REPLAY = "These runs have no such number: they learn without a replay buffer.";
 
 /** @param {Element} root @param {URLSearchParams} query */
 export function show(root, query) {
@@ -38,12 +41,14 @@ class Train {
     /** @type {Map<string, any>} */ this.details = new Map();
     /** @type {Map<string, any>} */ this.progress = new Map();
     /** @type {any[]} */ this.games = [];
+    /** Whether this program can train deep networks. */ this.deep = true;
     this.picked = "";
     this.measure = "mean";
     this.tile = 0;
     this.ended = false;
     this.form = new RecipeForm(this);
     this.live = new LiveRuns(this);
+    this.detail = new RunDetail({ resume: (id, set) => this.act("/run/resume", { id, set }) });
     this.sweeps = new Sweeps();
     this.build();
   }
@@ -57,9 +62,7 @@ class Train {
       level: "h2",
       x: "games",
       y: "points",
-      name: "learning-curves",
     });
-    this.detail = h("div", {});
     fill(
       this.root,
       h(
@@ -86,7 +89,7 @@ class Train {
         this.live.root,
         h("div", { class: "card stack" }, this.pick, this.chart.root),
         h("div", { class: "card stack tight" }, h("h2", {}, "Runs"), this.list),
-        this.detail,
+        this.detail.root,
         this.sweeps.root,
       ),
     );
@@ -96,6 +99,7 @@ class Train {
     const [recipes, about] = await Promise.all([get("/recipes"), meta()]);
     this.recipes = recipes;
     this.games = about.games;
+    this.deep = about.deep;
     const game = this.query.get("game"),
       board = this.query.get("board") ?? "4x4";
     if (game) {
@@ -111,31 +115,32 @@ class Train {
     this.runs.slice(0, 1).forEach((run) => this.chosen.add(run.id));
     this.drawList();
     if (this.runs.length === 0 || game) this.form.toggle();
-    this.stop = listen({
-      progress: (event) => this.heard(event),
-      block: (event) => this.block(event),
-      ended: () => this.refresh(),
-      finished: (event) => {
-        announce(`The run ${event.id} has ended.`);
-      },
-      failed: (event) => this.complain(`${event.id}: ${event.error}`),
-      missed: () => this.reload(),
-    });
+    this.listen();
     this.timer = window.setInterval(
       () => document.visibilityState === "visible" && this.refresh(),
       5000,
     );
     this.back = () => {
-      this.stop?.();
+      this.listen();
+      fill(this.fault);
       this.refresh();
-      this.stop = listen({
-        progress: (event) => this.heard(event),
-        block: (event) => this.block(event),
-        ended: () => this.refresh(),
-      });
+      this.reload();
     };
     addEventListener("afterstate:back", this.back);
     this.reload();
+  }
+
+  /** Listens to what happens to runs. */
+  listen() {
+    this.stop?.();
+    this.stop = listen({
+      progress: (event) => this.heard(event),
+      block: (event) => this.block(event),
+      ended: () => this.refresh(),
+      finished: (event) => announce(`The run ${event.id} has ended.`),
+      failed: (event) => this.complain(`${event.id}: ${event.error}`),
+      missed: () => this.reload(),
+    });
   }
 
   end() {
@@ -253,7 +258,11 @@ class Train {
         h(
           "td",
           {},
-          h("button", { type: "button", class: "open-run", onclick: () => this.open(run) }, run.id),
+          h(
+            "button",
+            { type: "button", class: "open-run", onclick: () => this.open(run.id) },
+            run.id,
+          ),
         ),
         h("td", {}, h("span", { class: `tag ${run.status}` }, run.status)),
         h("td", {}, `${gameName(run.game ?? "–")} ${run.board ?? ""}`),
@@ -288,120 +297,31 @@ class Train {
     );
   }
 
-  /** @param {any} run */
-  async open(run) {
+  /** @param {string} id */
+  async open(id) {
     try {
-      const detail = await get(`/run?id=${encodeURIComponent(run.id)}`);
-      const names = /** @type {Record<string, string>} */ ({
-        model: "Model",
-        recipe: "Recipe",
-        blocks: "Blocks (CSV)",
-      });
-      const episodes = h("input", {
-        type: "number",
-        min: "1",
-        value: detail.episodes,
-        id: "resume-episodes",
-      });
-      fill(
-        this.detail,
-        h(
-          "div",
-          { class: "card stack", id: "run-detail" },
-          h(
-            "div",
-            { class: "row spread" },
-            h("h2", {}, detail.id),
-            h("button", { type: "button", onclick: () => fill(this.detail) }, "Close"),
-          ),
-          h(
-            "p",
-            { class: "muted" },
-            detail.title,
-            detail.started && ` · started ${new Date(detail.started).toLocaleString("en")}`,
-            detail.finished && ` · finished ${new Date(detail.finished).toLocaleString("en")}`,
-          ),
-          h(
-            "div",
-            { class: "row" },
-            detail.files.map((/** @type {string} */ file) =>
-              h(
-                "a",
-                {
-                  class: "button",
-                  href: `/api/v1/run/file?id=${encodeURIComponent(detail.id)}&file=${file}`,
-                  download: "",
-                },
-                `Save the ${names[file].toLowerCase()}`,
-              ),
-            ),
-            h(
-              "a",
-              {
-                class: "button",
-                href: `/play?game=${detail.game}&board=${detail.board}&model=${encodeURIComponent(detail.id)}`,
-                "data-part": "play",
-              },
-              "Play with it",
-            ),
-            h(
-              "a",
-              {
-                class: "button",
-                href: `/inside?game=${detail.game}&model=${encodeURIComponent(detail.id)}`,
-                "data-part": "inside",
-              },
-              "Look inside",
-            ),
-          ),
-          detail.status !== "running" &&
-            detail.status !== "damaged" &&
-            h(
-              "div",
-              { class: "row" },
-              h("label", { class: "field" }, "Games in all", episodes),
-              h(
-                "button",
-                {
-                  type: "button",
-                  id: "resume-run",
-                  onclick: () =>
-                    this.act(
-                      "/run/resume",
-                      detail.id,
-                      Number(episodes.value) === detail.episodes
-                        ? {}
-                        : { episodes: episodes.value },
-                    ),
-                },
-                "Resume",
-              ),
-            ),
-          h(
-            "details",
-            {},
-            h("summary", {}, "The whole recipe"),
-            h("pre", { class: "scroll mono small", tabindex: "0" }, detail.toml),
-          ),
-        ),
-      );
-      this.detail.scrollIntoView({ block: "nearest" });
+      await this.detail.open(id);
     } catch (error) {
       this.complain(error);
     }
   }
 
-  /** @param {string} path @param {string} id @param {Record<string, string>} [set] */
-  async act(path, id, set) {
+  /** Stops a run. @param {string} id */
+  async stopRun(id) {
     try {
-      await post(path, set ? { id, set } : { id });
-      fill(this.fault);
-      this.chosen.add(id);
-      await this.refresh();
-      await this.load(id);
+      await this.act("/run/stop", { id });
     } catch (error) {
       this.complain(error);
     }
+  }
+
+  /** @param {string} path @param {{ id: string, set?: Record<string, string> }} body */
+  async act(path, body) {
+    await post(path, body);
+    fill(this.fault);
+    this.chosen.add(body.id);
+    await this.refresh();
+    await this.load(body.id);
   }
 
   drawChart() {
@@ -418,9 +338,10 @@ class Train {
     const key = `${this.measure}|${ofTile ? this.tile : ""}|${tiles}`;
     if (this.picked !== key) {
       this.picked = key;
+      const names = MEASURES.map(([name, text]) => /** @type {[string, string]} */ ([name, text]));
       fill(
         this.pick,
-        choice("Show", MEASURES, this.measure, (measure) => {
+        choice("Show", names, this.measure, (measure) => {
           this.measure = measure;
           this.drawChart();
         }),
@@ -460,8 +381,16 @@ class Train {
     };
     const { chart } = this;
     if (!chart) return;
-    chart.options.percent = ofTile;
-    chart.options.title = MEASURES.find(([name]) => name === this.measure)?.[1] ?? "";
+    const [, title, axis] = MEASURES.find(([name]) => name === this.measure) ?? MEASURES[0];
+    const isReplay = this.measure === "loss" || this.measure === "value";
+    const hasBlocks = all.some(({ blocks }) => blocks.length > 0);
+    Object.assign(chart.options, {
+      percent: ofTile,
+      title: `Learning curves: ${ofTile ? title.replace("a tile", number(this.tile)) : title}`,
+      y: axis,
+      name: `learning-curves-${this.measure}${ofTile ? `-${this.tile}` : ""}`,
+      empty: isReplay && hasBlocks ? NO_REPLAY : undefined,
+    });
     chart.show(
       all.map(({ id, blocks }) => ({
         name: id,
