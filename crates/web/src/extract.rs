@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
+use axum::body::HttpBody;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+use tokio_stream::StreamExt;
 
 use crate::error::Problem;
 use crate::state::App;
@@ -23,36 +24,108 @@ pub const LONGEST_RECORDS: usize = 64 << 20;
 
 /// Bodies up to this size need no place: that of a usual request.
 const SMALL: usize = 64 << 10;
-/// The MiB of larger bodies that are in memory at a time; further ones wait.
+/// The MiB of larger bodies that are in memory at a time.
 pub const BODIES: usize = 256;
+/// How long a larger body waits for its place.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// How long a client may take to send a body.
 const LONGEST_SENDING: Duration = Duration::from_secs(60);
+/// A larger body brings this many bytes in each such time, or its place goes to another one.
+const PACE: (usize, Duration) = (256 << 10, Duration::from_secs(4));
 
-/// A place for a body of the length that its client declares, or else of the most that is read.
-async fn place(
-    app: &App,
-    headers: &HeaderMap,
-    most: usize,
-) -> Result<Option<OwnedSemaphorePermit>, Problem> {
-    let length = headers.get(CONTENT_LENGTH);
-    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
-    let length: usize = length.unwrap_or(most).min(most);
-    if length <= SMALL {
-        return Ok(None);
-    }
-    let places = Arc::clone(&app.bodies).acquire_many_owned(length.div_ceil(1 << 20) as u32);
-    let place = places.await;
-    Ok(Some(place.map_err(|_| Problem::ending())?))
+/// A body as it comes, with its places in memory. A place is taken for the bytes that have come, not
+/// for those that the client declares: a client that declares much and sends nothing costs nothing.
+struct Coming {
+    bytes: Vec<u8>,
+    places: Option<OwnedSemaphorePermit>,
+    /// When the present time of [`PACE`] began, and the bytes that had come then.
+    since: (Instant, usize),
 }
 
-/// Reads a body within a time.
-async fn sent<T>(reading: impl Future<Output = T>) -> Result<T, Problem> {
-    let read = tokio::time::timeout(LONGEST_SENDING, reading).await;
-    read.map_err(|_| {
-        let longest = LONGEST_SENDING.as_secs();
-        let message = format!("the body was not sent within {longest} s");
-        Problem::new(StatusCode::REQUEST_TIMEOUT, "timeout", message)
-    })
+impl Coming {
+    /// Takes places for `length` bytes.
+    async fn fit(&mut self, app: &App, length: usize) -> Result<(), Problem> {
+        let held = self.places.as_ref().map_or(0, |it| it.num_permits());
+        let missing = length.div_ceil(1 << 20).saturating_sub(held);
+        if length <= SMALL || missing == 0 {
+            return Ok(());
+        }
+        let places = Arc::clone(&app.bodies).acquire_many_owned(missing as u32);
+        let places = tokio::time::timeout(LONGEST_WAIT, places).await;
+        let places = places.map_err(|_| {
+            Problem::busy("too many large bodies are sent at once; try again in a moment")
+        })?;
+        let places = places.map_err(|_| Problem::ending())?;
+        match &mut self.places {
+            Some(held) => held.merge(places),
+            held => *held = Some(places),
+        }
+        self.since.0 = Instant::now();
+        Ok(())
+    }
+
+    /// The time until which the next bytes must have come.
+    fn until(&mut self, end: Instant) -> Instant {
+        let (pace, time) = PACE;
+        if self.bytes.len() >= self.since.1 + pace {
+            self.since = (Instant::now(), self.bytes.len());
+        }
+        match self.places {
+            Some(_) => end.min(self.since.0 + time),
+            None => end,
+        }
+    }
+}
+
+fn too_large(most: usize) -> Problem {
+    Problem::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "too-large",
+        format!("the body is too large; at most {} MiB are read", most >> 20),
+    )
+}
+
+fn too_slow() -> Problem {
+    let (pace, time) = PACE;
+    let message = format!(
+        "the body was not sent within {} s, or slower than {} KiB/s",
+        LONGEST_SENDING.as_secs(),
+        (pace >> 10) as u64 / time.as_secs()
+    );
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "timeout", message)
+}
+
+/// A body of at most some bytes, with its places in memory.
+async fn read(
+    request: Request,
+    app: &App,
+    most: usize,
+) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), Problem> {
+    let declared = request.headers().get(CONTENT_LENGTH);
+    let declared = declared.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if declared.is_some_and(|length| length > most as u64) {
+        return Err(too_large(most));
+    }
+    let end = Instant::now() + LONGEST_SENDING;
+    let mut coming = Coming {
+        bytes: Vec::new(),
+        places: None,
+        since: (Instant::now(), 0),
+    };
+    let mut pieces = request.into_body().into_data_stream();
+    loop {
+        let next = tokio::time::timeout_at(coming.until(end), pieces.next()).await;
+        let Some(piece) = next.map_err(|_| too_slow())? else {
+            return Ok((coming.bytes, coming.places));
+        };
+        let piece = piece.map_err(|_| Problem::input("the body ended too early"))?;
+        let length = coming.bytes.len() + piece.len();
+        if length > most {
+            return Err(too_large(most));
+        }
+        coming.fit(app, length).await?;
+        coming.bytes.extend_from_slice(&piece);
+    }
 }
 
 /// A body of JSON.
@@ -69,7 +142,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
                 "the body is not declared as JSON; send `Content-Type: application/json`",
             ));
         }
-        let (bytes, _place) = read(request, app, LONGEST_JSON).await?;
+        let (bytes, _places) = read(request, app, LONGEST_JSON).await?;
         // Serde takes an array for the fields of an object in their order.
         if !bytes.trim_ascii_start().starts_with(b"{") {
             return Err(Problem::input(
@@ -78,7 +151,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
         }
         match Json::<T>::from_bytes(&bytes) {
             Ok(Json(body)) => Ok(Self(body)),
-            Err(rejection) => Err(Problem::input(rejection.body_text())),
+            Err(rejection) => Err(Problem::input(reason(&rejection.body_text()))),
         }
     }
 }
@@ -90,25 +163,29 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// A body, with its place in memory.
-async fn read(
-    request: Request,
-    app: &App,
-    most: usize,
-) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Problem> {
-    let place = place(app, request.headers(), most).await?;
-    match sent(Bytes::from_request(request, app)).await? {
-        Ok(bytes) => Ok((bytes, place)),
-        Err(BytesRejection::FailedToBufferBody(error))
-            if error.status() == StatusCode::PAYLOAD_TOO_LARGE =>
-        {
-            Err(Problem::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "too-large",
-                format!("the body is too large; at most {} MiB are read", most >> 20),
-            ))
+/// What serde says about a body, without the words of its library.
+fn reason(text: &str) -> String {
+    match text.split_once("target type: ") {
+        Some((_, reason)) => format!("the body does not fit: {reason}"),
+        None => match text.split_once("as JSON: ") {
+            Some((_, reason)) => format!("the body is not JSON: {reason}"),
+            None => text.to_owned(),
+        },
+    }
+}
+
+/// A body of JSON that may be left out.
+pub struct MaybeBody<T>(pub T);
+
+impl<T: DeserializeOwned + Default> FromRequest<App> for MaybeBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+        let is_empty = request.body().is_end_stream();
+        match is_empty {
+            true => Ok(Self(T::default())),
+            false => Body::from_request(request, app).await.map(|it| Self(it.0)),
         }
-        _ => Err(Problem::input("the body ended too early")),
     }
 }
 
@@ -133,7 +210,7 @@ impl FromRequest<App> for Records {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
-        let (bytes, place) = read(request, app, LONGEST_RECORDS).await?;
-        Ok(Self(bytes.into(), place))
+        let (bytes, places) = read(request, app, LONGEST_RECORDS).await?;
+        Ok(Self(bytes, places))
     }
 }

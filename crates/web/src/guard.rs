@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName, HeaderValue,
-    LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderName,
+    HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::{Html, IntoResponse, Response};
 
 use crate::error::Problem;
 use crate::state::App;
@@ -69,9 +69,22 @@ pub async fn guard(State(app): State<App>, request: Request, next: Next) -> Resp
     answer
 }
 
-/// The answer to a path that does not exist.
-pub async fn not_found() -> Problem {
-    Problem::missing("there is nothing here; the API is described at /api/v1/openapi.json")
+/// The answer to a path that does not exist: for people in a browser, or for programs.
+pub async fn not_found(headers: HeaderMap) -> Response {
+    let accepted = headers.get(ACCEPT).and_then(|it| it.to_str().ok());
+    if accepted.is_some_and(|accepted| accepted.contains("text/html")) {
+        let page = "<!doctype html><html lang=\"en\"><title>Afterstate</title><h1>There is \
+                    nothing here</h1><p><a href=\"/\">To the app</a></p></html>";
+        return (StatusCode::NOT_FOUND, Html(page)).into_response();
+    }
+    let message = "there is nothing here; the API is described at /api/v1/openapi.json";
+    Problem::missing(message).into_response()
+}
+
+/// The answer to a method that a path does not have.
+pub async fn other_method() -> Problem {
+    let message = "this path does not answer this method; see /api/v1/openapi.json";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", message)
 }
 
 fn check(app: &App, request: &Request) -> Result<(), Box<Response>> {
@@ -85,7 +98,12 @@ fn check(app: &App, request: &Request) -> Result<(), Box<Response>> {
     }
     let headers = request.headers();
     let text = |name: HeaderName| headers.get(name).and_then(|it| it.to_str().ok());
-    let Some(host) = text(HOST).filter(|host| app.is_named(host)) else {
+    // Two names, or another one in the address itself, could mean two servers.
+    let is_one = headers.get_all(HOST).iter().count() == 1;
+    let authority = request.uri().authority();
+    let is_same = authority.is_none_or(|it| app.is_named(it.as_str()));
+    let host = text(HOST).filter(|host| is_one && is_same && app.is_named(host));
+    let Some(host) = host else {
         return Err(forbidden(
             "the Host of the request is not a name of this server; open it as http://127.0.0.1, \
              http://localhost, or allow a name with `--name`",

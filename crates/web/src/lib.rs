@@ -65,6 +65,7 @@ impl Config {
 pub fn router(app: &App) -> Router {
     let routes = api::routes().merge(page::routes());
     let routes = routes.fallback(guard::not_found);
+    let routes = routes.method_not_allowed_fallback(guard::other_method);
     routes
         .layer(axum::middleware::from_fn_with_state(
             app.clone(),

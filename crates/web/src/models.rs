@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use afterstate::game::Shape;
 use afterstate_lab::agent::Baseline;
 use afterstate_lab::boxed;
+use afterstate_lab::control::CancelToken;
 use afterstate_lab::error::FileKind;
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::model::{Model, default_model};
@@ -18,10 +19,12 @@ use afterstate_lab::run::model_of;
 use afterstate_lab::runs::{RunInfo, list_runs};
 use afterstate_lab::solve::Solution;
 use afterstate_lab::{ErrorClass, LabError};
+use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::error::Problem;
+use crate::state::App;
 
 /// The most models that stay open.
 const OPEN: usize = 3;
@@ -75,6 +78,20 @@ struct Opened {
 struct UsualModel {
     folder: Option<PathBuf>,
     found: Instant,
+}
+
+/// Where a model is.
+enum Lookup {
+    /// In memory; none, if no model plays the game.
+    Opened(Option<Arc<Contender>>),
+    /// In this folder, to be read.
+    OnDisk(PathBuf),
+}
+
+impl From<Arc<Contender>> for Lookup {
+    fn from(contender: Arc<Contender>) -> Self {
+        Self::Opened(Some(contender))
+    }
 }
 
 /// The models of a folder of runs.
@@ -224,30 +241,75 @@ impl Models {
         game: &str,
         shape: Shape,
     ) -> Result<Option<Arc<Contender>>, Problem> {
+        match self.look_up(id, game, shape)? {
+            Lookup::Opened(contender) => Ok(contender),
+            Lookup::OnDisk(folder) => {
+                let contender = self.open(&folder)?;
+                // The folder of a run may not tell what its model plays.
+                let board = contender.shape.to_string();
+                fits(id.unwrap_or_default(), &contender.game, &board, game, shape)?;
+                Ok(Some(contender))
+            }
+        }
+    }
+
+    /// The same without reading a file.
+    fn look_up(&self, id: Option<&str>, game: &str, shape: Shape) -> Result<Lookup, Problem> {
         let Some(id) = id.filter(|id| !id.is_empty()) else {
-            let default = self.default_of(game, shape)?;
-            return default.map(|path| self.open(&path)).transpose();
+            return match self.default_of(game, shape)? {
+                Some(folder) => self.kept(folder),
+                None => Ok(Lookup::Opened(None)),
+            };
         };
         // No lock is held while a model is opened.
         let lent = lock(&self.training).get(id).cloned();
         let file = self.files.iter().find(|(view, _)| view.id == id);
         let lent = lent.or_else(|| file.map(|(_, contender)| Arc::clone(contender)));
-        let contender = match (Baseline::named(id), lent) {
-            (Some(baseline), _) => Arc::new(Contender::baseline(baseline, game, shape)?),
-            (None, Some(contender)) => contender,
+        let found = match (Baseline::named(id), lent) {
+            (Some(baseline), _) => Contender::baseline(baseline, game, shape)
+                .map(Arc::new)?
+                .into(),
+            (None, Some(contender)) => contender.into(),
             (None, None) => match boxed::all().find(|it| it.path() == Path::new(id)) {
-                Some(boxed) => self.open(&boxed.path())?,
-                None => self.open(&self.run(id)?.path)?,
+                Some(boxed) => {
+                    fits(id, boxed.game(), &boxed.board(), game, shape)?;
+                    self.kept(boxed.path())?
+                }
+                None => {
+                    let run = self.run(id).map_err(|_| no_such_model(id))?;
+                    if let (Some(plays), Some(board)) = (&run.game, &run.board) {
+                        fits(id, plays, board, game, shape)?;
+                    }
+                    self.kept(run.path)?
+                }
             },
         };
-        if contender.game != game || contender.shape != shape {
-            let asked = afterstate_lab::error::game_on(game, shape);
-            return Err(Problem::input(format!(
-                "the model `{id}` plays {}, not {asked}",
-                contender.game_on()
-            )));
+        if let Lookup::Opened(Some(contender)) = &found {
+            let board = contender.shape.to_string();
+            fits(id, &contender.game, &board, game, shape)?;
         }
-        Ok(Some(contender))
+        Ok(found)
+    }
+
+    /// The model of a folder, if it is open and its file is the same, or its folder.
+    fn kept(&self, folder: PathBuf) -> Result<Lookup, Problem> {
+        let fresh = |found: &mut Opened| {
+            let is_fresh = found.checked.elapsed() < FRESH;
+            is_fresh.then(|| Arc::clone(&found.contender))
+        };
+        if let Some(contender) = self.opened(&folder, fresh).flatten() {
+            return Ok(contender.into());
+        }
+        let (file, modified) = file_of(&folder)?;
+        if let Some(contender) = self.opened_from(&folder, &file, modified) {
+            return Ok(contender.into());
+        }
+        // While one request reads a newer file, the others are answered by the model that is open.
+        let older = self.opened(&folder, |found| Arc::clone(&found.contender));
+        match older.filter(|_| matches!(self.loading.try_lock(), Err(TryLockError::WouldBlock))) {
+            Some(contender) => Ok(contender.into()),
+            None => Ok(Lookup::OnDisk(folder)),
+        }
     }
 
     /// The same, where a model is needed.
@@ -257,10 +319,8 @@ impl Models {
         game: &str,
         shape: Shape,
     ) -> Result<Arc<Contender>, Problem> {
-        self.find(id, game, shape)?.ok_or_else(|| {
-            let game = game.to_owned();
-            LabError::NoModel { game, shape }.into()
-        })
+        let found = self.find(id, game, shape)?;
+        found.ok_or_else(|| no_model(game, shape))
     }
 
     /// The exact solution of a game on a board, if the command line has named one.
@@ -308,29 +368,10 @@ impl Models {
         }
     }
 
-    /// Opens the model of a run, unless it is open and its file is the same. While one request reads a
-    /// newer file, the others are answered by the model that is open: a run under training has a new
-    /// file every minute.
+    /// Opens the model of a run, unless another request has opened it meanwhile.
     fn open(&self, folder: &Path) -> Result<Arc<Contender>, Problem> {
-        let fresh = |found: &mut Opened| {
-            let is_fresh = found.checked.elapsed() < FRESH;
-            is_fresh.then(|| Arc::clone(&found.contender))
-        };
-        if let Some(contender) = self.opened(folder, fresh).flatten() {
-            return Ok(contender);
-        }
-        let file = model_of(folder)?;
-        let modified = std::fs::metadata(&file).and_then(|it| it.modified()).ok();
-        if let Some(contender) = self.opened_from(folder, &file, modified) {
-            return Ok(contender);
-        }
-        let older = self.opened(folder, |found| Arc::clone(&found.contender));
-        let _loading = match (self.loading.try_lock(), older) {
-            (Ok(loading), _) => loading,
-            (Err(TryLockError::Poisoned(poisoned)), _) => poisoned.into_inner(),
-            (Err(TryLockError::WouldBlock), Some(contender)) => return Ok(contender),
-            (Err(TryLockError::WouldBlock), None) => lock(&self.loading),
-        };
+        let _loading = lock(&self.loading);
+        let (file, modified) = file_of(folder)?;
         if let Some(contender) = self.opened_from(folder, &file, modified) {
             return Ok(contender);
         }
@@ -360,6 +401,70 @@ impl Models {
         );
         Ok(contender)
     }
+}
+
+/// The file of a model, and when it was changed.
+fn file_of(folder: &Path) -> Result<(PathBuf, Option<SystemTime>), Problem> {
+    let file = model_of(folder)?;
+    let modified = std::fs::metadata(&file).and_then(|it| it.modified()).ok();
+    Ok((file, modified))
+}
+
+/// Refuses a model of another game or board.
+fn fits(id: &str, plays: &str, board: &str, game: &str, shape: Shape) -> Result<(), Problem> {
+    if (plays, board) == (game, &*shape.to_string()) {
+        return Ok(());
+    }
+    let asked = afterstate_lab::error::game_on(game, shape);
+    Err(Problem::input(format!(
+        "the model `{id}` plays {plays} on {board}, not {asked}"
+    )))
+}
+
+fn no_such_model(id: &str) -> Problem {
+    let id: String = id.chars().take(80).collect();
+    let message = format!("there is no model `{id}` here; see the list of models");
+    Problem::new(StatusCode::NOT_FOUND, "no-such-model", message)
+}
+
+impl App {
+    /// The model of this name; see [`Models::find`]. What has to be read is read in a lane of its own,
+    /// so that nothing but its own requests waits for it. `None` if no model plays the game.
+    pub async fn find_model(
+        &self,
+        id: Option<&str>,
+        game: &str,
+        shape: Shape,
+    ) -> Result<Option<Arc<Contender>>, Problem> {
+        let (id, game) = (id.map(str::to_owned), game.to_owned());
+        let shared = self.clone();
+        let found = self.quick.run({
+            let (id, game) = (id.clone(), game.clone());
+            move |_| shared.models.look_up(id.as_deref(), &game, shape)
+        });
+        if let Lookup::Opened(found) = found.await? {
+            return Ok(found);
+        }
+        let shared = self.clone();
+        let load = move |_: CancelToken| shared.models.find(id.as_deref(), &game, shape);
+        self.loading.run(load).await
+    }
+
+    /// The same, where a model is needed.
+    pub async fn need_model(
+        &self,
+        id: Option<&str>,
+        game: &str,
+        shape: Shape,
+    ) -> Result<Arc<Contender>, Problem> {
+        let found = self.find_model(id, game, shape).await?;
+        found.ok_or_else(|| no_model(game, shape))
+    }
+}
+
+fn no_model(game: &str, shape: Shape) -> Problem {
+    let game = game.to_owned();
+    LabError::NoModel { game, shape }.into()
 }
 
 /// A contender by this name: the page shows names, not paths.
@@ -402,4 +507,52 @@ fn open_file(path: &Path, id: String) -> Result<(ModelView, Arc<Contender>), Lab
 /// A lock, also after a panic: what it guards is replaced as a whole.
 pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use afterstate_lab::control::Control;
+    use afterstate_lab::recipe::Recipe;
+    use afterstate_lab::trainer::Trainer;
+
+    use super::*;
+    use crate::Config;
+
+    /// While a model is read, which takes as long as this lock is held, requests that ask for it hold
+    /// no place of the quick lane.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_model_that_is_being_read_holds_up_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let set = ["board=2x3", "tuples=012", "episodes=10", "threads=1"].map(str::to_owned);
+        let recipe = Recipe::load("quick", &set).unwrap();
+        let run = folder.path().join("small");
+        let mut trainer = Trainer::new(recipe, &run, &Control::new()).unwrap();
+        trainer.train().unwrap();
+        let app = App::new(&Config::new(folder.path())).unwrap();
+        let shape = afterstate_lab::games::shape(2, 3).unwrap();
+        let (read, reading) = std::sync::mpsc::channel::<()>();
+        let (begun, begins) = std::sync::mpsc::channel();
+        let holder = app.clone();
+        let held = std::thread::spawn(move || {
+            let _loading = lock(&holder.models.loading);
+            begun.send(()).unwrap();
+            let _ = reading.recv();
+        });
+        begins.recv().unwrap();
+        let asked: Vec<_> = (0..20)
+            .map(|_| {
+                let app = app.clone();
+                tokio::spawn(async move { app.need_model(Some("small"), "2048", shape).await })
+            })
+            .collect();
+        let quick = app.quick.run(|_| Ok(3));
+        let quick = tokio::time::timeout(Duration::from_secs(20), quick).await;
+        assert_eq!(quick.unwrap(), Ok(3));
+        assert!(asked.iter().all(|one| !one.is_finished()));
+        drop(read);
+        held.join().unwrap();
+        for one in asked {
+            assert!(one.await.unwrap().is_ok());
+        }
+    }
 }

@@ -20,7 +20,7 @@ use crate::{App, Config, router};
 /// The most connections at a time; further ones wait.
 const CONNECTIONS: usize = 512;
 /// How long a client may take to send the head of a request.
-const HEAD: Duration = Duration::from_secs(15);
+const HEAD: Duration = Duration::from_secs(6);
 /// How long the end waits for requests that are under way.
 const END: Duration = Duration::from_secs(5);
 /// The file that the server of a folder locks.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use tokio::sync::{Semaphore, broadcast, watch};
 
 use crate::Config;
+use crate::api::events::STREAMS;
 use crate::api::games::Games;
 use crate::api::runs::Trainings;
 use crate::error::ServeError;
@@ -44,8 +45,12 @@ pub struct Shared {
     pub searches: Lane,
     /// Reviews, judgements and lessons.
     pub heavy: Lane,
+    /// Reading a model, which takes seconds: one at a time, and nothing else waits for it.
+    pub loading: Lane,
     /// MiB of large bodies that may be in memory.
     pub bodies: Arc<Semaphore>,
+    /// Streams of events that may be open.
+    pub streams: Arc<Semaphore>,
     /// Events for all pages.
     events: broadcast::Sender<PageEvent>,
     /// Whether the server ends.
@@ -70,7 +75,9 @@ impl App {
             quick: Lane::new(cores.max(2), 512, Duration::from_secs(20)),
             searches: Lane::new(cores, 32, Duration::from_secs(30)),
             heavy: Lane::new(2, 8, Duration::from_secs(100)),
+            loading: Lane::new(1, 512, Duration::from_secs(100)),
             bodies: Arc::new(Semaphore::new(BODIES)),
+            streams: Arc::new(Semaphore::new(STREAMS)),
             events: broadcast::channel(256).0,
             ending: watch::channel(false).0,
         })))

@@ -1,6 +1,7 @@
 //! The stream of events of a page.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -12,15 +13,27 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::error::Problem;
 use crate::state::App;
 
+/// The most streams at a time, so that pages which are left open keep places for requests.
+pub const STREAMS: usize = 64;
+
 /// All that happens to runs, as server-sent events: `progress`, `block`, `checkpoint`, `finished`,
 /// `failed`, each with the name of its run. A page needs one stream.
 #[utoipa::path(get, path = "/api/v1/events", tag = "train",
     responses((status = 200, content_type = "text/event-stream", body = String,
-        description = "Server-sent events"), (status = 403, body = Problem)))]
-pub async fn events(State(app): State<App>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+        description = "Server-sent events"), (status = 403, body = Problem), (status = 429, body = Problem)))]
+pub async fn events(
+    State(app): State<App>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let place = Arc::clone(&app.streams).try_acquire_owned();
+    let place = place.map_err(|_| {
+        Problem::busy(format!(
+            "{STREAMS} streams of events are open; close other pages"
+        ))
+    })?;
     let (mut incoming, mut ending) = app.listen();
     let (sender, receiver) = tokio::sync::mpsc::channel(16);
     tokio::spawn(async move {
+        let _place = place;
         let hello = Event::default().event("hello").data("{}");
         let mut next = Some(hello);
         loop {
@@ -44,5 +57,5 @@ pub async fn events(State(app): State<App>) -> Sse<impl Stream<Item = Result<Eve
         }
     });
     let keep_alive = KeepAlive::new().interval(Duration::from_secs(15));
-    Sse::new(ReceiverStream::new(receiver)).keep_alive(keep_alive)
+    Ok(Sse::new(ReceiverStream::new(receiver)).keep_alive(keep_alive))
 }
