@@ -7,26 +7,23 @@ pub mod inside;
 pub mod judge;
 pub mod meta;
 pub mod runs;
+pub mod schemas;
 pub mod sweeps;
 
 use afterstate::game::{Direction, Shape};
 use afterstate_lab::games as registry;
 use afterstate_lab::recipe::parse_board;
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::routing::{delete, get, post};
 
 use crate::error::Problem;
-use crate::extract::{LONGEST_JSON, LONGEST_RECORDS};
 use crate::state::App;
 
 /// All routes of the API.
 pub fn routes() -> Router<App> {
-    let records = Router::new()
+    Router::new()
         .route("/api/v1/review", post(analyze::review))
         .route("/api/v1/judge", post(judge::judge))
-        .layer(DefaultBodyLimit::max(LONGEST_RECORDS));
-    let json = Router::new()
         .route("/api/v1/meta", get(meta::meta))
         .route("/api/v1/models", get(meta::models))
         .route("/api/v1/openapi.json", get(meta::openapi))
@@ -55,8 +52,6 @@ pub fn routes() -> Router<App> {
         .route("/api/v1/run/file", get(runs::file))
         .route("/api/v1/sweeps", get(sweeps::list))
         .route("/api/v1/sweep/curves", get(sweeps::curves))
-        .layer(DefaultBodyLimit::max(LONGEST_JSON));
-    records.merge(json)
 }
 
 /// The shape of a board such as `4x4`.

@@ -18,6 +18,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::schemas::{AnalysisView, ReviewView};
 use super::{default_game, shape_of};
 use crate::error::{Answer, Problem};
 use crate::extract::{Asked, Body, Records};
@@ -131,7 +132,7 @@ pub struct Analyzed {
     #[serde(flatten)]
     pub board: PositionView,
     /// The analysis, as `afterstate analyze --json` prints it, with `grade` and `share` of each move.
-    #[schema(value_type = Object)]
+    #[schema(value_type = AnalysisView)]
     pub analysis: serde_json::Value,
 }
 
@@ -182,11 +183,10 @@ pub async fn analyze(
     let is_quick =
         request.rollouts == 0 && matches!(request.search.as_deref(), None | Some("1ply"));
     let lane = if is_quick { &app.quick } else { &app.searches };
-    let shared = app.clone();
+    let board = read(&request.game, &request.position, request.board.as_deref())?;
+    let model = request.model.as_deref();
+    let plain = app.need_model(model, &request.game, board.shape()).await?;
     lane.run(move |token| {
-        let board = read(&request.game, &request.position, request.board.as_deref())?;
-        let model = request.model.as_deref();
-        let plain = shared.models.need(model, &request.game, board.shape())?;
         let contender = searching(&plain, request.search.as_deref())?;
         let control = Control::new().with_cancel(token);
         let mut analysis = deepen(&contender, &board, &control)?;
@@ -266,12 +266,11 @@ pub async fn chance(State(app): State<App>, Body(request): Body<ChanceRequest>) 
             request.games
         )));
     }
-    let shared = app.clone();
+    let board = read(&request.game, &request.position, request.board.as_deref())?;
+    let model = request.model.as_deref();
+    let player = app.need_model(model, &request.game, board.shape()).await?;
     app.searches
         .run(move |token| {
-            let board = read(&request.game, &request.position, request.board.as_deref())?;
-            let model = request.model.as_deref();
-            let player = shared.models.need(model, &request.game, board.shape())?;
             let control = Control::new().with_cancel(token);
             let options = RolloutOptions {
                 games: request.games,
@@ -325,7 +324,7 @@ pub struct ReviewQuery {
 /// records, or replays of 2048verse.com.
 #[utoipa::path(post, path = "/api/v1/review", tag = "analyse", params(ReviewQuery),
     request_body(content = String, content_type = "text/plain"),
-    responses((status = 200, body = Object, description = "The review, as `afterstate review --json` prints it, with the position before each move"),
+    responses((status = 200, body = ReviewView, description = "The review, as `afterstate review --json` prints it, with the position before each move"),
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
         (status = 408, body = Problem), (status = 413, body = Problem), (status = 429, body = Problem)))]
 pub async fn review(

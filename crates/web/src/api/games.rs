@@ -12,23 +12,26 @@ use std::time::{Duration, Instant};
 use afterstate::format::episode::{Action, EpisodeRecord, RecordedMove};
 use afterstate::game::Direction;
 use afterstate::judge::{Placed, Reason};
+use afterstate_lab::LabError;
 use afterstate_lab::agent::Agent;
 use afterstate_lab::board::GameBoard;
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::session::{Fortune, Session, Turn};
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 pub use bodies::{
-    AutoRequest, GameView, Happened, NewGame, Played, SlideRequest, SpawnRequest, SpawnView, Spawns,
+    AutoRequest, GameView, Happened, JumpRequest, NewGame, Played, SlideRequest, SpawnRequest,
+    SpawnView, Spawns,
 };
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::analyze::searching;
 use super::{direction_of, shape_of};
 use crate::error::{Answer, Problem};
-use crate::extract::Body;
+use crate::extract::{Body, MaybeBody};
 use crate::models::lock;
 use crate::state::{App, random_id};
 
@@ -130,6 +133,7 @@ fn view(id: &str, session: &Session) -> Result<GameView, Problem> {
         moves: session.moves(),
         made: session.made(),
         actions: session.actions().len(),
+        initial: session.initial_tiles_left(),
         slides: session.slides().to_vec(),
         hint: hint_name(session.chance_state().hint).filter(|_| session.shows_hint()),
         position: session.text(),
@@ -207,10 +211,10 @@ fn begin(new: &NewGame) -> Result<Session, Problem> {
         }
         (None, Some(line)) => {
             let shape = shape_of(&new.board)?;
-            match line.contains("||") {
+            match new.actions.as_deref() {
                 // Nothing was placed yet.
-                true => Session::new(&new.game, shape, seed, 0)?,
-                false => Session::open(&new.game, shape, line.as_bytes(), seed)?,
+                Some("") => Session::new(&new.game, shape, seed, 0)?,
+                _ => Session::open(&new.game, shape, line.as_bytes(), seed)?,
             }
         }
         (None, None) => Session::new(&new.game, shape_of(&new.board)?, seed, 0)?,
@@ -241,8 +245,18 @@ async fn with(
     id: String,
     act: impl FnOnce(&App, &mut Session) -> Result<Vec<Happened>, Problem> + Send + 'static,
 ) -> Answer<Played> {
+    let session = alone(app, &id).await?;
+    changed(app, id, session, act).await
+}
+
+/// Does something with a game that is this request's alone.
+async fn changed(
+    app: &App,
+    id: String,
+    mut session: OwnedMutexGuard<Session>,
+    act: impl FnOnce(&App, &mut Session) -> Result<Vec<Happened>, Problem> + Send + 'static,
+) -> Answer<Played> {
     let shared = app.clone();
-    let mut session = alone(app, &id).await?;
     app.quick
         .run(move |_| {
             let before = session.made();
@@ -267,14 +281,11 @@ pub async fn show(State(app): State<App>, Path(id): Path<String>) -> Answer<Play
 /// Forgets a game.
 #[utoipa::path(delete, path = "/api/v1/games/{id}", tag = "play", params(("id" = String, Path)),
     responses((status = 204), (status = 403, body = Problem), (status = 404, body = Problem)))]
-pub async fn remove(
-    State(app): State<App>,
-    Path(id): Path<String>,
-) -> Result<axum::http::StatusCode, Problem> {
+pub async fn remove(State(app): State<App>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     let mut games = lock(&app.games);
     games.get(&id)?;
     games.0.remove(&id);
-    Ok(axum::http::StatusCode::NO_CONTENT)
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Makes a slide, and spawns a tile, unless they come by hand.
@@ -288,10 +299,16 @@ pub async fn slide(
     Body(request): Body<SlideRequest>,
 ) -> Answer<Played> {
     let direction = direction_of(&request.direction)?;
-    with(&app, id, move |app, session| {
-        let agent = spawning(app, session, request.spawns, request.model.as_deref())?;
+    let session = alone(&app, &id).await?;
+    let agent = spawning(&app, &session, request.spawns, request.model.as_deref()).await?;
+    changed(&app, id, session, move |_, session| {
         let mut events = vec![slid(session, direction)?];
-        events.extend(spawned(session, request.spawns, agent.as_ref())?);
+        let spawned = spawned(session, request.spawns, agent.as_ref());
+        // A slide whose tile cannot be chosen is not made.
+        let spawned = spawned.inspect_err(|_| {
+            session.undo();
+        })?;
+        events.extend(spawned);
         Ok(events)
     })
     .await
@@ -315,18 +332,37 @@ fn slid(session: &mut Session, direction: Direction) -> Result<Happened, Problem
 }
 
 /// The agent by which spawns are chosen, if they are.
-fn spawning(
+async fn spawning(
     app: &App,
     session: &Session,
     spawns: Spawns,
     model: Option<&str>,
 ) -> Result<Option<Arc<dyn Agent>>, Problem> {
-    match spawns {
-        Spawns::Random | Spawns::Manual => Ok(None),
-        Spawns::Worst | Spawns::Best => {
-            let contender = app.models.need(model, session.game(), session.shape())?;
-            Ok(Some(Arc::clone(&contender.agent)))
-        }
+    let Some(wanted) = spawns.wanted() else {
+        return Ok(None);
+    };
+    let found = app
+        .find_model(model, session.game(), session.shape())
+        .await?;
+    let found = found.ok_or_else(|| {
+        let (game, board) = (session.game(), session.shape());
+        let message = format!(
+            "there is no model of {game} on {board}, by whose values {wanted} tile is chosen; \
+             choose greedy, train a model, or have tiles by chance"
+        );
+        Problem::new(StatusCode::NOT_FOUND, "no-model", message)
+    })?;
+    Ok(Some(Arc::clone(&found.agent)))
+}
+
+/// Why a tile could not be chosen by an agent.
+fn not_chosen(error: LabError, spawns: Spawns) -> Problem {
+    match (error, spawns.wanted()) {
+        (LabError::NoSearch(name), Some(wanted)) => Problem::input(format!(
+            "`{name}` has no values, so it cannot choose {wanted} tile; choose another model, or \
+             tiles by chance"
+        )),
+        (error, _) => error.into(),
     }
 }
 
@@ -337,11 +373,12 @@ fn spawned(
     agent: Option<&Arc<dyn Agent>>,
 ) -> Result<Option<Happened>, Problem> {
     let placed = match (spawns, agent) {
-        (Spawns::Manual, _) => None,
-        (Spawns::Worst, Some(agent)) => session.spawn_by(Fortune::Worst, agent)?,
-        (Spawns::Best, Some(agent)) => session.spawn_by(Fortune::Best, agent)?,
-        _ => session.spawn_random(),
+        (Spawns::Manual, _) => Ok(None),
+        (Spawns::Worst, Some(agent)) => session.spawn_by(Fortune::Worst, agent),
+        (Spawns::Best, Some(agent)) => session.spawn_by(Fortune::Best, agent),
+        _ => Ok(session.spawn_random()),
     };
+    let placed = placed.map_err(|error| not_chosen(error, spawns))?;
     Ok(placed.map(|placed| happened(session, placed)))
 }
 
@@ -428,21 +465,33 @@ fn wanted(
     }
 }
 
-/// Takes back a slide with the spawn after it; a single spawn, if a tile is to be placed by hand.
+/// Takes back a slide with the spawn after it; a single spawn, if a tile is to be placed by hand. With
+/// `to`, all slides after that many.
 #[utoipa::path(post, path = "/api/v1/games/{id}/undo", tag = "play", params(("id" = String, Path)),
-    responses((status = 200, body = Played), (status = 403, body = Problem), (status = 404, body = Problem),
+    request_body = Option<JumpRequest>,
+    responses((status = 200, body = Played), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
         (status = 409, body = Problem, description = "There is nothing to undo")))]
-pub async fn undo(State(app): State<App>, Path(id): Path<String>) -> Answer<Played> {
+pub async fn undo(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    MaybeBody(request): MaybeBody<JumpRequest>,
+) -> Answer<Played> {
     let name = id.clone();
     with(&app, id, move |app, session| {
         let moves = session.moves();
+        let nothing = || Problem::conflict("there is nothing to undo");
+        if let Some(to) = request.to {
+            if to >= moves {
+                return Err(nothing());
+            }
+            while session.moves() > to && session.undo() {}
+            return Ok(Vec::new());
+        }
         if session.turn() == Turn::Spawn || moves == 0 {
             // Initial tiles that came by chance stay.
             let may_undo = moves > 0 || lock(&app.games).is_manual(&name);
             let undone = may_undo && session.undo();
-            return undone
-                .then(Vec::new)
-                .ok_or_else(|| Problem::conflict("there is nothing to undo"));
+            return undone.then(Vec::new).ok_or_else(nothing);
         }
         while session.moves() == moves && session.undo() {}
         Ok(Vec::new())
@@ -450,26 +499,37 @@ pub async fn undo(State(app): State<App>, Path(id): Path<String>) -> Answer<Play
     .await
 }
 
-/// Makes a slide again that was undone, with the spawn after it.
+/// Makes a slide again that was undone, with the spawn after it. With `to`, all slides up to that many;
+/// the answer then has no events.
 #[utoipa::path(post, path = "/api/v1/games/{id}/redo", tag = "play", params(("id" = String, Path)),
-    responses((status = 200, body = Played), (status = 403, body = Problem), (status = 404, body = Problem),
+    request_body = Option<JumpRequest>,
+    responses((status = 200, body = Played), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
         (status = 409, body = Problem, description = "There is nothing to redo")))]
-pub async fn redo(State(app): State<App>, Path(id): Path<String>) -> Answer<Played> {
-    with(&app, id, |_, session| {
+pub async fn redo(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    MaybeBody(request): MaybeBody<JumpRequest>,
+) -> Answer<Played> {
+    with(&app, id, move |_, session| {
+        let (before, moves) = (session.made(), session.moves());
+        let to = request.to.unwrap_or(moves + 1);
         let mut events = Vec::new();
         while let Some(action) = session.next_action() {
             match action {
-                Action::Slide(direction) if events.is_empty() => {
-                    events.push(slid(session, direction)?);
-                }
-                Action::Slide(_) => break,
+                Action::Slide(_) if session.moves() >= to => break,
+                // A tile that was placed by hand is an action of its own.
+                Action::Slide(_) if request.to.is_none() && session.made() > before => break,
+                Action::Slide(direction) => events.push(slid(session, direction)?),
                 Action::Place { .. } => {
                     let placed = session.spawn_random();
                     events.extend(placed.map(|placed| happened(session, placed)));
                 }
             }
+            if session.moves() > moves + 1 {
+                events.clear();
+            }
         }
-        match events.is_empty() {
+        match session.made() == before {
             true => Err(Problem::conflict("there is nothing to redo")),
             false => Ok(events),
         }
@@ -495,12 +555,14 @@ pub async fn auto(
     }
     let shared = app.clone();
     let mut session = alone(&app, &id).await?;
+    let (game, shape) = (session.game().to_owned(), session.shape());
+    let plain = app
+        .need_model(request.model.as_deref(), &game, shape)
+        .await?;
+    let fortune = spawning(&app, &session, request.spawns, request.model.as_deref()).await?;
     app.searches
         .run(move |token| {
-            let (game, shape) = (session.game().to_owned(), session.shape());
-            let plain = shared.models.need(request.model.as_deref(), &game, shape)?;
             let player = searching(&plain, request.search.as_deref())?;
-            let fortune = spawning(&shared, &session, request.spawns, request.model.as_deref())?;
             let before = session.made();
             let begun = Instant::now();
             let stop = || token.is_cancelled();

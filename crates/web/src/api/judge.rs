@@ -10,6 +10,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
+use super::schemas::JudgementView;
 use super::shape_of;
 use crate::error::{Answer, Problem};
 use crate::extract::{Asked, Records};
@@ -33,7 +34,7 @@ pub struct JudgeQuery {
 /// Verifies that recorded games follow the rules. The body is the text of records.
 #[utoipa::path(post, path = "/api/v1/judge", tag = "judge", params(JudgeQuery),
     request_body(content = String, content_type = "text/plain"),
-    responses((status = 200, body = Object, description = "The report, as `afterstate judge --json` prints it"),
+    responses((status = 200, body = JudgementView, description = "The report, as `afterstate judge --json` prints it"),
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 408, body = Problem),
         (status = 413, body = Problem), (status = 429, body = Problem)))]
 pub async fn judge(

@@ -52,6 +52,8 @@ pub struct GameView {
     pub made: usize,
     /// All actions.
     pub actions: usize,
+    /// The initial tiles that are still to be placed.
+    pub initial: usize,
     /// The reward of each slide: up, right, down, left; null if it is illegal.
     pub slides: Vec<Option<u32>>,
     /// The next tile, in games that show it: `1`, `2`, `3` or `bonus`.
@@ -123,6 +125,26 @@ pub enum Spawns {
     Worst,
     /// The best.
     Best,
+}
+
+impl Spawns {
+    /// Which tile a model is to choose, in words; `None` if none.
+    pub fn wanted(self) -> Option<&'static str> {
+        match self {
+            Self::Random | Self::Manual => None,
+            Self::Worst => Some("the worst"),
+            Self::Best => Some("the best"),
+        }
+    }
+}
+
+/// How far to undo or redo.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct JumpRequest {
+    /// The number of slides that are made then; one less or more by default.
+    #[schema(format = "uint64")]
+    pub to: Option<u64>,
 }
 
 /// A slide.
