@@ -4,7 +4,7 @@
 import { announce, fill, h, keep } from "./dom.js";
 import { post, Problem } from "./api.js";
 import { ARROWS, number, percent } from "./format.js";
-import { modelName, noModel } from "./models.js";
+import { modelName, noModel, theModel } from "./models.js";
 import { listValues } from "./values.js";
 
 /**
@@ -73,8 +73,8 @@ export class Advice {
     const asking = new AbortController();
     this.asking = asking;
     const loading = setTimeout(() => {
-      const name = settings.model || "the model";
-      if (!asking.signal.aborted) this.says.textContent = `loading ${modelName(name)} …`;
+      const name = settings.model ? theModel(settings.model) : "the model";
+      if (!asking.signal.aborted) this.says.textContent = `loading ${name} …`;
     }, LOADING);
     const body = {
       game: game.game,

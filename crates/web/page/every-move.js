@@ -2,7 +2,7 @@
 /** The values of all moves on a board, as a table with the best line. */
 
 import { h } from "./dom.js";
-import { modelName } from "./models.js";
+import { theModel } from "./models.js";
 import { ARROWS, number, percent, value as shortValue } from "./format.js";
 
 /** @param {import("./advice.js").Analysis} analysis */
@@ -92,7 +92,7 @@ export function everyMove(analysis) {
       h(
         "p",
         { class: "small muted" },
-        `By ${modelName(analysis.model.path)}${analysis.model.trained ? `, ${number(analysis.model.trained)} games of training` : ""}.`,
+        `By ${theModel(analysis.model.path)}${analysis.model.trained ? `, ${number(analysis.model.trained)} games of training` : ""}.`,
       ),
   ];
 }

@@ -16,6 +16,11 @@ export function modelName(id) {
   return id.startsWith("box:") ? "network in the program" : id;
 }
 
+/** The same in a sentence. @param {string} id */
+export function theModel(id) {
+  return id.startsWith("box:") ? `the ${modelName(id)}` : id;
+}
+
 /** How a model is called in a choice. @param {ModelInfo} model */
 function named(model) {
   if (model.kind === "box") return modelName(model.id);

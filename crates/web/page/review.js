@@ -7,7 +7,7 @@ import { Chances } from "./chances.js";
 import { Chart } from "./chart.js";
 import { ARROWS, number, percent, signed, value as shortValue } from "./format.js";
 import { ARROW_KEYS, isForPage } from "./keys.js";
-import { modelName } from "./models.js";
+import { theModel } from "./models.js";
 
 const GRADES = ["best", "excellent", "good", "inaccuracy", "mistake", "blunder"];
 const BAD = ["inaccuracy", "mistake", "blunder"];
@@ -139,7 +139,7 @@ export class Review {
         h(
           "p",
           { class: "small muted" },
-          `By ${modelName(this.found.model.path)}, ${this.found.search}.`,
+          `By ${theModel(this.found.model.path)}, ${this.found.search}.`,
         ),
       this.found.fault_count > 0 &&
         h(

@@ -112,7 +112,8 @@ class Train {
     }
     await this.refresh();
     if (this.ended) return;
-    this.runs.slice(0, 1).forEach((run) => this.chosen.add(run.id));
+    const newest = this.runs.find((run) => !run.id.includes("/")) ?? this.runs[0];
+    if (newest) this.chosen.add(newest.id);
     this.drawList();
     if (this.runs.length === 0 || game) this.form.toggle();
     this.listen();
@@ -270,30 +271,44 @@ class Train {
         h("td", { class: "n" }, number(run.mean)),
         h("td", { class: "wraps" }, h("span", { class: "small muted" }, run.changed.join(", "))),
       );
-    const table = h(
-      "table",
-      { class: "data" },
+    const table = (/** @type {any[]} */ runs) =>
       h(
-        "thead",
-        {},
+        "table",
+        { class: "data" },
         h(
-          "tr",
+          "thead",
           {},
-          h("th", {}, "Chart"),
-          h("th", {}, "Run"),
-          h("th", {}, "Status"),
-          h("th", {}, "Game"),
-          h("th", { class: "n" }, "Games"),
-          h("th", { class: "n" }, "Mean"),
-          h("th", {}, "Changed"),
+          h(
+            "tr",
+            {},
+            h("th", {}, "Chart"),
+            h("th", {}, "Run"),
+            h("th", {}, "Status"),
+            h("th", {}, "Game"),
+            h("th", { class: "n" }, "Games"),
+            h("th", { class: "n" }, "Mean"),
+            h("th", {}, "Changed"),
+          ),
         ),
-      ),
-      h("tbody", {}, this.runs.map(row)),
-    );
+        h("tbody", {}, runs.map(row)),
+      );
     if (this.list.contains(document.activeElement)) return;
+    const region = (/** @type {string} */ name, /** @type {any[]} */ runs) =>
+      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table(runs));
+    // Runs of sweeps, which are many, are folded.
+    const own = this.runs.filter((run) => !run.id.includes("/"));
+    const others = this.runs.filter((run) => run.id.includes("/"));
+    const isOpen = this.list.querySelector("details")?.open ?? own.length === 0;
     fill(
       this.list,
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Runs" }, table),
+      own.length > 0 && region("Runs", own),
+      others.length > 0 &&
+        h(
+          "details",
+          { open: isOpen },
+          h("summary", {}, `${number(others.length)} runs of sweeps`),
+          region("Runs of sweeps", others),
+        ),
     );
   }
 
