@@ -116,6 +116,78 @@ async fn undo_redo_and_records() {
 }
 
 #[tokio::test]
+async fn undo_and_redo_go_to_any_move() {
+    let site = Site::new();
+    let played = site.ok("/api/v1/games", json!({ "seed": 1 })).await;
+    let first = played["game"]["cells"].clone();
+    let id = id(&played);
+    let path = |what: &str| format!("/api/v1/games/{id}/{what}");
+    let moves = json!({ "moves": 50, "model": "greedy" });
+    let last = site.ok(&path("auto"), moves).await;
+    assert_eq!(last["game"]["moves"], 50);
+    let undone = site.ok(&path("undo"), json!({ "to": 0 })).await;
+    assert_eq!(
+        (&undone["game"]["cells"], &undone["game"]["made"]),
+        (&first, &json!(2))
+    );
+    let middle = site.ok(&path("redo"), json!({ "to": 20 })).await;
+    assert_eq!(middle["game"]["moves"], 20);
+    assert_eq!(middle["game"]["turn"], "slide");
+    assert_eq!(middle["tokens"].as_array().unwrap().len(), 40);
+    let end = site.ok(&path("redo"), json!({ "to": 1_000_000 })).await;
+    assert_eq!(end["game"]["cells"], last["game"]["cells"]);
+    assert_eq!(end["events"], json!([]));
+    site.refused(409, &path("redo"), json!({ "to": 60 })).await;
+    site.refused(409, &path("undo"), json!({ "to": 50 })).await;
+    site.refused(400, &path("undo"), json!({ "to": -1 })).await;
+    // Without a body one move is taken back.
+    let call = request("POST", &path("undo")).body(Body::empty()).unwrap();
+    let (status, undone) = site.json(call).await;
+    assert_eq!(
+        (status.as_u16(), &undone["game"]["moves"]),
+        (200, &json!(49))
+    );
+}
+
+#[tokio::test]
+async fn models_that_are_not_there_or_have_no_values_are_told() {
+    let site = Site::trained();
+    let new = json!({ "board": "2x3", "seed": 1 });
+    let played = site.ok("/api/v1/games", new).await;
+    let id = id(&played);
+    let gone = json!({ "moves": 1, "model": "gone-run" });
+    let (status, answer) = site.post(&format!("/api/v1/games/{id}/auto"), gone).await;
+    assert_eq!(
+        (status.as_u16(), &answer["error"]),
+        (404, &json!("no-such-model"))
+    );
+    let direction = legal(&played["game"])[0];
+    let slide = format!("/api/v1/games/{id}/slide");
+    let worst = json!({ "direction": direction, "spawns": "worst", "model": "random" });
+    let message = site.refused(400, &slide, worst).await;
+    assert!(
+        message.contains("cannot choose the worst tile"),
+        "{message}"
+    );
+    let (_, now) = site.get(&format!("/api/v1/games/{id}")).await;
+    assert_eq!(now["game"]["moves"], 0, "the slide was not made");
+    let other = site
+        .ok("/api/v1/games", json!({ "board": "3x3", "seed": 1 }))
+        .await;
+    let direction = legal(&other["game"])[0];
+    let best = json!({ "direction": direction, "spawns": "best" });
+    let slide = format!("/api/v1/games/{}/slide", crate::games::id(&other));
+    let message = site.refused(404, &slide, best).await;
+    assert!(
+        message.contains("3x3, by whose values the best tile"),
+        "{message}"
+    );
+    // Actions that are none are no new game.
+    site.refused(400, "/api/v1/games", json!({ "actions": "|x|" }))
+        .await;
+}
+
+#[tokio::test]
 async fn tiles_come_by_hand() {
     let site = Site::new();
     let played = site.ok("/api/v1/games", json!({ "manual": true })).await;

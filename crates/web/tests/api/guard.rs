@@ -37,6 +37,11 @@ async fn only_names_of_this_server_are_answered() {
         assert_eq!(found, expected, "{host}");
     }
     assert_eq!(status(&site, &[], "GET", "/").await, 403);
+    // Two names, or another one in the address, could mean two servers.
+    let two = [("Host", "127.0.0.1:2048"), ("Host", "evil.example")];
+    assert_eq!(status(&site, &two, "GET", "/").await, 403);
+    let other = "http://evil.example/";
+    assert_eq!(status(&site, &two[..1], "GET", other).await, 403);
     let named = Config {
         names: vec!["lab.example".to_owned()],
         ..Config::new(site.folder.path())
@@ -168,6 +173,37 @@ async fn answers_have_strict_headers_and_the_page_no_inline_code() {
     }
     let bytes = page_bytes();
     assert!((20_000..300_000).contains(&bytes), "{bytes} bytes");
+}
+
+/// What is not there is told to people as a page, and to programs as JSON.
+#[tokio::test]
+async fn unknown_paths_and_methods_are_told() {
+    let site = Site::new();
+    let (status, answer) = site.get("/nope").await;
+    assert_eq!(
+        (status.as_u16(), &answer["error"]),
+        (404, &json!("missing"))
+    );
+    let call = request("GET", "/nope").header("Accept", "text/html,*/*");
+    let (status, page) = site.send(call.body(Body::empty()).unwrap()).await;
+    assert_eq!(status, 404);
+    assert!(String::from_utf8(page).unwrap().contains("To the app"));
+    let call = request("DELETE", "/api/v1/meta")
+        .body(Body::empty())
+        .unwrap();
+    let (status, answer) = site.json(call).await;
+    assert_eq!((status.as_u16(), &answer["error"]), (405, &json!("method")));
+    let message = site
+        .refused(
+            400,
+            "/api/v1/analyze",
+            json!({ "position": "2,2", "search": 5 }),
+        )
+        .await;
+    assert!(
+        message.starts_with("the body does not fit: search: "),
+        "{message}"
+    );
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The API and the guard, without a browser: requests go to the router directly.
 
+mod described;
 mod games;
 mod guard;
 mod inside;

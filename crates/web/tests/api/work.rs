@@ -194,3 +194,115 @@ fn slow_and_vanished_clients_cost_nothing() {
     drop(slow);
     server.stop();
 }
+
+/// Sends a request, and reads the status of its answer.
+fn status_of(stream: &mut TcpStream) -> String {
+    let longest = Some(Duration::from_secs(30));
+    stream.set_read_timeout(longest).unwrap();
+    let mut begun = [0; 12];
+    stream.read_exact(&mut begun).unwrap();
+    String::from_utf8_lossy(&begun).into_owned()
+}
+
+/// Memory is taken for the bytes that have come: clients that declare large bodies and send nothing keep
+/// nobody from sending one, and a body that is declared too large is refused before it comes.
+#[test]
+fn declared_bodies_cost_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = Config {
+        port: 0,
+        ..Config::new(folder.path())
+    };
+    let server = start(&config).unwrap();
+    let call = |path: &str, length: u64| {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n",
+            server.address
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let _held: Vec<TcpStream> = (0..80)
+        .map(|number| {
+            let (path, length) = match number % 2 {
+                0 => ("/api/v1/judge", 67_000_000),
+                _ => ("/api/v1/analyze", 4_000_000),
+            };
+            let mut stream = call(path, length);
+            stream.write_all(b"{\"g").unwrap();
+            stream
+        })
+        .collect();
+    let begun = std::time::Instant::now();
+    let game = "slide:place@1|0111#L[4]3|slide@2\n".repeat(4_000);
+    let mut honest = call("/api/v1/judge", game.len() as u64);
+    honest.write_all(game.as_bytes()).unwrap();
+    assert_eq!(status_of(&mut honest), "HTTP/1.1 200");
+    // A second on a quiet machine takes hundredths.
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        begun.elapsed()
+    );
+    let mut large = call("/api/v1/judge", 99_999_999_999);
+    assert_eq!(status_of(&mut large), "HTTP/1.1 413");
+    server.stop();
+}
+
+/// Places of large bodies are those of bytes that come: who stops in the middle loses them.
+#[test]
+fn a_body_that_stops_loses_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = Config {
+        port: 0,
+        ..Config::new(folder.path())
+    };
+    let server = start(&config).unwrap();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let head = format!(
+        "POST /api/v1/judge HTTP/1.1\r\nHost: {}\r\nContent-Length: 1000000\r\n\r\n",
+        server.address
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(&[b'x'; 200_000]).unwrap();
+    let begun = std::time::Instant::now();
+    assert_eq!(status_of(&mut stream), "HTTP/1.1 408");
+    assert!(
+        begun.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        begun.elapsed()
+    );
+    server.stop();
+}
+
+#[tokio::test]
+async fn streams_of_events_are_limited() {
+    let site = Site::new();
+    let mut open = Vec::new();
+    for _ in 0..64 {
+        let call = request("GET", "/api/v1/events")
+            .body(Body::empty())
+            .unwrap();
+        let answer = router(&site.app).oneshot(call).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        open.push(answer);
+    }
+    let (status, answer) = site.get("/api/v1/events").await;
+    assert_eq!(status, 429, "{answer}");
+    assert_eq!(site.get("/api/v1/meta").await.0, 200);
+    drop(open);
+    // The task of a stream ends a moment after its client.
+    let begun = std::time::Instant::now();
+    loop {
+        let call = request("GET", "/api/v1/events")
+            .body(Body::empty())
+            .unwrap();
+        if router(&site.app).oneshot(call).await.unwrap().status() == 200 {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

@@ -197,6 +197,64 @@ impl Browser {
         }
     }
 
+    /// Clicks with the right button at the middle of what a selector finds.
+    pub(crate) async fn right_click(&self, selector: &str) {
+        let (x, y) = self.middle(selector).await;
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({ "type": kind, "x": x, "y": y, "button": "right", "clickCount": 1 });
+            self.tool("Input.dispatchMouseEvent", event).await;
+        }
+    }
+
+    /// Touches the middle of what a selector finds for as long as a long press takes.
+    pub(crate) async fn long_press(&self, selector: &str) {
+        let (x, y) = self.middle(selector).await;
+        let touch = |kind: &str, points: Value| json!({ "type": kind, "touchPoints": points });
+        let start = touch("touchStart", json!([{ "x": x, "y": y }]));
+        self.tool("Input.dispatchTouchEvent", start).await;
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        let end = touch("touchEnd", json!([]));
+        self.tool("Input.dispatchTouchEvent", end).await;
+    }
+
+    /// Drags the mouse from one place to another.
+    pub(crate) async fn drag(&self, from: (f64, f64), to: (f64, f64)) {
+        for (kind, (x, y)) in [
+            ("mouseMoved", from),
+            ("mousePressed", from),
+            ("mouseMoved", to),
+            ("mouseReleased", to),
+        ] {
+            let buttons = u8::from(kind != "mouseReleased");
+            let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": buttons,
+                "clickCount": 1 });
+            self.tool("Input.dispatchMouseEvent", event).await;
+        }
+    }
+
+    /// The middle of what a selector finds, once it is on the screen.
+    pub(crate) async fn middle(&self, selector: &str) -> (f64, f64) {
+        let script = format!(
+            "const found = document.querySelector({selector:?}); \
+             found.scrollIntoView({{ block: 'center' }}); \
+             const box = found.getBoundingClientRect(); \
+             return [box.x + box.width / 2, box.y + box.height / 2]"
+        );
+        let found = self.script(&script).await;
+        (found[0].as_f64().unwrap(), found[1].as_f64().unwrap())
+    }
+
+    /// What this browser keeps is set to this alone: keys and values.
+    pub(crate) async fn keep_only(&self, home: &str, kept: &[(&str, &str)]) {
+        // A part that keeps nothing when it is left.
+        self.open(&format!("{home}/judge")).await;
+        let set = |(key, value): &(&str, &str)| {
+            format!("localStorage.setItem('afterstate.{key}', {value:?});")
+        };
+        let set: String = kept.iter().map(set).collect();
+        self.script(&format!("localStorage.clear(); {set}")).await;
+    }
+
     /// Finds no violation of accessibility on this page.
     pub(crate) async fn is_accessible(&self, what: &str) {
         let Some(path) = std::env::var_os("AFTERSTATE_AXE") else {

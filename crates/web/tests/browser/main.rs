@@ -3,9 +3,12 @@
 //! One browser is started for all parts of the test. `./test` installs it, and names axe-core in
 //! `AFTERSTATE_AXE`; what is missing is said, and with `CI` set it is a failure.
 
+mod analyse;
 mod browser;
 mod parts;
 mod pictures;
+mod play;
+mod train;
 
 use std::path::Path;
 
@@ -15,7 +18,7 @@ use afterstate_lab::sweep::Sweep;
 use afterstate_lab::trainer::Trainer;
 
 /// Trains a model that takes a moment.
-fn train(folder: &Path, overrides: &[&str]) {
+fn train_run(folder: &Path, overrides: &[&str]) {
     let overrides: Vec<String> = overrides.iter().map(|&it| it.to_owned()).collect();
     let recipe = Recipe::load("quick", &overrides).unwrap();
     let mut trainer = Trainer::new(recipe, folder, &Control::new()).unwrap();
@@ -62,7 +65,7 @@ fn the_page_in_a_browser() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    train(
+    train_run(
         &folder.path().join("lines"),
         &[
             "tuples=lines",
@@ -71,7 +74,7 @@ fn the_page_in_a_browser() {
             "block_games=50",
         ],
     );
-    train(
+    train_run(
         &folder.path().join("small"),
         &[
             "board=2x3",

@@ -13,7 +13,7 @@ use afterstate_web::{Config, start};
 use serde_json::json;
 
 use crate::browser::{Browser, Driver};
-use crate::{sweep, train};
+use crate::{sweep, train_run};
 
 /// The most bytes of a picture.
 const LARGEST: usize = 150_000;
@@ -57,7 +57,7 @@ fn pages() -> Vec<Page> {
         page(
             "review",
             "analyse?review=kept&step=150",
-            "document.querySelector('#searched')?.innerText === '4ply' && document.querySelector('#review')",
+            "document.querySelector('#searched')?.innerText === '3ply' && document.querySelector('#review')",
             "",
         ),
         page(
@@ -124,7 +124,7 @@ fn prepare(folder: &Path) {
     sweep(&folder.join("lambda"), SWEEP);
     for (name, tuples) in [("rows", "tuples=lines"), ("quick", "tuples=4x6")] {
         let set = [tuples, "episodes=4000", "threads=2", "block_games=100"];
-        train(&folder.join(name), &set);
+        train_run(&folder.join(name), &set);
     }
 }
 
