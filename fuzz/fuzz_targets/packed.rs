@@ -22,9 +22,15 @@ fuzz_target!(|bytes: &[u8]| {
         }
         if let Ok(decoded) = header.decode(&file, number) {
             assert_eq!(decoded.kept() as u64, table.kept);
-            decoded.for_each_block(|at, weights| {
-                assert!((at + weights.len()) as u64 <= table.weights());
-            });
+            assert_eq!((decoded.masks().len() as u64) << table.bits, table.weights());
+            let mut kept = 0;
+            for (block, mask) in decoded.masks().iter().enumerate() {
+                for number in 0..mask.count_ones() as usize {
+                    assert!(decoded.weight(block, number).is_finite());
+                    kept += 1;
+                }
+            }
+            assert_eq!(kept, table.kept);
         }
     }
 });

@@ -68,9 +68,8 @@ impl PackedTables {
         let numbers = named.map(|(name, weights)| self.header.table(&name, weights as u64));
         let numbers: Vec<usize> = numbers.collect::<Result<_, _>>()?;
         self.decode_all(&numbers, |tuple, table| {
-            table.for_each_block(|from, digits, weights| {
-                tables.import_run(tuple, from, digits, weights);
-            });
+            let weight = |block, number| table.weight(block, number);
+            tables.import_masked(tuple, table.masks(), weight);
         })
     }
 

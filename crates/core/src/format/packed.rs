@@ -2,9 +2,9 @@
 //!
 //! Most weights of a large network are hardly ever updated, and those that are resemble their
 //! neighbours: the weights whose tiles differ in one cell by one step. So a table is coded weight
-//! by weight in the order of its index, by binary decisions, each with an adaptive probability that
-//! depends on the neighbours before it (`model.rs`, `grid.rs`), and an arithmetic coder
-//! (`range.rs`). The encoder (`encode.rs`) decides which weights to keep, and rounds them, by the
+//! by weight in the order of its index, first which weights are kept, then their values, by binary
+//! decisions, each with an adaptive probability that depends on the neighbours before it (`model.rs`,
+//! `grid.rs`), and an arithmetic coder (`range.rs`). The encoder (`encode.rs`) decides which weights to keep, and rounds them, by the
 //! least sum of error and size.
 //!
 //! Decoding uses integers alone, apart from one product of a weight and the step, so a file has the
@@ -34,7 +34,7 @@ use grid::Form;
 /// The first bytes of a packed file.
 pub const MAGIC: [u8; 8] = *b"AFTSPACK";
 /// The version of the format.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The bytes before the JSON header: magic, version, length of the JSON, length of the file.
 pub const START: usize = 24;
 /// The bytes after the last table: the checksum.
@@ -60,6 +60,8 @@ pub struct TableEntry {
     pub step: f32,
     /// The number of weights that are kept; all others are 0.
     pub kept: u64,
+    /// The number of bytes of its first stream: which weights are kept. The rest has their values.
+    pub mask_bytes: u64,
     /// The number of bytes of the coded table.
     pub bytes: u64,
 }
@@ -73,7 +75,7 @@ impl TableEntry {
     /// The bytes of memory that decoding it takes at most.
     pub fn memory(&self) -> u64 {
         let blocks = self.weights() >> self.bits;
-        9 * blocks + 4 * self.kept
+        9 * blocks + 2 * self.kept
     }
 
     fn form(&self) -> Form {
@@ -97,6 +99,11 @@ impl TableEntry {
         }
         if self.kept > self.weights() {
             return wrong("kept weights", self.kept.to_string());
+        }
+        let words = self.mask_bytes.is_multiple_of(4) && self.bytes.is_multiple_of(4);
+        if self.mask_bytes > self.bytes || !words {
+            let found = format!("{} of {} bytes", self.mask_bytes, self.bytes);
+            return wrong("streams", found);
         }
         Ok(())
     }
@@ -252,7 +259,9 @@ impl PackedHeader {
         };
         let bytes = file.get(self.span(table));
         let bytes = bytes.ok_or_else(|| wrong("bytes", "fewer".to_owned()))?;
-        model::decode(entry.form(), entry.step, entry.kept, bytes)
+        // At most the bytes of the table: the header was checked.
+        let streams = bytes.split_at(entry.mask_bytes as usize);
+        model::decode(entry.form(), entry.step, entry.kept, streams)
             .map_err(|fault| wrong("coded weights", fault.to_string()))
     }
 }

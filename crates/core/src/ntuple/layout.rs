@@ -205,9 +205,12 @@ impl TableLayout {
         self.shifts.iter().map(|&shift| 1 << shift).collect()
     }
 
-    /// How far apart weights are that differ by 1 in the first digit of the pattern as written.
-    pub(super) fn first_stride(&self) -> usize {
-        1 << self.shifts[0]
+    /// The digit of the pattern as written that is the lowest one in memory.
+    pub(super) fn nearest_digit(&self) -> usize {
+        let digits = self.shifts.iter().enumerate();
+        digits
+            .min_by_key(|(_, shift)| **shift)
+            .map_or(0, |(k, _)| k)
     }
 
     /// The number of values of a digit.

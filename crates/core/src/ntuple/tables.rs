@@ -167,19 +167,54 @@ impl<C: WeightCell> WeightTables<C> {
         });
     }
 
-    /// Replaces some weights of a tuple that differ in the first digit alone: those whose digits are
-    /// the bits of `digits`, in ascending order. `from` is the file index in which this digit is 0.
+    /// Replaces some weights of a tuple. A block of weights differs in the first digit alone, and a
+    /// mask for each block says which of them are replaced: their digits are its bits. `weight` has
+    /// the block and the number of the weight among the replaced ones of its block.
+    ///
+    /// The first digit of a file is mostly a high one in memory, so the weights of a block are
+    /// megabytes apart. The weights are written by cache lines: the blocks that differ in the
+    /// digit that is the lowest one in memory are visited together. For the network in the program
+    /// this takes half of the time of block after block (0.13 s in place of 0.27 s of a CPU).
     ///
     /// # Panics
-    /// When there is no such tuple or index.
-    pub fn import_run(&self, tuple: usize, from: usize, digits: u32, values: &[Value]) {
+    /// When there is no such tuple, or not a mask for each block.
+    pub fn import_masked(
+        &self,
+        tuple: usize,
+        masks: &[u32],
+        weight: impl Fn(usize, usize) -> Value,
+    ) {
         let table = &self.plan.tables()[tuple];
-        let (first, stride) = (table.at(from), table.first_stride());
-        let mut left = digits;
-        for &value in values {
-            let digit = left.trailing_zeros() as usize;
-            self.cells[first + digit * stride].write_number(0, value);
-            left &= left.wrapping_sub(1);
+        let (values, strides) = (table.values(), table.strides());
+        assert_eq!(
+            masks.len() * values,
+            table.weights(),
+            "a mask for each block"
+        );
+        let digit = table.nearest_digit();
+        // Blocks that share cache lines: how many, and how far apart they are in a file.
+        let (count, apart) = match digit {
+            0 => (1, 1),
+            digit => (values, values.pow(digit as u32 - 1)),
+        };
+        for group in 0..masks.len() / count {
+            let first = group / apart * apart * count + group % apart;
+            let blocks = || (0..count).map(|k| first + k * apart);
+            let mut left = blocks().fold(0, |any, block| any | masks[block]);
+            let place = table.at(first * values);
+            let mut numbers = [0; 32];
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                let line = place + bit as usize * strides[0];
+                for ((block, number), k) in blocks().zip(&mut numbers).zip(0..) {
+                    if masks[block] >> bit & 1 == 1 {
+                        let cell = &self.cells[line + k * strides[digit]];
+                        cell.set_number(0, weight(block, *number));
+                        *number += 1;
+                    }
+                }
+                left &= left - 1;
+            }
         }
     }
 

@@ -15,9 +15,9 @@
 //! Steps depend on c, too. A uniform step has the error c step^2 / 12 and takes -log2(step) bits;
 //! the sum is least at step^2 = 6 price / (c ln 2). The weights of a block share a step.
 
-use super::grid::{Around, Form, MOST_DIGITS, MOST_SHIFT, SparseTable, for_digits};
-use super::model::{Model, Prediction};
-use super::range::{Coder, Encoder, Probability};
+use super::grid::{Form, MOST_SHIFT, MasksAround, SparseTable, ValuesAround, for_form};
+use super::model::{MaskModel, Prediction, ValueModel};
+use super::range::{Encoder, Probability};
 use super::{PackedError, TableEntry};
 
 /// How coarse a packed table is.
@@ -67,18 +67,12 @@ pub fn encode(
     assert_eq!(weights.len(), form.blocks() * form.side());
     assert_eq!(absolute_sums.len(), weights.len());
     check(name, (weights, absolute_sums), quantisation.step)?;
-    let mut encoding = Encoding {
-        encoder: Encoder::new(),
-        model: Model::new(),
-        table: SparseTable::new(form, quantisation.step),
-        quantisation,
-        error: 0.0,
-        nonzero: 0,
-        costs: Costs::new(),
-    };
-    for_digits!(form, encoding.blocks(weights, absolute_sums));
+    let mut encoding = Encoding::new(form, quantisation);
+    for_form!(form, encoding.blocks(weights, absolute_sums));
     let (kept, error, nonzero) = (encoding.table.kept(), encoding.error, encoding.nonzero);
-    let bytes = encoding.encoder.finish();
+    let mut bytes = encoding.mask_coder.finish();
+    let mask_bytes = bytes.len() as u64;
+    bytes.extend(encoding.value_coder.finish());
     Ok(EncodedTable {
         entry: TableEntry {
             name: name.to_owned(),
@@ -86,6 +80,7 @@ pub fn encode(
             bits,
             step: quantisation.step,
             kept: kept as u64,
+            mask_bytes,
             bytes: bytes.len() as u64,
         },
         bytes,
@@ -122,8 +117,11 @@ fn check(
 }
 
 struct Encoding {
-    encoder: Encoder,
-    model: Model,
+    mask_coder: Encoder,
+    masks: MaskModel,
+    value_coder: Encoder,
+    values: ValueModel,
+    /// The blocks so far.
     table: SparseTable,
     quantisation: Quantisation,
     error: f64,
@@ -131,91 +129,127 @@ struct Encoding {
     costs: Costs,
 }
 
+/// What is kept of a block.
+#[derive(Default)]
+struct Choice {
+    mask: u32,
+    /// The sum of c (weight - value)^2.
+    error: f32,
+    /// The bits of all decisions for its weights.
+    bits: f32,
+}
+
 impl Encoding {
-    fn blocks<const D: usize>(&mut self, weights: &[f32], absolute_sums: &[f32]) {
-        let side = self.table.side();
-        let blocks = weights.chunks(side).zip(absolute_sums.chunks(side));
-        for (block, (weights, absolute_sums)) in blocks.enumerate() {
-            self.block::<D>(block, weights, absolute_sums);
+    fn new(form: Form, quantisation: Quantisation) -> Self {
+        let mut table = SparseTable::new(quantisation.step, Vec::new());
+        table.masks.reserve_exact(form.blocks());
+        table.shifts.reserve_exact(form.blocks());
+        table.starts.reserve_exact(form.blocks());
+        Self {
+            mask_coder: Encoder::new(),
+            masks: MaskModel::new(form),
+            value_coder: Encoder::new(),
+            values: ValueModel::new(),
+            table,
+            quantisation,
+            error: 0.0,
+            nonzero: 0,
+            costs: Costs::new(),
         }
     }
 
-    fn block<const D: usize>(&mut self, block: usize, weights: &[f32], absolute_sums: &[f32]) {
-        let around = Around::<D>::of(&self.table, block);
-        self.table.starts.push(self.table.values.len() as u32);
-        let context = around.block_context();
+    fn blocks<const D: usize, const B: u32>(&mut self, weights: &[f32], absolute_sums: &[f32]) {
+        let blocks = weights.chunks(1 << B).zip(absolute_sums.chunks(1 << B));
+        for (weights, absolute_sums) in blocks {
+            self.block::<D, B>(weights, absolute_sums);
+        }
+    }
+
+    fn block<const D: usize, const B: u32>(&mut self, weights: &[f32], absolute_sums: &[f32]) {
+        let (block, price) = (self.table.masks.len(), self.quantisation.price);
+        let around = MasksAround::<D>::of::<B>(&self.table.masks, block);
+        let start = self.table.values.len();
         // What the block loses as a whole if nothing of it is kept.
         let lost = self.quantisation.loss(weights, absolute_sums);
         self.nonzero += weights.iter().filter(|weight| **weight != 0.0).count() as u64;
-        let probability = self.model.block[context];
+        let probability = self.masks.block[around.context];
         let more = self.costs.of(probability, true) - self.costs.of(probability, false);
-        let least = self.quantisation.price * (more + BITS_OF_A_WEIGHT);
-        if lost <= least {
-            self.encoder.code(&mut self.model.block[context], false);
-            self.table.masks.push(0);
-            self.table.shifts.push(0);
-            self.error += f64::from(lost);
-            return;
+        let mut choice = Choice::default();
+        let mut shift = 0;
+        if lost > price * (more + BITS_OF_A_WEIGHT) {
+            shift = self.quantisation.shift(weights, absolute_sums);
+            choice = self.choose::<D, B>((block, shift), &around, weights, absolute_sums);
         }
-        self.encoder.code(&mut self.model.block[context], true);
-        let shift = self.quantisation.shift(weights, absolute_sums);
-        let coded = self
-            .model
-            .shift(&mut self.encoder, around.shift_context(), shift);
-        debug_assert_eq!(coded, shift);
-        let mut mask = 0;
-        for (digit, (&weight, &sum)) in weights.iter().zip(absolute_sums).enumerate() {
-            self.weight(&around, (&mut mask, digit), shift, (weight, sum));
+        if lost <= choice.error + price * (more + choice.bits) || choice.mask == 0 {
+            (choice.mask, choice.error, shift) = (0, lost, 0);
+            self.table.values.truncate(start);
         }
-        self.table.masks.push(mask);
+        self.error += f64::from(choice.error);
+        self.masks
+            .code::<D, B>(&mut self.mask_coder, &around, choice.mask);
+        self.table.masks.push(choice.mask);
+        self.table.starts.push(start as u32);
         self.table.shifts.push(shift);
+        if choice.mask != 0 {
+            let coded = self
+                .values
+                .code::<D, B>(&mut self.value_coder, &mut self.table, block);
+            debug_assert_eq!(coded, Ok(()));
+        }
     }
 
-    fn weight<const D: usize>(
+    /// Chooses the weights of a block and adds their values to the table. Probabilities are those
+    /// before the block.
+    fn choose<const D: usize, const B: u32>(
         &mut self,
-        around: &Around<D>,
-        (mask, digit): (&mut u32, usize),
-        shift: u8,
-        (weight, sum): (f32, f32),
-    ) {
-        let neighbours = around.neighbours(*mask, digit);
-        let context = around.kept_context(neighbours, *mask, digit);
-        let kept = self.model.kept[context];
-        let (price, importance) = (self.quantisation.price, self.quantisation.importance(sum));
-        let nothing = importance * weight * weight + price * self.costs.of(kept, false);
-        let mut values = [0; MOST_DIGITS];
-        let mut best = (nothing, None);
-        // A weight that was never used is 0.
-        if sum > 0.0 && weight != 0.0 {
-            let count = around.values(&self.table, neighbours, digit, &mut values);
-            let prediction = Prediction::of(&values[..count], shift);
-            let cost = price * self.costs.of(kept, true);
-            for multiple in self.candidates(weight, prediction.value, shift) {
-                let difference = multiple - prediction.value;
-                let Some(value) = prediction.value_with(difference) else {
-                    continue;
-                };
-                let bits = self
-                    .costs
-                    .of_difference(&self.model, prediction.class, difference);
-                let error = weight - SparseTable::weight(self.quantisation.step, value);
-                let total = importance * error * error + cost + price * bits;
-                if total < best.0 {
-                    best = (total, Some((value, difference, prediction.class)));
+        (block, shift): (usize, u8),
+        masks: &MasksAround<D>,
+        weights: &[f32],
+        absolute_sums: &[f32],
+    ) -> Choice {
+        let values = ValuesAround::<D>::of::<B>(&self.table, block);
+        let (price, step) = (self.quantisation.price, self.quantisation.step);
+        let mut all = Choice::default();
+        for (digit, (&weight, &sum)) in (0..).zip(weights.iter().zip(absolute_sums)) {
+            let importance = self.quantisation.importance(sum);
+            let probability = self.masks.kept[masks.context_of(all.mask, digit)];
+            let mut best = (
+                importance * weight * weight,
+                self.costs.of(probability, false),
+                None,
+            );
+            // A weight that was never used is 0.
+            if sum > 0.0 && weight != 0.0 {
+                let own = all.mask << 1 >> digit & 1 == 1;
+                let own = own.then(|| self.table.values.last().copied()).flatten();
+                let neighbours = values.neighbours(&self.table.values, own, digit);
+                let prediction = Prediction::of(&neighbours, shift);
+                let kept = self.costs.of(probability, true);
+                for multiple in self.candidates(weight, prediction.value, shift) {
+                    let difference = multiple - prediction.value;
+                    let Some(value) = prediction.value_with(difference) else {
+                        continue;
+                    };
+                    let bits = self
+                        .costs
+                        .of_difference(&self.values, prediction.class, difference);
+                    let bits = kept + bits;
+                    let off = weight - SparseTable::of_value(step, value);
+                    let error = importance * off * off;
+                    if error + price * bits < best.0 + price * best.1 {
+                        best = (error, bits, Some(value));
+                    }
                 }
             }
+            let (error, bits, value) = best;
+            all.error += error;
+            all.bits += bits;
+            if let Some(value) = value {
+                self.table.values.push(value);
+                all.mask |= 1 << digit;
+            }
         }
-        self.encoder
-            .code(&mut self.model.kept[context], best.1.is_some());
-        let mut error = weight;
-        if let Some((value, difference, class)) = best.1 {
-            let coded = self.model.difference(&mut self.encoder, class, difference);
-            debug_assert_eq!(coded, Ok(difference));
-            self.table.values.push(value);
-            *mask |= 1 << digit;
-            error -= SparseTable::weight(self.quantisation.step, value);
-        }
-        self.error += f64::from(importance * error * error);
+        all
     }
 
     /// The nearest multiple of the block's step, two from there to the prediction, and the
@@ -293,8 +327,8 @@ impl Costs {
         self.0[(of_bit >> 6) as usize]
     }
 
-    /// The bits of a difference, decision by decision as [`Model::difference`] codes it.
-    fn of_difference(&self, model: &Model, class: usize, difference: i32) -> f32 {
+    /// The bits of a difference, decision by decision as [`ValueModel`] codes it.
+    fn of_difference(&self, model: &ValueModel, class: usize, difference: i32) -> f32 {
         let mut bits = self.of(model.zero[class], difference != 0);
         if difference == 0 {
             return bits;

@@ -13,8 +13,8 @@ pub enum PackedError {
     Magic,
     /// A version of the format that this program does not know.
     #[error(
-        "it is a packed model of version {found}; this program reads version 1 (a newer file needs \
-         a newer program)"
+        "it is a packed model of version {found}; this program reads version 2 (a newer file needs \
+         a newer program; for an older one, pack the run again)"
     )]
     Version {
         /// The version.

@@ -9,8 +9,8 @@
 /// The largest shift of a block.
 pub(super) const MOST_SHIFT: u8 = 14;
 
-/// The most digits of an index.
-pub(super) const MOST_DIGITS: usize = 8;
+/// The most digits of an index: 7 of 4 bits.
+pub(super) const MOST_DIGITS: u32 = 7;
 
 /// The digits of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,7 @@ impl Form {
 
     /// Digits of 4 or 5 bits, and at most 2^30 weights.
     pub(super) fn is_supported(digits: u32, bits: u32) -> bool {
-        let fits = |digits: u32| digits.checked_mul(bits).is_some_and(|bits| bits <= 30);
-        (1..=MOST_DIGITS as u32).contains(&digits) && matches!(bits, 4 | 5) && fits(digits)
+        (1..=MOST_DIGITS).contains(&digits) && matches!(bits, 4 | 5) && digits * bits <= 30
     }
 
     /// The weights of a block.
@@ -38,35 +37,34 @@ impl Form {
     pub(super) fn blocks(self) -> usize {
         1 << (self.bits * (self.digits - 1))
     }
-
-    /// A digit of a block: the lowest one is that after the digit within the block.
-    fn digit(self, block: usize, digit: u32) -> usize {
-        block >> (self.bits * digit) & (self.side() - 1)
-    }
 }
 
-/// Calls a function that has the number of digits of a block, those of the index but the lowest, as
-/// a constant.
-macro_rules! for_digits {
-    ($form:expr, $($call:ident).+ ($($argument:expr),*)) => {
-        match $form.digits {
-            1 => $($call).+::<0>($($argument),*),
-            2 => $($call).+::<1>($($argument),*),
-            3 => $($call).+::<2>($($argument),*),
-            4 => $($call).+::<3>($($argument),*),
-            5 => $($call).+::<4>($($argument),*),
-            6 => $($call).+::<5>($($argument),*),
-            // 7 digits of 4 bits: the most that a form has.
-            _ => $($call).+::<6>($($argument),*),
+/// Calls a function that has the number of digits of a block, those of the index but the lowest,
+/// and the bits of a digit as constants: loops over digits are unrolled then.
+macro_rules! for_form {
+    ($form:expr, $($call:ident).+ ($($argument:expr),* $(,)?)) => {
+        match ($form.digits, $form.bits) {
+            (1, 4) => $($call).+::<0, 4>($($argument),*),
+            (2, 4) => $($call).+::<1, 4>($($argument),*),
+            (3, 4) => $($call).+::<2, 4>($($argument),*),
+            (4, 4) => $($call).+::<3, 4>($($argument),*),
+            (5, 4) => $($call).+::<4, 4>($($argument),*),
+            (6, 4) => $($call).+::<5, 4>($($argument),*),
+            (_, 4) => $($call).+::<6, 4>($($argument),*),
+            (1, _) => $($call).+::<0, 5>($($argument),*),
+            (2, _) => $($call).+::<1, 5>($($argument),*),
+            (3, _) => $($call).+::<2, 5>($($argument),*),
+            (4, _) => $($call).+::<3, 5>($($argument),*),
+            (5, _) => $($call).+::<4, 5>($($argument),*),
+            _ => $($call).+::<5, 5>($($argument),*),
         }
     };
 }
-pub(super) use for_digits;
+pub(super) use for_form;
 
 /// A decoded table: the weights that are kept, in steps, and where they are.
 pub struct SparseTable {
-    form: Form,
-    step: f32,
+    pub(super) step: f32,
     /// For each block, which of its weights are kept.
     pub(super) masks: Vec<u32>,
     /// For each block, the step of its weights: `step` times 2 to the power of this.
@@ -77,20 +75,22 @@ pub struct SparseTable {
 }
 
 impl SparseTable {
-    pub(super) fn new(form: Form, step: f32) -> Self {
+    /// A table of these weights whose values are all 0.
+    pub(super) fn new(step: f32, masks: Vec<u32>) -> Self {
+        let mut kept = 0;
+        let starts = masks.iter().map(|mask| {
+            let start = kept;
+            kept += mask.count_ones();
+            start
+        });
+        let starts = starts.collect();
         Self {
-            form,
             step,
-            masks: Vec::with_capacity(form.blocks()),
-            shifts: Vec::with_capacity(form.blocks()),
-            starts: Vec::with_capacity(form.blocks()),
-            values: Vec::new(),
+            shifts: vec![0; masks.len()],
+            starts,
+            values: vec![0; kept as usize],
+            masks,
         }
-    }
-
-    /// The weights of a block.
-    pub(super) fn side(&self) -> usize {
-        self.form.side()
     }
 
     /// The number of weights that are kept.
@@ -98,157 +98,171 @@ impl SparseTable {
         self.values.len()
     }
 
-    /// The value of a kept weight: the one computation with floats of decoding, which is rounded in
-    /// the same way everywhere.
-    pub(super) fn weight(step: f32, value: i16) -> f32 {
-        f32::from(value) * step
+    /// For each block of weights that differ in the first digit alone: which of them are kept, as
+    /// bits.
+    pub fn masks(&self) -> &[u32] {
+        &self.masks
     }
 
-    /// Visits all blocks that keep any weight: the index of the first weight, those that are kept as
-    /// bits, and the kept weights.
-    pub fn for_each_block(&self, mut visit: impl FnMut(usize, u32, &[f32])) {
-        let mut weights = [0f32; 32];
-        for (block, (&mask, &start)) in self.masks.iter().zip(&self.starts).enumerate() {
-            if mask == 0 {
-                continue;
+    /// A kept weight: its number among those that are kept of its block.
+    ///
+    /// # Panics
+    /// When there is no such weight.
+    #[inline(always)]
+    pub fn weight(&self, block: usize, number: usize) -> f32 {
+        Self::of_value(self.step, self.values[self.starts[block] as usize + number])
+    }
+
+    /// The one computation with floats of decoding, which is rounded in the same way everywhere.
+    #[inline(always)]
+    pub(super) fn of_value(step: f32, value: i16) -> f32 {
+        f32::from(value) * step
+    }
+}
+
+/// The masks of the blocks that have the neighbours of a block's weights: one for each of the D
+/// digits of a block.
+pub(super) struct MasksAround<const D: usize> {
+    /// By digit: the mask of the block whose digit is lower by one; empty where there is none.
+    near: [u32; D],
+    /// For each weight of the block, the number of kept weights whose digit is lower by two, in
+    /// binary: bit k of all counts is in word k. There are at most 6 digits.
+    far: [u32; 3],
+    /// The context of whether the block keeps any weight: which blocks around it do.
+    pub(super) context: usize,
+}
+
+impl<const D: usize> MasksAround<D> {
+    #[inline(always)]
+    pub(super) fn of<const B: u32>(masks: &[u32], block: usize) -> Self {
+        let (mut near, mut far) = ([0; D], [0; 3]);
+        let (mut some, mut far_blocks) = (0, 0);
+        for k in 0..D {
+            let shift = B * k as u32;
+            let digit = block >> shift & ((1 << B) - 1);
+            if digit > 0 {
+                near[k] = masks[block - (1 << shift)];
+                some |= usize::from(near[k] != 0) << k;
             }
-            let kept = &self.values[start as usize..][..mask.count_ones() as usize];
-            for (weight, &value) in weights.iter_mut().zip(kept) {
-                *weight = Self::weight(self.step, value);
+            if digit > 1 {
+                let mut carry = masks[block - (2 << shift)];
+                far_blocks += usize::from(carry != 0);
+                for word in &mut far {
+                    (*word, carry) = (*word ^ carry, *word & carry);
+                }
             }
-            visit(block << self.form.bits, mask, &weights[..kept.len()]);
+        }
+        Self {
+            near,
+            far,
+            context: some * 8 + far_blocks,
         }
     }
 
-    /// What is kept of a block before this one.
+    /// The context of whether a weight of the block is kept: its neighbours, the one in the block
+    /// first, and the number of kept weights beyond them. `own` has the weights before it in the
+    /// block.
     #[inline(always)]
-    fn value(&self, block: usize, digit: usize) -> i32 {
-        let before = (self.masks[block] & ((1 << digit) - 1)).count_ones();
-        i32::from(self.values[(self.starts[block] + before) as usize])
+    pub(super) fn context_of(&self, own: u32, digit: u32) -> usize {
+        let bit = |mask: u32| mask >> digit & 1;
+        let near = self.near.iter().zip(1..);
+        let near = near.fold(bit(own << 1), |all, (&mask, k)| all | bit(mask) << k);
+        let [ones, twos, fours] = self.far.map(bit);
+        let far = bit(own << 2) + ones + 2 * twos + 4 * fours;
+        (near * 8 + far.min(7)) as usize
     }
 }
 
-/// The blocks before a block that have its neighbours: one for each of the D digits of a block.
-/// D is a constant so that loops over digits are unrolled, which halves the time of decoding.
-pub(super) struct Around<const D: usize> {
-    /// By digit: the block whose digit is lower by one.
-    near: [usize; D],
-    /// Their masks, empty where there is no such block.
-    masks: [u32; D],
-    /// For each weight of the block, the number of kept weights whose digit is lower by two, in
-    /// binary: bit k of all counts is in word k.
-    far: [u32; 3],
-    /// The number of blocks whose digit is lower by two that keep any weight.
-    far_blocks: usize,
-    /// The shift that the blocks with neighbours have on average.
-    shift: Option<u8>,
+/// The contexts of whether a block keeps any weight.
+pub(super) const fn block_contexts(digits: usize) -> usize {
+    8 << digits
 }
 
-impl<const D: usize> Around<D> {
+/// The contexts of whether a weight is kept.
+pub(super) const fn kept_contexts(digits: usize) -> usize {
+    16 << digits
+}
+
+/// The contexts of the shift of a block.
+pub(super) const SHIFT_CONTEXTS: usize = 2 + MOST_SHIFT as usize;
+
+/// The blocks that have the neighbours of a block's weights, with their values.
+pub(super) struct ValuesAround<const D: usize> {
+    /// By digit: the mask of the block whose digit is lower by one; empty where there is none.
+    masks: [u32; D],
+    /// The number of kept weights before these blocks.
+    starts: [u32; D],
+    /// The context of the shift of the block: the mean shift of those that keep any weight.
+    pub(super) shift_context: usize,
+}
+
+impl<const D: usize> ValuesAround<D> {
     #[inline(always)]
-    pub(super) fn of(table: &SparseTable, block: usize) -> Self {
-        let form = table.form;
-        let mut around = Self {
-            near: [0; D],
-            masks: [0; D],
-            far: [0; 3],
-            far_blocks: 0,
-            shift: None,
-        };
+    pub(super) fn of<const B: u32>(table: &SparseTable, block: usize) -> Self {
+        let (mut masks, mut starts) = ([0; D], [0; D]);
         let (mut shifts, mut count) = (0, 0);
         for k in 0..D {
-            let (digit, one) = (form.digit(block, k as u32), 1 << (form.bits * k as u32));
-            if digit > 0 {
-                around.near[k] = block - one;
-                around.masks[k] = table.masks[block - one];
-                if around.masks[k] != 0 {
-                    shifts += u32::from(table.shifts[block - one]);
-                    count += 1;
-                }
-            }
-            if digit > 1 {
-                around.count_far(table.masks[block - 2 * one]);
+            let shift = B * k as u32;
+            if block >> shift & ((1 << B) - 1) > 0 {
+                let near = block - (1 << shift);
+                (masks[k], starts[k]) = (table.masks[near], table.starts[near]);
+                let some = u32::from(masks[k] != 0);
+                shifts += some * u32::from(table.shifts[near]);
+                count += some;
             }
         }
         // Rounded, a half upwards.
-        around.shift = (2 * shifts + count)
-            .checked_div(2 * count)
-            .map(|shift| shift as u8);
-        around
-    }
-
-    /// Adds 1 to the counts of the weights in a mask. There are at most 7 digits.
-    #[inline(always)]
-    fn count_far(&mut self, mask: u32) {
-        self.far_blocks += usize::from(mask != 0);
-        let mut carry = mask;
-        for word in &mut self.far {
-            (*word, carry) = (*word ^ carry, *word & carry);
+        let mean = (2 * shifts + count).checked_div(2 * count);
+        Self {
+            masks,
+            starts,
+            shift_context: mean.map_or(0, |mean| 1 + mean as usize),
         }
     }
 
-    /// The context of whether the block has any weight: which blocks around it have some.
+    /// The neighbours of a weight that are kept: of one in the block, this is the value.
     #[inline(always)]
-    pub(super) fn block_context(&self) -> usize {
-        let some = self.masks.iter().enumerate();
-        let some = some.fold(0, |all, (k, mask)| all | usize::from(*mask != 0) << k);
-        some * 8 + self.far_blocks
-    }
-
-    /// The context of the shift of the block.
-    pub(super) fn shift_context(&self) -> usize {
-        self.shift.map_or(0, |shift| 1 + usize::from(shift))
-    }
-
-    /// The neighbours of a weight of the block that are kept, as bits: the one in the block first.
-    #[inline(always)]
-    pub(super) fn neighbours(&self, own: u32, digit: usize) -> u32 {
-        let bit = |mask: u32, k: usize| (mask >> digit & 1) << k;
-        let others = self.masks.iter().zip(1..);
-        others.fold(bit(own << 1, 0), |all, (&mask, k)| all | bit(mask, k))
-    }
-
-    /// The context of whether a weight is kept: its neighbours, and the number of kept weights
-    /// beyond them.
-    #[inline(always)]
-    pub(super) fn kept_context(&self, neighbours: u32, own: u32, digit: usize) -> usize {
-        let bit = |mask: u32| mask >> digit & 1;
-        let [ones, twos, fours] = self.far.map(bit);
-        let far = bit(own << 2) + ones + 2 * twos + 4 * fours;
-        neighbours as usize * 8 + far.min(7) as usize
-    }
-
-    /// The values of the neighbours; returns their number.
-    #[inline(always)]
-    pub(super) fn values(
-        &self,
-        table: &SparseTable,
-        neighbours: u32,
-        digit: usize,
-        out: &mut [i32; MOST_DIGITS],
-    ) -> usize {
-        let mut count = 0;
-        if neighbours & 1 == 1 {
-            // The weight before this one is the last that was kept.
-            out[0] = table.values.last().copied().map_or(0, i32::from);
-            count = 1;
+    pub(super) fn neighbours(&self, values: &[i16], own: Option<i16>, digit: u32) -> Neighbours {
+        let mut all = Neighbours::default();
+        if let Some(value) = own {
+            all.add(value);
         }
-        let mut left = neighbours >> 1;
-        while left != 0 {
-            let k = left.trailing_zeros() as usize;
-            out[count] = table.value(self.near[k], digit);
-            count += 1;
-            left &= left - 1;
+        for (mask, start) in self.masks.iter().zip(self.starts) {
+            if mask >> digit & 1 == 1 {
+                let before = (mask & ((1 << digit) - 1)).count_ones();
+                all.add(values[(start + before) as usize]);
+            }
         }
-        count
+        all
     }
 }
 
-/// The contexts of [`Around::block_context`].
-pub(super) const BLOCK_CONTEXTS: usize = 8 << (MOST_DIGITS - 1);
+/// The values of the neighbours of a weight that are kept.
+#[derive(Default)]
+pub(super) struct Neighbours {
+    values: [i32; 8],
+    count: usize,
+    sum: i32,
+}
 
-/// The contexts of [`Around::shift_context`].
-pub(super) const SHIFT_CONTEXTS: usize = 2 + MOST_SHIFT as usize;
+impl Neighbours {
+    #[inline(always)]
+    pub(super) fn add(&mut self, value: i16) {
+        // At most 7, so the remainder changes nothing but the code.
+        self.values[self.count % 8] = value.into();
+        self.count += 1;
+        self.sum += i32::from(value);
+    }
 
-/// The contexts of [`Around::kept_context`].
-pub(super) const KEPT_CONTEXTS: usize = 8 << MOST_DIGITS;
+    /// Their values.
+    #[inline(always)]
+    pub(super) fn values(&self) -> &[i32] {
+        &self.values[..self.count % 8]
+    }
+
+    /// Their sum.
+    #[inline(always)]
+    pub(super) fn sum(&self) -> i32 {
+        self.sum
+    }
+}

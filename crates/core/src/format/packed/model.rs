@@ -1,23 +1,66 @@
 //! The decisions that a coded table consists of, and the contexts of their probabilities.
 //!
-//! For each block: does it keep any weight? If so, its shift (unary): the values of the block are
-//! multiples of 2^shift steps, and differences are counted in these. For each weight of such a
-//! block: is it kept? For each that is kept: its difference from the mean of its neighbours, as
-//! zero or not, its sign, the number of its bits (unary), and its bits below the highest. The
-//! context of a difference is the number of neighbours and how much they differ from each other.
+//! There are two streams of decisions, each with a coder of its own. The first says which weights
+//! are kept. For each block: does it keep any? If so, for each of its weights: is it kept? These
+//! decisions depend on each other alone, so that no branch of decoding waits for a decision.
+//!
+//! The second has the values. For each block that keeps any weight, its shift (unary): the values of
+//! the block are multiples of 2^shift steps, and differences are counted in these. For each kept
+//! weight, its difference from the mean of its neighbours: as zero or not, the number of its bits
+//! (unary), its bits below the highest, and its sign. The context of a difference is the number of
+//! neighbours and how much they differ from each other.
+//!
+//! One function codes a block for encoder and decoder: an encoder's table has the numbers already,
+//! a decoder's has zeros, which it ignores and replaces.
 
 use super::error::Fault;
 use super::grid::{
-    Around, BLOCK_CONTEXTS, Form, KEPT_CONTEXTS, MOST_DIGITS, MOST_SHIFT, SHIFT_CONTEXTS,
-    SparseTable, for_digits,
+    Form, MOST_SHIFT, MasksAround, Neighbours, SHIFT_CONTEXTS, SparseTable, ValuesAround,
+    block_contexts, for_form, kept_contexts,
 };
 use super::range::{Coder, Decoder, Probability};
 
-/// The probabilities of all decisions.
-pub(super) struct Model {
+const EVEN: Probability = Probability::EVEN;
+
+/// The probabilities of the first stream.
+pub(super) struct MaskModel {
     pub(super) block: Vec<Probability>,
-    pub(super) shift: [[Probability; MOST_SHIFT as usize]; SHIFT_CONTEXTS],
     pub(super) kept: Vec<Probability>,
+}
+
+impl MaskModel {
+    pub(super) fn new(form: Form) -> Self {
+        let digits = form.digits as usize - 1;
+        Self {
+            block: vec![EVEN; block_contexts(digits)],
+            kept: vec![EVEN; kept_contexts(digits)],
+        }
+    }
+
+    /// Codes which weights of a block are kept.
+    #[inline(always)]
+    pub(super) fn code<const D: usize, const B: u32>(
+        &mut self,
+        coder: &mut impl Coder,
+        around: &MasksAround<D>,
+        mask: u32,
+    ) -> u32 {
+        if !coder.code(&mut self.block[around.context], mask != 0) {
+            return 0;
+        }
+        let mut found = 0u32;
+        for digit in 0..1 << B {
+            let context = around.context_of(found, digit);
+            let kept = coder.code(&mut self.kept[context], mask >> digit & 1 == 1);
+            found |= u32::from(kept) << digit;
+        }
+        found
+    }
+}
+
+/// The probabilities of the second stream.
+pub(super) struct ValueModel {
+    pub(super) shift: [[Probability; MOST_SHIFT as usize]; SHIFT_CONTEXTS],
     pub(super) zero: [Probability; CLASSES],
     pub(super) negative: [Probability; CLASSES],
     pub(super) longer: [[Probability; MOST_BITS]; CLASSES],
@@ -32,7 +75,7 @@ const MOST_BITS: usize = 17;
 pub(super) const CLASSES: usize = 48;
 
 /// What the neighbours of a weight say about it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Prediction {
     /// Their mean, in multiples of 2^shift steps.
     pub(super) value: i32,
@@ -41,36 +84,40 @@ pub(super) struct Prediction {
 }
 
 impl Prediction {
-    /// By the values of the neighbours, for a weight of a block with this shift.
+    /// By the values of the neighbours, for a weight of a block with this shift. There is no
+    /// division: it takes as long as three decisions. A test has the same with divisions.
     #[inline(always)]
-    pub(super) fn of(values: &[i32], shift: u8) -> Self {
-        let count = values.len() as i32;
-        if count == 0 {
-            let (value, class) = (0, 0);
-            return Self {
-                value,
-                class,
-                shift,
-            };
-        }
-        // Rounded, a half upwards.
-        let unit = count << shift;
-        let value = (2 * values.iter().sum::<i32>() + unit).div_euclid(2 * unit);
-        let class = if count == 1 {
-            1 + (1 + value.unsigned_abs()).ilog2().min(6) as usize
-        } else {
-            let apart = values.iter().map(|other| other.abs_diff(value << shift));
-            let unit = unit as u64;
-            let spread = unit + u64::from(apart.sum::<u32>());
-            // Half octaves of one more than the mean distance.
-            let octaves = (spread * spread / (unit * unit)).ilog2().min(12) as usize;
-            8 + 3 * octaves + [0, 1, 1, 2][count.min(5) as usize - 2]
-        };
-        Self {
+    pub(super) fn of(neighbours: &Neighbours, shift: u8) -> Self {
+        let values = neighbours.values();
+        let count = values.len();
+        let with = |value, class| Self {
             value,
             class,
             shift,
+        };
+        if count == 0 {
+            return with(0, 0);
         }
+        // Rounded, a half upwards. Rounding down to a whole multiple first does not change it, and
+        // with `ABOVE` added it is positive and below 2^20: the product is right to the digit.
+        const ABOVE: i32 = 1 << 16;
+        let unit = (count as i32) << shift;
+        let multiples = (2 * neighbours.sum() + unit) >> (shift + 1);
+        let positive = (multiples + count as i32 * ABOVE) as u64;
+        let value = (positive * RECIPROCALS[count] >> 32) as i32 - ABOVE;
+        if count == 1 {
+            return with(
+                value,
+                1 + (1 + value.unsigned_abs()).ilog2().min(6) as usize,
+            );
+        }
+        let apart = values.iter().map(|other| other.abs_diff(value << shift));
+        let (unit, spread) = (unit as u64, unit as u64 + u64::from(apart.sum::<u32>()));
+        // Half octaves of one more than the mean distance: log2(spread^2 / unit^2), rounded down.
+        let (spread, unit) = (spread * spread, unit * unit);
+        let octaves = spread.ilog2() - unit.ilog2();
+        let octaves = octaves - u32::from(spread < unit << octaves);
+        with(value, 8 + 3 * octaves.min(12) as usize + COUNTS[count])
     }
 
     /// The value with this difference from the prediction, if it has 16 bits.
@@ -79,15 +126,32 @@ impl Prediction {
         let multiple = self.value + difference;
         i16::try_from(i64::from(multiple) << self.shift).ok()
     }
+
+    /// The difference of a value from the prediction.
+    #[inline(always)]
+    fn difference_of(self, value: i16) -> i32 {
+        (i32::from(value) >> self.shift) - self.value
+    }
 }
 
-impl Model {
+/// 2^32 / n, rounded up.
+const RECIPROCALS: [u64; 8] = {
+    let mut all = [0; 8];
+    let mut n = 1;
+    while n < 8 {
+        all[n] = (1u64 << 32).div_ceil(n as u64);
+        n += 1;
+    }
+    all
+};
+
+/// The part of a class that is due to the number of neighbours.
+const COUNTS: [usize; 8] = [0, 0, 0, 1, 1, 2, 2, 2];
+
+impl ValueModel {
     pub(super) fn new() -> Self {
-        const EVEN: Probability = Probability::EVEN;
         Self {
-            block: vec![EVEN; BLOCK_CONTEXTS],
             shift: [[EVEN; MOST_SHIFT as usize]; SHIFT_CONTEXTS],
-            kept: vec![EVEN; KEPT_CONTEXTS],
             zero: [EVEN; CLASSES],
             negative: [EVEN; CLASSES],
             longer: [[EVEN; MOST_BITS]; CLASSES],
@@ -95,9 +159,35 @@ impl Model {
         }
     }
 
-    /// Codes the shift of a block.
+    /// Codes the shift and the values of a block that keeps some weight.
     #[inline(always)]
-    pub(super) fn shift(&mut self, coder: &mut impl Coder, context: usize, shift: u8) -> u8 {
+    pub(super) fn code<const D: usize, const B: u32>(
+        &mut self,
+        coder: &mut impl Coder,
+        table: &mut SparseTable,
+        block: usize,
+    ) -> Result<(), Fault> {
+        let around = ValuesAround::<D>::of::<B>(table, block);
+        let shift = self.shift(coder, around.shift_context, table.shifts[block]);
+        table.shifts[block] = shift;
+        let (mask, mut at) = (table.masks[block], table.starts[block] as usize);
+        let mut left = mask;
+        while left != 0 {
+            let digit = left.trailing_zeros();
+            left &= left - 1;
+            let own = (mask << 1 >> digit & 1 == 1).then(|| table.values[at - 1]);
+            let neighbours = around.neighbours(&table.values, own, digit);
+            let prediction = Prediction::of(&neighbours, shift);
+            let difference = prediction.difference_of(table.values[at]);
+            let difference = self.difference(coder, prediction.class, difference)?;
+            table.values[at] = prediction.value_with(difference).ok_or(Fault::Range)?;
+            at += 1;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn shift(&mut self, coder: &mut impl Coder, context: usize, shift: u8) -> u8 {
         let mut found = 0;
         while found < MOST_SHIFT {
             let probability = &mut self.shift[context][usize::from(found)];
@@ -109,9 +199,8 @@ impl Model {
         found
     }
 
-    /// Codes the difference of a weight from its prediction.
     #[inline(always)]
-    pub(super) fn difference(
+    fn difference(
         &mut self,
         coder: &mut impl Coder,
         class: usize,
@@ -120,7 +209,6 @@ impl Model {
         if !coder.code(&mut self.zero[class], difference != 0) {
             return Ok(0);
         }
-        let negative = coder.code(&mut self.negative[class], difference < 0);
         let size = difference.unsigned_abs();
         // A decoder does not use it.
         let bits = size.max(1).ilog2() as usize;
@@ -140,77 +228,65 @@ impl Model {
             };
             found = found << 1 | u32::from(set);
         }
+        let negative = coder.code(&mut self.negative[class], difference < 0);
         let found = found as i32;
         Ok(if negative { -found } else { found })
     }
 }
 
-/// Decodes a table of which `kept` weights are kept.
-pub(super) fn decode(form: Form, step: f32, kept: u64, bytes: &[u8]) -> Result<SparseTable, Fault> {
-    for_digits!(form, decode_blocks(form, step, kept, bytes))
-}
-
-fn decode_blocks<const D: usize>(
+/// Decodes a table of which `kept` weights are kept, from its two streams.
+pub(super) fn decode(
     form: Form,
     step: f32,
     kept: u64,
-    bytes: &[u8],
+    (masks, values): (&[u8], &[u8]),
 ) -> Result<SparseTable, Fault> {
-    let (mut decoder, mut model) = (Decoder::new(bytes), Model::new());
-    let mut table = SparseTable::new(form, step);
-    for block in 0..form.blocks() {
-        let around = Around::<D>::of(&table, block);
-        table.starts.push(table.values.len() as u32);
-        let context = around.block_context();
-        let (mut mask, mut shift) = (0, 0);
-        if decoder.code(&mut model.block[context], false) {
-            shift = model.shift(&mut decoder, around.shift_context(), 0);
-            mask = decode_block(&mut decoder, &mut model, &mut table, &around, shift)?;
-        }
-        table.masks.push(mask);
-        table.shifts.push(shift);
-        if decoder.is_short() {
-            return Err(Fault::Short);
-        }
-        if table.values.len() as u64 > kept {
-            break;
-        }
-    }
-    let found = table.values.len() as u64;
+    let masks = for_form!(form, decode_masks(form, masks))?;
+    let found = masks.iter().map(|mask| u64::from(mask.count_ones())).sum();
     if found != kept {
         return Err(Fault::Kept {
             found,
             expected: kept,
         });
     }
-    match decoder.has_more() {
-        true => Err(Fault::Long),
-        false => Ok(table),
-    }
+    let mut table = SparseTable::new(step, masks);
+    for_form!(form, decode_values(&mut table, values))?;
+    Ok(table)
 }
 
-#[inline(always)]
-fn decode_block<const D: usize>(
-    decoder: &mut Decoder<'_>,
-    model: &mut Model,
-    table: &mut SparseTable,
-    around: &Around<D>,
-    shift: u8,
-) -> Result<u32, Fault> {
-    let mut mask = 0u32;
-    let mut values = [0; MOST_DIGITS];
-    for digit in 0..table.side() {
-        let neighbours = around.neighbours(mask, digit);
-        let context = around.kept_context(neighbours, mask, digit);
-        if !decoder.code(&mut model.kept[context], false) {
-            continue;
+fn decode_masks<const D: usize, const B: u32>(form: Form, bytes: &[u8]) -> Result<Vec<u32>, Fault> {
+    let (mut decoder, mut model) = (Decoder::new(bytes), MaskModel::new(form));
+    let mut masks = vec![0; form.blocks()];
+    for block in 0..masks.len() {
+        let around = MasksAround::<D>::of::<B>(&masks, block);
+        masks[block] = model.code::<D, B>(&mut decoder, &around, 0);
+        if decoder.is_short() {
+            return Err(Fault::Short);
         }
-        let count = around.values(table, neighbours, digit, &mut values);
-        let prediction = Prediction::of(&values[..count], shift);
-        let difference = model.difference(decoder, prediction.class, 0)?;
-        let value = prediction.value_with(difference).ok_or(Fault::Range)?;
-        table.values.push(value);
-        mask |= 1 << digit;
     }
-    Ok(mask)
+    at_the_end(&decoder)?;
+    Ok(masks)
+}
+
+fn decode_values<const D: usize, const B: u32>(
+    table: &mut SparseTable,
+    bytes: &[u8],
+) -> Result<(), Fault> {
+    let (mut decoder, mut model) = (Decoder::new(bytes), ValueModel::new());
+    for block in 0..table.masks.len() {
+        if table.masks[block] != 0 {
+            model.code::<D, B>(&mut decoder, table, block)?;
+        }
+        if decoder.is_short() {
+            return Err(Fault::Short);
+        }
+    }
+    at_the_end(&decoder)
+}
+
+fn at_the_end(decoder: &Decoder<'_>) -> Result<(), Fault> {
+    match decoder.has_more() {
+        true => Err(Fault::Long),
+        false => Ok(()),
+    }
 }
