@@ -9,11 +9,13 @@
 //! [`ReplaySnapshot`].
 
 mod buffer;
+mod dqn;
 mod format1;
 mod ntuple;
 mod snapshot;
 
 pub use buffer::{Overwrite, ReplayBuffer};
+pub use dqn::{ActingNetwork, Illegal, InitialWeights, TargetUpdate};
 pub use format1::Format1Replay;
 pub use ntuple::{NTupleReplayAgent, NTupleReplayParams, SpawnValue, TdErrorOf};
 pub use snapshot::{EnvSnapshot, PositionArrays, ReplaySnapshot, SnapshotError, TransitionArrays};
@@ -37,7 +39,8 @@ pub struct Transition<B> {
     /// The slide that learns. It was made, unless the buffer stores first choices: see
     /// [`StoredAction`].
     pub direction: Direction,
-    /// The reward of the slide that was made, and of the spawn after it.
+    /// The reward of the slide that was made, and of the spawn after it, unless the buffer stores
+    /// that of first choices: see [`StoredReward`].
     pub reward: u32,
     /// The discounted rewards of the following moves of an n-step transition.
     pub later_rewards: f32,
@@ -75,8 +78,20 @@ pub enum StoredAction {
     /// The slide that was made.
     #[default]
     Made,
-    /// The first choice, with the reward and the next state of the slide that was made: the flaw
-    /// in section 4.12 of the "2048 experiment report". A random slide is always stored as made.
+    /// The first choice, with the next state of the slide that was made: the flaw that the "2048
+    /// experiment report" corrects in its section 4.12. A random slide is always stored as made.
+    Chosen,
+}
+
+/// Which reward a transition stores where an agent's first choice is illegal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoredReward {
+    /// That of the slide that was made.
+    #[default]
+    Made,
+    /// That of the first choice, which is 0. The listing of the "2048 experiment report" reads the
+    /// score before it tries other slides.
     Chosen,
 }
 
@@ -120,6 +135,8 @@ pub struct ReplayConfig {
     pub learning_starts: usize,
     /// Which slide a transition stores.
     pub stored_action: StoredAction,
+    /// Which reward it stores.
+    pub stored_reward: StoredReward,
     /// Moves that a transition spans, at least 1; fewer at the end of a game.
     pub n_step: u32,
     /// The discount per move inside an n-step transition.
@@ -134,7 +151,7 @@ pub struct ReplayConfig {
     pub epsilon_iterations: u64,
 }
 
-/// As in the "2048 experiment report".
+/// As in the "2048 experiment report", but that the slides that were made are stored.
 impl Default for ReplayConfig {
     fn default() -> Self {
         Self {
@@ -143,6 +160,7 @@ impl Default for ReplayConfig {
             overwrite: Overwrite::Oldest,
             learning_starts: 0,
             stored_action: StoredAction::Made,
+            stored_reward: StoredReward::Made,
             n_step: 1,
             discount: 1.0,
             updates_per_step: 5,
@@ -358,6 +376,7 @@ impl<G: Game> ReplayTrainer<G> {
                 "a legal first choice is made"
             );
             let reward = env.episode.advance(&game, slide, rng);
+            let is_illegal = first != slide.direction();
             let outcome = env.episode.finished(&game);
             let transition = Transition {
                 state: decision.state(),
@@ -365,7 +384,10 @@ impl<G: Game> ReplayTrainer<G> {
                     StoredAction::Made => slide.direction(),
                     StoredAction::Chosen => first,
                 },
-                reward,
+                reward: match self.config.stored_reward {
+                    StoredReward::Chosen if is_illegal => 0,
+                    StoredReward::Made | StoredReward::Chosen => reward,
+                },
                 later_rewards: 0.0,
                 steps: 1,
                 next: env.episode.state(),

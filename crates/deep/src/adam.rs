@@ -4,22 +4,14 @@
 use crate::network::Gradients;
 use crate::parameters::Parameters;
 
-/// Weight decay.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Decay {
-    /// No decay: Adam.
-    None,
-    /// Each step subtracts this share of a weight times the learning rate: AdamW.
-    Weights(f32),
-}
-
 /// The optimiser: keeps the running mean of each gradient and of its square.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Adam {
     /// The learning rate.
     pub learning_rate: f32,
-    /// The weight decay.
-    pub decay: Decay,
+    /// Each step subtracts this share of a weight times the learning rate: AdamW. With 0 it is
+    /// Adam.
+    pub weight_decay: f32,
     /// Steps so far.
     pub steps: u64,
     /// The running mean of the gradients, by parameter.
@@ -34,11 +26,11 @@ const EPSILON: f32 = 1e-8;
 
 impl Adam {
     /// An optimiser before its first step.
-    pub fn new(parameters: &Parameters, learning_rate: f32, decay: Decay) -> Self {
+    pub fn new(parameters: &Parameters, learning_rate: f32, weight_decay: f32) -> Self {
         let zeros = || parameters.0.iter().map(|one| vec![0.0; one.values.len()]);
         Self {
             learning_rate,
-            decay,
+            weight_decay,
             steps: 0,
             first: zeros().collect(),
             second: zeros().collect(),
@@ -51,10 +43,7 @@ impl Adam {
         let steps = self.steps.min(i32::MAX as u64) as i32;
         let (bias_1, bias_2) = (1.0 - BETA_1.powi(steps), 1.0 - BETA_2.powi(steps));
         let rate = self.learning_rate / bias_1;
-        let shrink = match self.decay {
-            Decay::None => 1.0,
-            Decay::Weights(decay) => 1.0 - self.learning_rate * decay,
-        };
+        let shrink = 1.0 - self.learning_rate * self.weight_decay;
         let means = self.first.iter_mut().zip(&mut self.second);
         for ((one, gradient), (first, second)) in
             parameters.0.iter_mut().zip(&gradients.0).zip(means)
@@ -87,7 +76,7 @@ mod tests {
     #[test]
     fn steps_agree_with_the_paper() {
         let mut x = one(1.0);
-        let mut adam = Adam::new(&x, 0.1, Decay::None);
+        let mut adam = Adam::new(&x, 0.1, 0.0);
         adam.step(&mut x, &Gradients(vec![vec![4.0]]));
         assert!((x.0[0].values[0] - 0.9).abs() < 1e-6);
         adam.step(&mut x, &Gradients(vec![vec![-2.0]]));
@@ -99,7 +88,7 @@ mod tests {
     #[test]
     fn decay_shrinks_weights() {
         let mut x = one(10.0);
-        let mut adam = Adam::new(&x, 0.1, Decay::Weights(0.5));
+        let mut adam = Adam::new(&x, 0.1, 0.5);
         adam.step(&mut x, &Gradients(vec![vec![0.0]]));
         assert!((x.0[0].values[0] - 9.5).abs() < 1e-6);
     }

@@ -4,40 +4,24 @@
 //! Q(s, a) moves towards r + discount max Q'(s', a'), where Q' is that of the target network, a
 //! lagged copy of the online network. Q may exclude r, which the rules know; V of an afterstate
 //! always does: r' + V' takes the place of Q'. Where the slide of the largest value is illegal, the
-//! buffer stores the one that was made, unless its configuration says otherwise.
+//! buffer stores the one that was made and its reward, unless its configuration says otherwise.
 
 use afterstate::game::{Direction, Game, Position, Shape, Slides, State};
 use afterstate::random::{Rng, game_rng};
-use afterstate::replay::{BatchStats, Choice, ReplayAgent, Transition};
+use afterstate::replay::{
+    ActingNetwork, BatchStats, Choice, Illegal, InitialWeights, ReplayAgent, TargetUpdate,
+    Transition,
+};
 use afterstate::value::{ActionValues, Decision};
 
-use crate::adam::{Adam, Decay};
-use crate::dropout::{Dropout, DropoutPlace};
+use crate::adam::Adam;
+use crate::dropout::{Dropout, DropoutRate};
 use crate::network::TrainingBatch;
-use crate::parameters::{Architecture, ArchitectureError, InitialWeights, Parameters};
+use crate::parameters::{Architecture, ArchitectureError, Parameters};
 use crate::value::{ACTIONS, DeepValueFunction, OutputKind, OutputSpec};
 
-/// How the target network follows the online network.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum TargetUpdate {
-    /// Copies the online network every this many iterations.
-    Copy(u64),
-    /// Moves by this share of the difference after each update.
-    Soft(f32),
-}
-
-/// Which of the two networks acts, and is saved as the model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ActingNetwork {
-    /// The online network. It changes with each update, and not always for the better.
-    #[default]
-    Online,
-    /// The target network: with soft updates, an average of the last online networks.
-    Target,
-}
-
 /// The settings of a [`DqnAgent`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The initial weights.
     pub initial: InitialWeights,
@@ -50,42 +34,37 @@ pub struct Settings {
     pub mask: bool,
     /// The learning rate of Adam.
     pub learning_rate: f32,
-    /// Its weight decay.
-    pub decay: Decay,
-    /// How the target network follows.
+    /// Its weight decay: see [`Adam::weight_decay`].
+    pub weight_decay: f32,
+    /// How the target network follows, and which network acts.
     pub target_update: TargetUpdate,
-    /// Which network acts.
-    pub acting_network: ActingNetwork,
     /// Double Q-learning: the online network chooses the best slide of s', the target network
     /// evaluates it.
     pub double: bool,
-    /// The dropout rate after the convolutions.
-    pub dropout_convolutions: f32,
-    /// The dropout rate before the outputs.
-    pub dropout_hidden: f32,
+    /// The places of dropout, with their rates.
+    pub dropout: Vec<DropoutRate>,
     /// Whether to apply a random symmetry to each board and slide of a batch.
     pub augment: bool,
 }
 
-/// As in the "2048 experiment report".
+/// As in the "2048 experiment report", but for PyTorch's initial weights, and maxima over legal
+/// slides alone.
 impl Default for Settings {
     fn default() -> Self {
         Self {
             initial: InitialWeights::Torch,
             output: OutputSpec {
-                kind: OutputKind::Actions(crate::Fallback::Value),
+                kind: OutputKind::Actions(Illegal::Value),
                 known_rewards: false,
                 scale: 256.0,
             },
             discount: 0.99,
             mask: true,
             learning_rate: 1e-4,
-            decay: Decay::None,
-            target_update: TargetUpdate::Copy(10),
-            acting_network: ActingNetwork::Online,
+            weight_decay: 0.0,
+            target_update: TargetUpdate::copy(),
             double: false,
-            dropout_convolutions: 0.0,
-            dropout_hidden: 0.0,
+            dropout: Vec::new(),
             augment: false,
         }
     }
@@ -143,7 +122,7 @@ impl DqnAgent {
             target: online.clone(),
             online,
             train_state: TrainState {
-                adam: Adam::new(&parameters, settings.learning_rate, settings.decay),
+                adam: Adam::new(&parameters, settings.learning_rate, settings.weight_decay),
                 target: parameters.clone(),
                 online: parameters,
                 iterations: 0,
@@ -161,7 +140,7 @@ impl DqnAgent {
 
     /// The acting network.
     pub fn acting(&self) -> &DeepValueFunction {
-        match self.settings.acting_network {
+        match self.acting_network() {
             ActingNetwork::Online => &self.online,
             ActingNetwork::Target => &self.target,
         }
@@ -169,7 +148,7 @@ impl DqnAgent {
 
     /// Which of the two networks acts.
     pub fn acting_network(&self) -> ActingNetwork {
-        self.settings.acting_network
+        self.settings.target_update.acting_network()
     }
 
     /// Everything that training changes.
@@ -206,7 +185,7 @@ impl DqnAgent {
                 }
             };
             // Without the slide's own reward, the reward of the spawn remains.
-            let earned = (t.reward - own) as f32 + t.later_rewards;
+            let earned = t.reward as f32 - own as f32 + t.later_rewards;
             earned / scale + self.settings.discount.powi(t.steps as i32) * rest
         };
         batch.iter().zip(rest).map(target).collect()
@@ -288,22 +267,15 @@ impl DqnAgent {
     /// The dropout masks of a batch of `count` boards.
     fn dropout(&self, count: usize, rng: &mut Rng) -> Vec<Dropout> {
         let architecture = self.online.network.architecture();
-        let rates = [
-            (
-                self.settings.dropout_convolutions,
-                DropoutPlace::Convolutions,
-            ),
-            (self.settings.dropout_hidden, DropoutPlace::Hidden),
-        ];
-        let enabled = rates.into_iter().filter(|(rate, _)| *rate > 0.0);
-        let mask = |(rate, place): (f32, DropoutPlace)| {
+        let enabled = self.settings.dropout.iter().filter(|of| of.rate > 0.0);
+        let mask = |&DropoutRate { layer, rate }: &DropoutRate| {
             let factor = |_| match rng.unit() < f64::from(rate) {
                 true => 0.0,
                 false => 1.0 / (1.0 - rate),
             };
-            let factors = (0..count * place.width(architecture)).map(factor);
+            let factors = (0..count * architecture.inputs_of_linear(layer)).map(factor);
             Dropout {
-                place,
+                layer,
                 factors: factors.collect(),
             }
         };
@@ -378,7 +350,9 @@ impl<G: Game> ReplayAgent<G> for DqnAgent {
         _: &mut Rng,
         chosen: &mut Vec<Choice<G::Board>>,
     ) {
-        if let TargetUpdate::Copy(every) = self.settings.target_update
+        if let TargetUpdate::Copy {
+            target_update_iterations: every,
+        } = self.settings.target_update
             && self.train_state.iterations.is_multiple_of(every.max(1))
         {
             let TrainState { online, target, .. } = &mut self.train_state;
@@ -413,8 +387,8 @@ impl<G: Game> ReplayAgent<G> for DqnAgent {
         } = &mut self.train_state;
         adam.step(online, &learned.gradients);
         self.online.network.load(online);
-        if let TargetUpdate::Soft(tau) = self.settings.target_update {
-            target.approach(online, tau);
+        if let TargetUpdate::Soft { tau, .. } = self.settings.target_update {
+            target.approach(online, tau as f32);
             self.target.network.load(target);
         }
         BatchStats {

@@ -1,31 +1,20 @@
-//! Dropout: where activations are left out in training, and which.
+//! Dropout: before which linear layers activations are left out in training, and which.
 
-use crate::parameters::Architecture;
+/// A place of dropout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DropoutRate {
+    /// The linear layer before which it applies. Layer 0 follows the convolutions; the last one
+    /// gives the outputs.
+    pub layer: usize,
+    /// The share of its inputs that are left out.
+    pub rate: f32,
+}
 
 /// A dropout mask of a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dropout {
-    /// Where it applies.
-    pub place: DropoutPlace,
-    /// For each board, the factors of the activations: 0, or 1 / (1 - rate).
+    /// The linear layer before which it applies, as in [`DropoutRate`].
+    pub layer: usize,
+    /// For each board, the factors of the layer's inputs: 0, or 1 / (1 - rate).
     pub factors: Vec<f32>,
-}
-
-/// Where dropout applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropoutPlace {
-    /// After the convolutions.
-    Convolutions,
-    /// Before the outputs: after the last hidden layer, or after the convolutions if there is none.
-    Hidden,
-}
-
-impl DropoutPlace {
-    /// The number of activations for a board.
-    pub fn width(self, architecture: &Architecture) -> usize {
-        match (self, architecture.hidden.last()) {
-            (Self::Hidden, Some(&width)) => width,
-            _ => architecture.flat(),
-        }
-    }
 }

@@ -15,9 +15,9 @@ mod network;
 mod parameters;
 mod value;
 
-pub use adam::{Adam, Decay};
-pub use agent::{ActingNetwork, DqnAgent, Settings, TargetUpdate, TrainState};
-pub use dropout::{Dropout, DropoutPlace};
+pub use adam::Adam;
+pub use agent::{DqnAgent, Settings, TrainState};
+pub use dropout::{Dropout, DropoutRate};
 pub use network::{BatchGradients, Gradients, Network, TrainingBatch};
-pub use parameters::{Architecture, ArchitectureError, InitialWeights, Parameter, Parameters};
-pub use value::{DeepValueFunction, Fallback, OutputKind, OutputSpec};
+pub use parameters::{Architecture, ArchitectureError, Parameter, Parameters};
+pub use value::{DeepValueFunction, OutputKind, OutputSpec};

@@ -12,7 +12,7 @@ use afterstate::machine::keep_freed_memory;
 use burn_tensor::activation::relu;
 use burn_tensor::{Device, Tensor, TensorData};
 
-use crate::dropout::{Dropout, DropoutPlace};
+use crate::dropout::Dropout;
 use crate::parameters::{Architecture, ArchitectureError, Parameters};
 
 /// A network, with its parameters as tensors.
@@ -35,7 +35,7 @@ pub struct TrainingBatch<'a> {
     pub chosen: &'a [usize],
     /// The target of that output.
     pub targets: &'a [f32],
-    /// The dropout masks, at most one for each place.
+    /// The dropout masks.
     pub dropout: &'a [Dropout],
 }
 
@@ -222,9 +222,9 @@ impl Network {
         let picks = constant(picks, [count, outputs]);
         let targets = constant(batch.targets.to_vec(), [count, 1]);
         let mask = |dropout: &Dropout| {
-            let width = dropout.place.width(&self.architecture);
+            let width = self.architecture.inputs_of_linear(dropout.layer);
             let factors = dropout.factors[boards.start * width..boards.end * width].to_vec();
-            (dropout.place, constant(factors, [count, width]))
+            (dropout.layer, constant(factors, [count, width]))
         };
         let masks: Vec<_> = batch.dropout.iter().map(mask).collect();
         let input = self.input(batch.boards).autodiff();
@@ -260,7 +260,7 @@ impl Network {
         &self,
         input: Tensor<4>,
         tensors: &[Tensor<2>],
-        dropout: &[(DropoutPlace, Tensor<2>)],
+        dropout: &[(usize, Tensor<2>)],
     ) -> Tensor<2> {
         let mut layers = tensors.chunks_exact(2);
         let mut linear = |x: Tensor<2>| match layers.next() {
@@ -285,18 +285,18 @@ impl Network {
         }
         let [count, height, width, channels] = maps.dims();
         let mut x = maps.reshape([count, height * width * channels]);
-        let leave_out = |x: Tensor<2>, here: DropoutPlace| {
-            let masks = dropout.iter().filter(|(place, _)| *place == here);
+        let leave_out = |x: Tensor<2>, here: usize| {
+            let masks = dropout.iter().filter(|(layer, _)| *layer == here);
             masks.fold(x, |x, (_, factors)| x * factors.clone())
         };
-        x = leave_out(x, DropoutPlace::Convolutions);
-        for _ in &self.architecture.hidden {
-            x = linear(x);
+        let hidden = self.architecture.hidden.len();
+        for layer in 0..hidden {
+            x = linear(leave_out(x, layer));
             if self.architecture.hidden_relu {
                 x = relu(x);
             }
         }
-        linear(leave_out(x, DropoutPlace::Hidden))
+        linear(leave_out(x, hidden))
     }
 }
 
@@ -325,8 +325,8 @@ fn scalar(tensor: Tensor<1>) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parameters::InitialWeights;
     use afterstate::random::game_rng;
+    use afterstate::replay::InitialWeights;
 
     fn tiny() -> (Architecture, Parameters) {
         let architecture = Architecture {
@@ -334,7 +334,7 @@ mod tests {
             tiles: 4,
             convolutions: vec![(2, 1), (1, 2)],
             filters: 3,
-            hidden: vec![5],
+            hidden: vec![7, 5],
             hidden_relu: true,
             outputs: 4,
         };
@@ -349,13 +349,21 @@ mod tests {
     #[test]
     fn gradients_are_those_of_the_loss() {
         let (architecture, parameters) = tiny();
-        let dropout = |place: DropoutPlace| {
+        let dropout = |layer: usize| {
             let factor = |n| if n % 4 == 0 { 0.0 } else { 1.25 };
-            let factors = (0..3 * place.width(&architecture)).map(factor).collect();
-            Dropout { place, factors }
+            let width = architecture.inputs_of_linear(layer);
+            let factors = (0..3 * width).map(factor).collect();
+            Dropout { layer, factors }
         };
-        let places = [DropoutPlace::Convolutions, DropoutPlace::Hidden].map(dropout);
-        for masks in [&places[..0], &places[..1], &places[1..], &places] {
+        // After the convolutions, between the hidden layers, and before the outputs.
+        let layers = [0, 1, 2].map(dropout);
+        for masks in [
+            &layers[..0],
+            &layers[..1],
+            &layers[1..2],
+            &layers[2..],
+            &layers,
+        ] {
             let batch = TrainingBatch {
                 boards: &BOARDS,
                 chosen: &[1, 3, 0],
@@ -469,8 +477,8 @@ mod tests {
             let second: Vec<Vec<f32>> = (0..2)
                 .map(|col| relu(layer(1, &first[col..col + 2].concat())))
                 .collect();
-            let hidden = relu(layer(2, &second.concat()));
-            for (found, expected) in outputs.iter().zip(layer(3, &hidden)) {
+            let hidden = relu(layer(3, &relu(layer(2, &second.concat()))));
+            for (found, expected) in outputs.iter().zip(layer(4, &hidden)) {
                 assert!((found - expected).abs() < 1e-5, "{found} {expected}");
             }
         }

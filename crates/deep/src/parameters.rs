@@ -1,7 +1,10 @@
 //! The parameters of a network, and its architecture.
 
+use std::f64::consts::TAU;
+
 use afterstate::format::native::Array;
 use afterstate::random::Rng;
+use afterstate::replay::InitialWeights;
 use thiserror::Error;
 
 /// The architecture of a network.
@@ -91,6 +94,12 @@ impl Architecture {
         let channels = last.map_or(self.tiles, |_| self.filters);
         let (rows, cols) = last.unwrap_or(self.board);
         rows * cols * channels
+    }
+
+    /// The number of inputs of a linear layer, counted from 0, which follows the convolutions.
+    pub fn inputs_of_linear(&self, layer: usize) -> usize {
+        let before = layer.checked_sub(1).and_then(|n| self.hidden.get(n));
+        before.copied().unwrap_or_else(|| self.flat())
     }
 
     /// The number of parameters.
@@ -217,28 +226,23 @@ pub struct Parameter {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters(pub Vec<Parameter>);
 
-/// How to initialise the weights.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum InitialWeights {
-    /// Weights and biases uniform within 1 / sqrt(inputs), the default of PyTorch for both kinds of
-    /// layers. Activations shrink with every layer and ReLU until the bias alone decides, and units
-    /// with a negative bias are dead from the start.
-    #[default]
-    Torch,
-    /// Weights uniform within sqrt(6 / inputs), which preserves the size of activations (He and
-    /// others, 2015), and biases of 0.
-    He,
+/// Draws an initial number of a layer with this many inputs.
+fn initial_number(initial: InitialWeights, is_bias: bool, inputs: usize, rng: &mut Rng) -> f32 {
+    let inputs = inputs as f64;
+    let mut within = |bound: f64| (2.0 * rng.unit() - 1.0) * bound;
+    let number = match initial {
+        InitialWeights::Torch => within((1.0 / inputs).sqrt()),
+        InitialWeights::He => within(if is_bias { 0.0 } else { (6.0 / inputs).sqrt() }),
+        InitialWeights::Lecun if is_bias => 0.0,
+        InitialWeights::Lecun => normal(rng) * (1.0 / inputs).sqrt(),
+    };
+    number as f32
 }
 
-impl InitialWeights {
-    /// The bound of a weight, or of a bias, with this number of inputs.
-    fn bound(self, is_bias: bool, inputs: usize) -> f64 {
-        match self {
-            Self::Torch => 1.0 / (inputs as f64).sqrt(),
-            Self::He if is_bias => 0.0,
-            Self::He => (6.0 / inputs as f64).sqrt(),
-        }
-    }
+/// A number of the standard normal distribution, by Box and Muller (1958).
+fn normal(rng: &mut Rng) -> f64 {
+    let (radius, angle) = (1.0 - rng.unit(), rng.unit());
+    (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos()
 }
 
 impl Parameters {
@@ -257,8 +261,7 @@ impl Parameters {
             // A bias follows its weights.
             inputs = inputs.max(one.shape[0]);
             let is_bias = one.name.ends_with(".bias");
-            let bound = initial.bound(is_bias, inputs);
-            let number = || ((2.0 * rng.unit() - 1.0) * bound) as f32;
+            let number = || initial_number(initial, is_bias, inputs, rng);
             one.values.fill_with(number);
             if is_bias {
                 inputs = 1;
@@ -427,6 +430,40 @@ mod tests {
                     assert!(share > 0.4 || bound == 0.0, "{}", one.name);
                 }
             }
+        }
+    }
+
+    /// The weights of MegEngine: normal, with the variance 1 / inputs, and no biases.
+    #[test]
+    fn lecun_weights_are_normally_distributed() {
+        let architecture = Architecture {
+            hidden: vec![400],
+            ..architecture()
+        };
+        let mut rng = game_rng(1, 1);
+        let parameters = Parameters::random(&architecture, InitialWeights::Lecun, &mut rng);
+        let parameters = parameters.unwrap();
+        let (weights, biases) = (&parameters.0[4], &parameters.0[5]);
+        assert_eq!(
+            (&*weights.name, weights.shape),
+            ("linear1.weight", [28, 400])
+        );
+        assert!(biases.values.iter().all(|&bias| bias == 0.0));
+        let count = weights.values.len() as f64;
+        let scaled = weights
+            .values
+            .iter()
+            .map(|&w| f64::from(w) * f64::sqrt(28.0));
+        let share = |limit: f64| scaled.clone().filter(|x| x.abs() < limit).count() as f64 / count;
+        let mean = scaled.clone().sum::<f64>() / count;
+        let variance = scaled.clone().map(|x| x * x).sum::<f64>() / count;
+        assert!(
+            mean.abs() < 0.03 && (variance - 1.0).abs() < 0.05,
+            "{mean} {variance}"
+        );
+        for (limit, expected) in [(0.5, 0.3829), (1.0, 0.6827), (2.0, 0.9545)] {
+            let found = share(limit);
+            assert!((found - expected).abs() < 0.02, "{limit}: {found}");
         }
     }
 

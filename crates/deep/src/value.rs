@@ -1,7 +1,7 @@
 //! A deep network as a value function, and the slides it chooses.
 
 use afterstate::game::{Direction, Game, Position, Slide, Slides, State};
-use afterstate::replay::Choice;
+use afterstate::replay::{Choice, Illegal};
 use afterstate::value::{ActionValue, ActionValues, Decision, Pending, ValueFunction};
 
 use crate::network::Network;
@@ -19,23 +19,10 @@ pub(crate) const ACTIONS: [Direction; 4] = [
 /// The meaning of a network's outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
-    /// Q of a state: one output for each slide. If the best slide is illegal, the fallback chooses
-    /// another one.
-    Actions(Fallback),
+    /// Q of a state: one output for each slide; and which slide is made if the best one is illegal.
+    Actions(Illegal),
     /// V of an afterstate, one output: Q of the slide that leads there, without its reward.
     Afterstates,
-}
-
-/// Which slide to make when the best one is illegal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fallback {
-    /// The best legal slide.
-    #[default]
-    Value,
-    /// The next legal slide in the cycle of all four directions.
-    Number,
-    /// The next legal slide in the cycle of the outputs. A direction without an output comes last.
-    Output,
 }
 
 /// How to interpret a network's outputs.
@@ -179,7 +166,7 @@ impl DeepValueFunction {
 
     /// The chosen slide for each decision, and the slide of the largest value, legal or not.
     pub fn choices<G: Game>(&self, game: &G, decisions: &[Decision<G>]) -> Vec<Choice<G::Board>> {
-        let OutputKind::Actions(fallback) = self.output.kind else {
+        let OutputKind::Actions(illegal) = self.output.kind else {
             let values = self.values(game, decisions);
             let slides = decisions.iter().zip(&values);
             return slides
@@ -190,9 +177,9 @@ impl DeepValueFunction {
         let rows = values.chunks(self.network.architecture().outputs);
         let choice = |(decision, outputs): (&Decision<G>, &[f32])| {
             let slides = decision.slides();
-            let direction = match fallback {
-                Fallback::Value => self.of_outputs(slides, outputs).best(),
-                Fallback::Number | Fallback::Output => next_legal(outputs, fallback, |direction| {
+            let direction = match illegal {
+                Illegal::Value => self.of_outputs(slides, outputs).best(),
+                Illegal::Number | Illegal::Output => next_legal(outputs, illegal, |direction| {
                     slides.get(direction).is_some()
                 }),
             };
@@ -294,13 +281,13 @@ fn largest(outputs: &[f32]) -> usize {
 /// among those with an output, before the others.
 fn next_legal(
     outputs: &[f32],
-    fallback: Fallback,
+    illegal: Illegal,
     legal: impl Fn(Direction) -> bool,
 ) -> Option<Direction> {
     let best = largest(outputs);
-    let cycle = match fallback {
-        Fallback::Output => outputs.len(),
-        Fallback::Value | Fallback::Number => ACTIONS.len(),
+    let cycle = match illegal {
+        Illegal::Output => outputs.len(),
+        Illegal::Value | Illegal::Number => ACTIONS.len(),
     };
     let order = (best..cycle).chain(0..best).chain(cycle..ACTIONS.len());
     order.map(|n| ACTIONS[n]).find(|&slide| legal(slide))
@@ -323,20 +310,20 @@ mod tests {
     fn an_illegal_best_slide_falls_back_to_the_next_by_number() {
         // Left, up, right, down.
         let values = [0.1, 0.4, 0.2, 0.3];
-        let pick = |values: &[f32], fallback, legal: &[Direction]| {
-            next_legal(values, fallback, |direction| legal.contains(&direction))
+        let pick = |values: &[f32], illegal, legal: &[Direction]| {
+            next_legal(values, illegal, |direction| legal.contains(&direction))
         };
-        for fallback in [Fallback::Number, Fallback::Output] {
-            assert_eq!(pick(&values, fallback, &[Left, Up]), Some(Up));
-            assert_eq!(pick(&values, fallback, &[Left, Right, Down]), Some(Right));
-            assert_eq!(pick(&values, fallback, &[Left]), Some(Left));
-            assert_eq!(pick(&values[..3], fallback, &[Down]), Some(Down));
-            assert_eq!(pick(&values[..3], fallback, &[]), None);
+        for illegal in [Illegal::Number, Illegal::Output] {
+            assert_eq!(pick(&values, illegal, &[Left, Up]), Some(Up));
+            assert_eq!(pick(&values, illegal, &[Left, Right, Down]), Some(Right));
+            assert_eq!(pick(&values, illegal, &[Left]), Some(Left));
+            assert_eq!(pick(&values[..3], illegal, &[Down]), Some(Down));
+            assert_eq!(pick(&values[..3], illegal, &[]), None);
         }
         // With three outputs, down follows right in the cycle of all four directions, and comes
         // last in the cycle of the outputs.
         let three = &values[..3];
-        assert_eq!(pick(three, Fallback::Number, &[Left, Down]), Some(Down));
-        assert_eq!(pick(three, Fallback::Output, &[Left, Down]), Some(Left));
+        assert_eq!(pick(three, Illegal::Number, &[Left, Down]), Some(Down));
+        assert_eq!(pick(three, Illegal::Output, &[Left, Down]), Some(Left));
     }
 }

@@ -33,15 +33,15 @@ use std::io::Read;
 use std::path::Path;
 
 pub use afterstate::policy::Ties;
-pub use afterstate::replay::{Overwrite, StoredAction};
+pub use afterstate::replay::{
+    ActingNetwork, Illegal, InitialWeights, Overwrite, StoredAction, StoredReward, TargetUpdate,
+};
 use serde::{Deserialize, Serialize};
 
 pub use changes::RecipeDifference;
 pub use check::parse_board;
 pub(crate) use check::{MOST_FILTERS, MOST_LAYERS, SCALES, WIDEST, check_name, kernel_of};
-pub use dqn::{
-    ActingNetwork, ActionRecipe, DqnRecipe, DqnValue, Illegal, Optimiser, Rewards, TargetUpdate,
-};
+pub use dqn::{ActionRecipe, DqnRecipe, DqnValue, Optimiser, Rewards};
 pub use error::RecipeError;
 pub(crate) use error::shorten;
 pub use form::{KeyForm, KeyType};
@@ -51,7 +51,7 @@ pub use learner::{
     ReplayRecipe, Rule, Subtract, Target, TdRecipe, Update, ValueOf,
 };
 pub(crate) use names::nearest;
-pub use network::{DeepRecipe, InitialWeights, NTupleRecipe, NetworkRecipe, Relu};
+pub use network::{DeepRecipe, HiddenDropout, NTupleRecipe, NetworkRecipe, Relu};
 pub use phases::{Phase, Phases};
 
 use crate::migrate::Stored;

@@ -13,7 +13,7 @@ use afterstate::learn::schedule::Schedule;
 use afterstate::learn::{Order, PublishedParams, Subtracted, TerminalTarget};
 use afterstate::ntuple::TupleSet;
 use afterstate::policy::Ties;
-use afterstate::replay::{NTupleReplayParams, ReplayConfig, StoredAction};
+use afterstate::replay::{NTupleReplayParams, ReplayConfig};
 
 pub use deep::DeepSpec;
 pub(crate) use deep::{CONVOLUTIONS, DISCOUNT, discount};
@@ -25,8 +25,8 @@ use crate::error::game_on;
 use crate::games::{self, rules};
 use crate::metadata::word;
 use crate::recipe::{
-    BackwardRecipe, EndOfGame, LearnerRecipe, NetworkRecipe, Phases, Recipe, Subtract, Target,
-    TdRecipe, Update, ValueOf, parse_board,
+    ActionRecipe, BackwardRecipe, DqnRecipe, EndOfGame, LearnerRecipe, NetworkRecipe, Phases,
+    Recipe, Subtract, Target, TdRecipe, Update, ValueOf, parse_board,
 };
 
 /// An agent with either kind of network.
@@ -323,15 +323,15 @@ pub(crate) fn replay_params(recipe: &Recipe) -> NTupleReplayParams {
 /// When its learner has none.
 pub(crate) fn replay_config(recipe: &Recipe) -> Result<ReplayConfig, LabError> {
     let buffer = recipe.learner.expect_buffer()?;
+    let dqn = recipe.learner.dqn();
+    let action = dqn.map_or_else(ActionRecipe::default, DqnRecipe::action);
     Ok(ReplayConfig {
         num_envs: buffer.num_envs,
         buffer_size: buffer.buffer_size,
         overwrite: buffer.overwrite,
         learning_starts: buffer.learning_starts,
-        stored_action: match recipe.learner.dqn() {
-            Some(dqn) => dqn.action().stored_action,
-            None => StoredAction::default(),
-        },
+        stored_action: action.stored_action,
+        stored_reward: action.stored_reward,
         n_step: buffer.n_step,
         discount: recipe.learner.discount() as f32,
         updates_per_step: buffer.updates_per_step,

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Env, ReplayBuffer, ReplayTrainer, StoredAction, Transition};
+use super::{Env, ReplayBuffer, ReplayTrainer, StoredAction, StoredReward, Transition};
 use crate::episode::Episode;
 use crate::game::{ChanceState, Direction, Game, Slide, State};
 use crate::tally::Outcome;
@@ -250,8 +250,10 @@ impl<G: Game> ReplayTrainer<G> {
             (None, StoredAction::Chosen) => slides.legal().min_by_key(Slide::reward),
             (slide, _) => slide,
         };
+        // That of an illegal first choice is 0.
+        let of_chosen = reward == 0 && self.config.stored_reward == StoredReward::Chosen;
         // The spawn may have a reward, too.
-        let legal = made.is_some_and(|slide| slide.reward() <= reward);
+        let legal = made.is_some_and(|slide| of_chosen || slide.reward() <= reward);
         let ends = Decision::new(game, next).is_none();
         if !legal || done > 1 || ends != (done == 1) {
             let cells = game.shape().cells();

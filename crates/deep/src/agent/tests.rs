@@ -1,3 +1,4 @@
+mod documented;
 mod first_choice;
 mod small_board;
 
@@ -60,7 +61,19 @@ fn action_values(
     network.values(game, &[Decision::new(game, state).unwrap()])[0]
 }
 
-const ACTION: OutputKind = OutputKind::Actions(crate::Fallback::Value);
+/// A copy every third iteration.
+const COPY: TargetUpdate = TargetUpdate::Copy {
+    target_update_iterations: 3,
+};
+
+fn soft(tau: f64, acting_network: ActingNetwork) -> TargetUpdate {
+    TargetUpdate::Soft {
+        tau,
+        acting_network,
+    }
+}
+
+const ACTION: OutputKind = OutputKind::Actions(Illegal::Value);
 
 /// Targets computed by hand from the outputs of the networks.
 #[test]
@@ -150,7 +163,7 @@ fn targets_of_n_step_transitions_and_of_afterstates() {
 fn known_rewards_are_added_by_the_rules() {
     let game = game();
     let mut settings = halves(ACTION);
-    let learned = DqnAgent::new(&small(), settings, 3, 1).unwrap();
+    let learned = DqnAgent::new(&small(), settings.clone(), 3, 1).unwrap();
     settings.output.known_rewards = true;
     let known = DqnAgent::new(&small(), settings, 3, 1).unwrap();
     // 2 2 / 0 4: left and right merge for 4 points, up and down only slide.
@@ -281,7 +294,7 @@ fn the_target_network_follows() {
         batch_size: 4,
         ..ReplayConfig::default()
     };
-    for target_update in [TargetUpdate::Copy(3), TargetUpdate::Soft(0.5)] {
+    for target_update in [COPY, soft(0.5, ActingNetwork::Online)] {
         let settings = Settings {
             target_update,
             ..Settings::default()
@@ -295,12 +308,12 @@ fn the_target_network_follows() {
             trainer.iterate(&mut agent, |_| ());
             assert_ne!(agent.train_state.online, before[iteration]);
             match target_update {
-                TargetUpdate::Copy(_) => {
+                TargetUpdate::Copy { .. } => {
                     assert_eq!(agent.train_state.target, before[iteration / 3 * 3])
                 }
-                TargetUpdate::Soft(share) => {
+                TargetUpdate::Soft { .. } => {
                     let mut expected = followed;
-                    expected.approach(&agent.train_state.online, share);
+                    expected.approach(&agent.train_state.online, 0.5);
                     assert_eq!(agent.train_state.target, expected);
                 }
             }
@@ -316,7 +329,7 @@ fn the_target_network_may_act() {
     let other = Parameters::random(&small(), InitialWeights::Torch, &mut game_rng(9, 9)).unwrap();
     let values = |acting_network| {
         let settings = Settings {
-            acting_network,
+            target_update: soft(0.01, acting_network),
             ..Settings::default()
         };
         let mut agent = DqnAgent::new(&small(), settings, 3, 1).unwrap();
@@ -339,25 +352,28 @@ fn the_target_network_may_act() {
 
 /// Dropout zeroes a share of the activations and scales the others, so that the mean is unchanged.
 #[test]
-fn dropout_zeroes_its_share_in_one_place_or_two() {
-    let masks = |dropout_convolutions, dropout_hidden| {
+fn dropout_zeroes_its_share_before_each_layer() {
+    let architecture = Architecture {
+        hidden: vec![20, 10],
+        ..small()
+    };
+    let masks = |rates: [f32; 3]| {
+        let rates = rates.into_iter().enumerate();
         let settings = Settings {
-            dropout_convolutions,
-            dropout_hidden,
+            dropout: rates
+                .map(|(layer, rate)| DropoutRate { layer, rate })
+                .collect(),
             ..Settings::default()
         };
-        let agent = DqnAgent::new(&small(), settings, 1, 1).unwrap();
+        let agent = DqnAgent::new(&architecture, settings, 1, 1).unwrap();
         agent.dropout(500, &mut game_rng(1, 1))
     };
-    assert_eq!(masks(0.0, 0.0), []);
-    let both = masks(0.5, 0.2);
-    let expected = [
-        (DropoutPlace::Convolutions, 0.5, 2.0),
-        (DropoutPlace::Hidden, 0.2, 1.25),
-    ];
-    assert_eq!(both.len(), 2);
-    for (Dropout { place, factors }, (at, rate, kept)) in both.iter().zip(expected) {
-        assert_eq!((*place, factors.len()), (at, 500 * 32));
+    assert_eq!(masks([0.0; 3]), []);
+    let all = masks([0.5, 0.2, 0.75]);
+    let expected = [(0, 32, 0.5, 2.0), (1, 20, 0.2, 1.25), (2, 10, 0.75, 4.0)];
+    assert_eq!(all.len(), 3);
+    for (Dropout { layer, factors }, (at, width, rate, kept)) in all.iter().zip(expected) {
+        assert_eq!((*layer, factors.len()), (at, 500 * width));
         assert!(
             factors
                 .iter()
@@ -367,9 +383,12 @@ fn dropout_zeroes_its_share_in_one_place_or_two() {
         let share = left_out as f64 / factors.len() as f64;
         assert!((share - rate).abs() < 0.02, "{share}");
     }
-    // A place alone has the same mask as the first of two.
-    assert_eq!(masks(0.5, 0.0), both[..1]);
-    assert_eq!(masks(0.0, 0.5)[0].factors, both[0].factors);
+    // A layer alone has the same mask as the first of three.
+    assert_eq!(masks([0.5, 0.0, 0.0]), all[..1]);
+    assert_eq!(
+        masks([0.0, 0.5, 0.0])[0].factors,
+        all[0].factors[..500 * 20]
+    );
 }
 
 /// A diverged network shows as NaN in the loss.
@@ -401,10 +420,13 @@ fn results_are_frozen() {
     for (kind, known_rewards, outputs, expected) in cases {
         let architecture = Architecture { outputs, ..small() };
         let settings = Settings {
-            dropout_hidden: 0.1,
+            dropout: vec![DropoutRate {
+                layer: 1,
+                rate: 0.1,
+            }],
             augment: true,
             double: true,
-            target_update: TargetUpdate::Copy(3),
+            target_update: COPY,
             output: OutputSpec {
                 kind,
                 known_rewards,

@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use afterstate::episode::{Learner, NoLearner, play_batched_from};
 use afterstate::format::native::{self, Array, Keep, Metadata, NativeError, RawTensor};
 use afterstate::game::{ChanceState, Direction, Game};
-use afterstate::replay::{ReplayAgent, ReplayConfig};
+use afterstate::replay::{ActingNetwork, ReplayAgent, ReplayConfig};
 use afterstate::tally::Outcome;
 use afterstate::value::Decision;
 use afterstate_deep::{
-    ActingNetwork, Architecture, ArchitectureError, Decay, DeepValueFunction, DqnAgent, Fallback,
-    OutputKind, OutputSpec, Parameter, Parameters, Settings, TargetUpdate, TrainState,
+    Architecture, ArchitectureError, DeepValueFunction, DqnAgent, DropoutRate, OutputKind,
+    OutputSpec, Parameter, Parameters, Settings, TrainState,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -32,9 +32,7 @@ use crate::disk::AtomicFile;
 use crate::games::{GameVisitor, rules, with_game};
 use crate::memory::{MemoryBudget, Reservation};
 use crate::migrate;
-use crate::recipe::{
-    self, DeepRecipe, DqnRecipe, Illegal, InitialWeights, Optimiser, Recipe, Relu, Rewards, ValueOf,
-};
+use crate::recipe::{DeepRecipe, DqnRecipe, HiddenDropout, Recipe, Relu, Rewards, ValueOf};
 use crate::recorder::{Sink, evaluation_rng};
 use crate::search::SearchSpec;
 use crate::share::{share_out, threads};
@@ -86,33 +84,33 @@ pub(crate) fn new_agent(
 
 fn settings(spec: &DeepSpec, network: &DeepRecipe, dqn: &DqnRecipe) -> Settings {
     Settings {
-        initial: match network.initial_weights {
-            InitialWeights::Torch => afterstate_deep::InitialWeights::Torch,
-            InitialWeights::He => afterstate_deep::InitialWeights::He,
-        },
+        initial: network.initial_weights,
         mask: dqn.action().mask_targets,
         learning_rate: dqn.learning_rate.at(0),
-        decay: match dqn.optimiser {
-            Optimiser::Adam => Decay::None,
-            Optimiser::Adamw { weight_decay } => Decay::Weights(weight_decay as f32),
-        },
-        target_update: match dqn.target_update {
-            recipe::TargetUpdate::Copy {
-                target_update_iterations,
-            } => TargetUpdate::Copy(target_update_iterations),
-            recipe::TargetUpdate::Soft { tau, .. } => TargetUpdate::Soft(tau as f32),
-        },
-        acting_network: match dqn.acting_network() {
-            recipe::ActingNetwork::Online => ActingNetwork::Online,
-            recipe::ActingNetwork::Target => ActingNetwork::Target,
-        },
+        weight_decay: dqn.optimiser.weight_decay() as f32,
+        target_update: dqn.target_update,
         double: dqn.double,
-        dropout_convolutions: network.dropout_convolutions as f32,
-        dropout_hidden: network.dropout_hidden as f32,
+        dropout: dropout(network),
         augment: dqn.augment,
         discount: dqn.discount as f32,
         output: output(spec),
     }
+}
+
+/// The dropout rates of a recipe, each with the linear layer before which it applies.
+fn dropout(network: &DeepRecipe) -> Vec<DropoutRate> {
+    let hidden = match &network.dropout_hidden {
+        HiddenDropout::Last(rate) => vec![(network.hidden.len(), *rate)],
+        HiddenDropout::Each(rates) => (1..).zip(rates.iter().copied()).collect(),
+    };
+    let all = [(0, network.dropout_convolutions)]
+        .into_iter()
+        .chain(hidden);
+    all.map(|(layer, rate)| DropoutRate {
+        layer,
+        rate: rate as f32,
+    })
+    .collect()
 }
 
 /// Reserves memory for a network and a batch of `batch` boards.
@@ -189,11 +187,7 @@ impl GameVisitor for Play {
 fn output(spec: &DeepSpec) -> OutputSpec {
     OutputSpec {
         kind: match spec.value {
-            ValueOf::Action => OutputKind::Actions(match spec.illegal {
-                Illegal::Value => Fallback::Value,
-                Illegal::Number => Fallback::Number,
-                Illegal::Output => Fallback::Output,
-            }),
+            ValueOf::Action => OutputKind::Actions(spec.illegal),
             ValueOf::Afterstate | ValueOf::State => OutputKind::Afterstates,
         },
         known_rewards: spec.rewards == Rewards::Known,
@@ -534,5 +528,28 @@ impl From<Unread> for NativeError {
                 found: error.to_string(),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number is the rate before the outputs; a list has one for each hidden layer.
+    #[test]
+    fn dropout_applies_before_the_layer_that_a_recipe_names() {
+        let places = |hidden: HiddenDropout| {
+            let network = DeepRecipe {
+                hidden: vec![128, 16],
+                dropout_convolutions: 0.5,
+                dropout_hidden: hidden,
+                ..DeepRecipe::default()
+            };
+            let rates = dropout(&network).into_iter();
+            rates.map(|of| (of.layer, of.rate)).collect::<Vec<_>>()
+        };
+        assert_eq!(places(HiddenDropout::Last(0.25)), [(0, 0.5), (2, 0.25)]);
+        let each = HiddenDropout::Each(vec![0.75, 0.25]);
+        assert_eq!(places(each), [(0, 0.5), (1, 0.75), (2, 0.25)]);
     }
 }

@@ -4,14 +4,15 @@ use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
 use super::Recipe;
-use super::dqn::{DqnRecipe, DqnValue, Illegal, Optimiser, TargetUpdate};
+use super::dqn::{DqnRecipe, DqnValue, Optimiser, Rewards};
 use super::error::{RecipeError, shorten};
 use super::learner::{
     BackwardRecipe, BufferRecipe, EndOfGame, LearnerRecipe, Rule, Subtract, Target, TdRecipe,
     Update, ValueOf,
 };
-use super::network::{DeepRecipe, NTupleRecipe, NetworkRecipe};
+use super::network::{DeepRecipe, HiddenDropout, NTupleRecipe, NetworkRecipe};
 use afterstate::ntuple::Stages;
+use afterstate::replay::{Illegal, StoredReward, TargetUpdate};
 
 /// TOML's largest whole number: a larger one could be run, but not written to the run folder.
 const LARGEST: u64 = i64::MAX as u64;
@@ -93,14 +94,7 @@ impl Recipe {
         for &width in &network.hidden {
             whole("network.hidden", width as u64, 1..=WIDEST as u64)?;
         }
-        let shares = 0.0..=0.95;
-        number(
-            "network.dropout_hidden",
-            network.dropout_hidden,
-            shares.clone(),
-        )?;
-        let convolutions = network.dropout_convolutions;
-        number("network.dropout_convolutions", convolutions, shares)?;
+        validate_dropout(network)?;
         let (mut rows, mut cols) = parse_board(&self.board)?;
         for kernel in &network.convolutions {
             let (high, wide) = kernel_of(kernel)?;
@@ -113,6 +107,26 @@ impl Recipe {
         }
         Ok(())
     }
+}
+
+fn validate_dropout(network: &DeepRecipe) -> Result<(), RecipeError> {
+    const KEY: &str = "network.dropout_hidden";
+    let shares = || 0.0..=0.95;
+    let layers = network.hidden.len();
+    match &network.dropout_hidden {
+        HiddenDropout::Last(share) => number(KEY, *share, shares())?,
+        HiddenDropout::Each(all) if all.len() != layers => {
+            let expected =
+                format!("a number, or a list of {layers}, one for each layer of `network.hidden`");
+            return Err(bad(KEY, all, expected));
+        }
+        HiddenDropout::Each(all) => {
+            let mut all = all.iter();
+            all.try_for_each(|&share| number(KEY, share, shares()))?;
+        }
+    }
+    let convolutions = network.dropout_convolutions;
+    number("network.dropout_convolutions", convolutions, shares())
 }
 
 fn validate_tables(network: &NTupleRecipe) -> Result<(), RecipeError> {
@@ -278,6 +292,12 @@ fn validate_dqn(learner: &DqnRecipe, network: &DeepRecipe) -> Result<(), RecipeE
         let expected = "\"value\" or \"number\", or `network.outputs` = 3: with four outputs it \
                         would be the same as \"number\"";
         return Err(bad("learner.illegal", "output", expected));
+    }
+    let action = learner.action();
+    if action.stored_reward == StoredReward::Chosen && action.rewards == Rewards::Known {
+        let expected = "\"made\", or `learner.rewards` = \"learned\": where the rules add the \
+                        reward of a slide, a stored 0 would be subtracted from it";
+        return Err(bad("learner.stored_reward", "chosen", expected));
     }
     if learner.augment && network.outputs == 3 {
         let expected = "false, or `network.outputs` = 4: down would become another slide";

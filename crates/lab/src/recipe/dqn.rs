@@ -1,7 +1,7 @@
 //! The keys of `learner.kind = "dqn"`: deep Q-learning.
 
 use afterstate::learn::schedule::Schedule;
-use afterstate::replay::StoredAction;
+use afterstate::replay::{Illegal, StoredAction, StoredReward, TargetUpdate};
 use serde::{Deserialize, Serialize};
 
 use super::learner::BufferRecipe;
@@ -56,19 +56,8 @@ pub struct ActionRecipe {
     pub rewards: Rewards,
     /// Which slide the buffer stores where the best one is illegal.
     pub stored_action: StoredAction,
-}
-
-/// Which slide is made when the best one is illegal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Illegal {
-    /// The best legal one.
-    #[default]
-    Value,
-    /// The next legal one in the cycle left, up, right, down.
-    Number,
-    /// The next legal one in the cycle of three outputs; down only where none of them is legal.
-    Output,
+    /// Which reward it stores there.
+    pub stored_reward: StoredReward,
 }
 
 /// Whether Q of a slide contains its reward.
@@ -96,47 +85,7 @@ pub enum Optimiser {
     },
 }
 
-/// How the target network follows the online network, by `learner.target_update`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "target_update", rename_all = "kebab-case")]
-pub enum TargetUpdate {
-    /// A copy of it, renewed at intervals. The online network acts.
-    Copy {
-        /// Iterations between copies.
-        #[serde(default = "target_update_iterations")]
-        target_update_iterations: u64,
-    },
-    /// It moves a small share of the way after each update.
-    Soft {
-        /// That share.
-        #[serde(default = "tau")]
-        tau: f64,
-        /// Which network acts, and becomes the model.
-        #[serde(default)]
-        acting_network: ActingNetwork,
-    },
-}
-
-/// Which network acts, and becomes the model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ActingNetwork {
-    /// The online network.
-    #[default]
-    Online,
-    /// The target network: a mean of the last online networks.
-    Target,
-}
-
 impl DqnRecipe {
-    /// The network that acts, and becomes the model.
-    pub fn acting_network(&self) -> ActingNetwork {
-        match self.target_update {
-            TargetUpdate::Copy { .. } => ActingNetwork::Online,
-            TargetUpdate::Soft { acting_network, .. } => acting_network,
-        }
-    }
-
     /// The keys of action values; their defaults, which have no effect, for afterstate values.
     pub fn action(&self) -> ActionRecipe {
         match &self.value {
@@ -150,32 +99,15 @@ fn weight_decay() -> f64 {
     0.01
 }
 
-fn target_update_iterations() -> u64 {
-    10
-}
-
-fn tau() -> f64 {
-    0.01
-}
-
-impl TargetUpdate {
-    /// Copies at the usual interval.
-    pub(super) fn copy() -> Self {
-        Self::Copy {
-            target_update_iterations: target_update_iterations(),
-        }
-    }
-
-    /// Soft updates by the usual share.
-    pub(super) fn soft() -> Self {
-        Self::Soft {
-            tau: tau(),
-            acting_network: ActingNetwork::default(),
-        }
-    }
-}
-
 impl Optimiser {
+    /// How much each step shrinks the weights; 0 for Adam.
+    pub fn weight_decay(&self) -> f64 {
+        match self {
+            Self::Adam => 0.0,
+            Self::Adamw { weight_decay } => *weight_decay,
+        }
+    }
+
     /// AdamW with the usual decay.
     pub(super) fn adamw() -> Self {
         Self::Adamw {
@@ -184,7 +116,8 @@ impl Optimiser {
     }
 }
 
-/// The values of the deep Q-learning report (`dqn-report`), but for its discount of 0.999.
+/// The values of the deep Q-learning report in its textbook form (`dqn-report-textbook`), but for
+/// the discount of 0.999 of its best run, and for its length.
 impl Default for DqnRecipe {
     fn default() -> Self {
         Self {
@@ -208,6 +141,7 @@ impl Default for ActionRecipe {
             mask_targets: true,
             rewards: Rewards::default(),
             stored_action: StoredAction::default(),
+            stored_reward: StoredReward::default(),
         }
     }
 }

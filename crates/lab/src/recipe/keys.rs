@@ -9,9 +9,10 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use afterstate::replay::TargetUpdate;
 use toml::{Table, Value};
 
-use super::dqn::{ActionRecipe, DqnRecipe, DqnValue, Optimiser, TargetUpdate};
+use super::dqn::{ActionRecipe, DqnRecipe, DqnValue, Optimiser};
 use super::error::{RecipeError, describe, shorten};
 use super::learner::{
     BackwardRecipe, DelayedRecipe, ForwardRecipe, LearnerRecipe, ReplayRecipe, TdRecipe, Update,

@@ -107,6 +107,7 @@ const SYNONYMS: &[(&str, &str)] = &[
         "warmup warm_up warmup_steps start_steps min_buffer_size min_replay_size",
     ),
     ("learner.stored_action", "store_action"),
+    ("learner.stored_reward", "store_reward"),
     (
         "network.dropout_hidden",
         "dropout_rate dropout_p p_dropout dropout_prob",

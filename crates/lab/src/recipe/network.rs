@@ -1,5 +1,6 @@
 //! `[network]`: what is trained. Each kind has its own keys.
 
+use afterstate::replay::InitialWeights;
 use serde::{Deserialize, Serialize};
 
 use super::error::RecipeError;
@@ -57,8 +58,9 @@ pub struct DeepRecipe {
     pub outputs: usize,
     /// How the weights are initialised.
     pub initial_weights: InitialWeights,
-    /// The share of activations before the outputs that are dropped in training.
-    pub dropout_hidden: f64,
+    /// The share of activations before the outputs that are dropped in training, or that after each
+    /// hidden layer.
+    pub dropout_hidden: HiddenDropout,
     /// The share of activations after the convolutions that are dropped in training.
     pub dropout_convolutions: f64,
 }
@@ -74,15 +76,17 @@ pub enum Relu {
     Convolutions,
 }
 
-/// How the weights of a deep network are initialised.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum InitialWeights {
-    /// The default of PyTorch.
-    #[default]
-    Torch,
-    /// He initialisation, with biases of 0.
-    He,
+/// The dropout of hidden layers: a number, or a list with a number for each of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected a number, or a list with a number for each hidden layer"
+)]
+pub enum HiddenDropout {
+    /// The share of activations before the outputs that are dropped.
+    Last(f64),
+    /// The share after each hidden layer.
+    Each(Vec<f64>),
 }
 
 impl NetworkRecipe {
@@ -157,7 +161,7 @@ impl Default for NTupleRecipe {
     }
 }
 
-/// The network of the deep Q-learning report (`dqn-report`).
+/// The network of the deep Q-learning report (`dqn-report`), but for its initial weights.
 impl Default for DeepRecipe {
     fn default() -> Self {
         Self {
@@ -167,7 +171,7 @@ impl Default for DeepRecipe {
             relu: Relu::default(),
             outputs: 4,
             initial_weights: InitialWeights::default(),
-            dropout_hidden: 0.0,
+            dropout_hidden: HiddenDropout::Last(0.0),
             dropout_convolutions: 0.0,
         }
     }

@@ -89,7 +89,15 @@ fn variants_of_a_report_differ_in_the_named_keys_only() -> Outcome {
             "state-500k",
             &["subtract=value", "target=textbook"],
         ),
-        ("dqn-report-textbook", "dqn-report", &["stored_action=made"]),
+        (
+            "dqn-report-textbook",
+            "dqn-report",
+            &[
+                "mask_targets=true",
+                "stored_action=made",
+                "stored_reward=made",
+            ],
+        ),
         ("threes-4x6-textbook", "threes-4x6", &["spawn_rewards=true"]),
         ("threes-8x4-textbook", "threes-8x4", &["spawn_rewards=true"]),
         (
@@ -138,22 +146,27 @@ fn the_reference_systems_are_as_specified() -> Outcome {
     let backward = lab.learner.td().and_then(TdRecipe::backward);
     assert_eq!(backward.map(|b| b.target), Some(Target::RewardTwice));
     let dqn = Recipe::load("dqn-report", &[])?;
-    assert_eq!(dqn.network, NetworkRecipe::Deep(DeepRecipe::default()));
+    let megengine = DeepRecipe {
+        initial_weights: InitialWeights::Lecun,
+        ..DeepRecipe::default()
+    };
+    assert_eq!(dqn.network, NetworkRecipe::Deep(megengine));
     let network = dqn.network.expect_deep()?;
     assert_eq!(network.convolutions, ["2x1", "1x2", "2x1", "1x2"]);
     assert_eq!((network.filters, network.outputs), (256, 4));
     assert_eq!(network.hidden, [16]);
-    // Its 128 are of its own points, which are half of the usual.
+    // Its 128 are of its own points, which are half of the usual; its 50,000 are updates.
     let expected = DqnRecipe {
         discount: 0.999,
         reward_scale: 256.0,
         buffer: BufferRecipe {
-            learning_starts: 5_000,
-            max_iterations: 50_000,
+            max_iterations: 10_000,
             ..BufferRecipe::default()
         },
         value: DqnValue::Action(ActionRecipe {
+            mask_targets: false,
             stored_action: StoredAction::Chosen,
+            stored_reward: StoredReward::Chosen,
             ..ActionRecipe::default()
         }),
         ..DqnRecipe::default()
@@ -388,6 +401,26 @@ fn learners_with_a_buffer_have_ranges() {
         ("dqn", "dropout_hidden=1", "`network.dropout_hidden` is 1"),
         (
             "dqn",
+            "dropout_hidden=[0.1]",
+            "`network.dropout_hidden` is [0.1]: expected a number, or a list of 2",
+        ),
+        (
+            "dqn",
+            "dropout_hidden=[0, 1]",
+            "`network.dropout_hidden` is 1",
+        ),
+        (
+            "dqn",
+            "dropout_hidden=much",
+            "expected a number, or a list with a number for each hidden layer",
+        ),
+        (
+            "dqn",
+            "stored_reward=chosen",
+            "or `learner.rewards` = \"learned\"",
+        ),
+        (
+            "dqn",
             "dropout_convolutions=-0.1",
             "`network.dropout_convolutions` is -0.1",
         ),
@@ -440,6 +473,7 @@ fn learners_with_a_buffer_have_ranges() {
         "buffer_size=64",
         "discount=1",
         "value=afterstate",
+        "dropout_hidden=[0, 0.5]",
     ] {
         let loaded = Recipe::load("dqn", &[fine.to_owned()]);
         assert_eq!(loaded.err().map(|error| error.to_string()), None, "{fine}");

@@ -306,3 +306,18 @@ fn an_error_cancels_the_others_and_names_the_run() {
     assert!(error.contains("TD / 0.1, seed 3"), "{error}");
     assert_eq!(watch.begun.load(Ordering::Relaxed), 2);
 }
+
+/// The files of the folder `sweeps/` fit the recipes of today.
+#[test]
+fn the_sweeps_of_the_project_are_valid() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sweeps");
+    let files = fs::read_dir(folder).unwrap();
+    let paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    assert!(paths.len() > 3);
+    for path in paths {
+        let error = Sweep::load(&path).err().map(|error| error.to_string());
+        let needs_deep = |error: &String| error.contains("built without deep learning");
+        let error = error.filter(|error| cfg!(feature = "deep") || !needs_deep(error));
+        assert_eq!(error, None, "{}", path.display());
+    }
+}

@@ -57,14 +57,16 @@ fn moves_are_random_and_nothing_is_learned_until_the_buffer_is_filled() {
     assert_eq!(all.len(), 4, "the first moves are random");
 }
 
-/// 2 0 / 2 0: left is illegal, and up earns 4 points and leads to 4 0 / 0 0 and a new tile.
+/// 2 0 / 2 0: left is illegal, and up earns 4 points and leads to 4 0 / 0 0 and a new tile. Slide
+/// and reward of the first choice may be stored, both or one of them, with the state that followed.
 #[test]
-fn an_illegal_first_choice_may_be_stored_with_the_reward_of_the_slide_that_was_made() {
+fn an_illegal_first_choice_and_its_reward_may_be_stored() {
     let game = Grid::new(Shape::new(2, 2).unwrap(), &PowersOfTwo);
-    let stored = |stored_action| {
+    let stored = |stored_action, stored_reward| {
         let config = ReplayConfig {
             num_envs: 1,
             stored_action,
+            stored_reward,
             ..config()
         };
         let start = ReplaySnapshot {
@@ -80,24 +82,28 @@ fn an_illegal_first_choice_may_be_stored_with_the_reward_of_the_slide_that_was_m
         trainer.iterate(&mut PrefersLeft::default(), |_| ());
         trainer
     };
-    for (stored_action, direction) in [
-        (StoredAction::Made, Direction::Up),
-        (StoredAction::Chosen, Direction::Left),
+    use StoredAction::{Chosen, Made};
+    for (stored_action, stored_reward, direction, reward) in [
+        (Made, StoredReward::Made, Direction::Up, 4),
+        (Chosen, StoredReward::Made, Direction::Left, 4),
+        (Made, StoredReward::Chosen, Direction::Up, 0),
+        (Chosen, StoredReward::Chosen, Direction::Left, 0),
     ] {
-        let trainer = stored(stored_action);
+        let trainer = stored(stored_action, stored_reward);
         let [transition] = trainer.buffer.items() else {
             panic!("one transition");
         };
         assert_eq!(transition.direction, direction);
-        assert_eq!((transition.reward, transition.done), (4, false));
+        assert_eq!((transition.reward, transition.done), (reward, false));
         assert_eq!(transition.next.cell(0), 2);
         // A checkpoint with it is read again, but only by a run that stores first choices.
         let snapshot = trainer.snapshot();
-        let mut other = stored(stored_action);
+        let mut other = stored(stored_action, stored_reward);
         other.restore(&snapshot).unwrap();
         assert_eq!(other.snapshot(), snapshot);
-        let strict = stored(StoredAction::Made).restore(&snapshot);
-        assert_eq!(strict.is_ok(), stored_action == StoredAction::Made);
+        let strict = stored(Made, StoredReward::Made).restore(&snapshot);
+        let both_made = stored_action == Made && stored_reward == StoredReward::Made;
+        assert_eq!(strict.is_ok(), both_made);
     }
 }
 

@@ -60,8 +60,7 @@ fn learn_a_small_board(kind: OutputKind, known_rewards: bool, share: f64) {
             scale: 16.0,
         },
         discount: 1.0,
-        target_update: TargetUpdate::Soft(0.02),
-        acting_network: ActingNetwork::Target,
+        target_update: soft(0.02, ActingNetwork::Target),
         double: true,
         ..Settings::default()
     };

@@ -115,7 +115,8 @@ fn deep_recipes_of_format_1_keep_what_had_an_effect() -> Outcome {
         .replace("turn = false", "turn = true")
         .replace("dropout = 0.0", "dropout = 0.25");
     let recipe = Recipe::parse_stored(&deep, "recipe.toml", &[])?.content;
-    assert_eq!(recipe.network.expect_deep()?.dropout_hidden, 0.25);
+    let hidden = &recipe.network.expect_deep()?.dropout_hidden;
+    assert_eq!(*hidden, HiddenDropout::Last(0.25));
     assert_eq!(recipe.network.expect_deep()?.dropout_convolutions, 0.0);
     let dqn = recipe.learner.expect_dqn()?;
     assert_eq!((dqn.discount, dqn.augment), (0.99, true));
