@@ -1,4 +1,4 @@
-//! n-step TD and delayed TD(lambda): by hand, against TD(0), and on a solved board.
+//! n-step TD, delayed TD(lambda), and TC after TD: by hand, against TD(0), and on a solved board.
 
 use afterstate::Value;
 use afterstate::episode::{Learner, NoLearner, Step, play};
@@ -32,8 +32,17 @@ fn three_moves<'n, L: Learner<Fast2048>>(
     network: &'n AfterstateNetwork,
     make: impl FnOnce(&Fast2048, &'n AfterstateNetwork) -> L,
 ) -> [Value; 3] {
+    three_moves_at(0.5, network, make)
+}
+
+/// The same with another learning rate.
+fn three_moves_at<'n, L: Learner<Fast2048>>(
+    learning_rate: Value,
+    network: &'n AfterstateNetwork,
+    make: impl FnOnce(&Fast2048, &'n AfterstateNetwork) -> L,
+) -> [Value; 3] {
     let mut learner = make(&Fast2048::new(), network);
-    learner.set_learning_rate(0.5);
+    learner.set_learning_rate(learning_rate);
     for (tile, reward) in [(1, 4), (2, 8), (3, 16)] {
         let board = Board::from_packed(tile);
         learner.step(&Step {
@@ -115,6 +124,40 @@ fn delayed_tc_sums_what_it_updates_by() {
     let tables = network.tables();
     tables.export(0, WeightPart::ErrorSum, 1, &mut sums);
     assert_eq!(sums, [27.0, 26.0, -40.0]);
+}
+
+/// Phases: a game of TD with the rate 0.5, then games of TC with the rate 1.
+#[test]
+fn tc_after_td() {
+    let network = network(1.0);
+    let numbers = |part| {
+        let mut numbers = [0.0; 3];
+        network.tables().export(0, part, 1, &mut numbers);
+        numbers
+    };
+    let sums = || [WeightPart::ErrorSum, WeightPart::AbsoluteSum].map(numbers);
+    // 8 + 20 = 28: 10 -> 19. 16 + 40 = 56: 20 -> 38. 0: 40 -> 20. E = A = 0.
+    let td = three_moves(&network, |game, network| {
+        Forward::<_, _, Td>::new(game, network, 0.5)
+    });
+    assert_eq!(td, [19.0, 38.0, 20.0]);
+    assert_eq!(sums(), [[0.0; 3]; 2]);
+    let tc = || {
+        three_moves_at(1.0, &network, |game, network| {
+            Forward::<_, _, Tc>::new(game, network, 1.0)
+        })
+    };
+    // Full steps while A = 0. 8 + 38 = 46: 19 -> 46. 16 + 20 = 36: 38 -> 36. 0: 20 -> 0.
+    assert_eq!(tc(), [46.0, 36.0, 0.0]);
+    assert_eq!(sums(), [[27.0, -2.0, -20.0], [27.0, 2.0, 20.0]]);
+    // |E| / A is still 1. 8 + 36 = 44: 46 -> 44. 16 + 0: 36 -> 16. No error at the end.
+    assert_eq!(tc(), [44.0, 16.0, 0.0]);
+    assert_eq!(sums(), [[25.0, -22.0, -20.0], [29.0, 22.0, 20.0]]);
+    // 8 + 16 = 24: an error of -20, of which 25 / 29 count.
+    let weights = tc();
+    assert!((weights[0] - (44.0 - 20.0 * 25.0 / 29.0)).abs() < 1e-5);
+    assert_eq!(weights[1..], [16.0, 0.0]);
+    assert_eq!(sums(), [[5.0, -22.0, -20.0], [49.0, 22.0, 20.0]]);
 }
 
 /// One step, and a lambda of 0, are TD(0), forward and backward, on whole games.
