@@ -23,8 +23,8 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 pub use bodies::{
-    AutoRequest, GameView, Happened, JumpRequest, NewGame, Played, SlideRequest, SpawnRequest,
-    SpawnView, Spawns,
+    AutoRequest, GameView, Happened, JumpRequest, NewGame, Played, PossibleSpawn, SlideRequest,
+    SpawnRequest, Spawns,
 };
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
@@ -140,7 +140,7 @@ fn view(id: &str, session: &Session) -> Result<GameView, Problem> {
         spawns: session
             .spawns()
             .into_iter()
-            .map(|one| SpawnView {
+            .map(|one| PossibleSpawn {
                 cell: one.placed.cell,
                 tile: session.tile_value(one.placed.tile),
                 hint: hint_name(one.placed.hint),

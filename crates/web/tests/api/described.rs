@@ -91,19 +91,39 @@ async fn every_key_of_an_answer_is_described() {
         (
             "/api/v1/explain",
             "/api/v1/explain",
-            json!({ "position": board, "direction": "left" }),
+            json!({ "position": board, "direction": "left", "exact": true }),
+        ),
+        (
+            "/api/v1/lesson",
+            "/api/v1/lesson",
+            json!({ "games": 3, "rule": "tc", "backward": true }),
+        ),
+        (
+            "/api/v1/lesson",
+            "/api/v1/lesson",
+            json!({ "games": 5, "rule": "tc", "backward": true, "lambda": 0.5 }),
         ),
         ("/api/v1/games", "/api/v1/games", json!({ "manual": true })),
     ] {
         let answer = site.ok(asked, body).await;
         checked("post", path, &answer);
     }
-    let records = "slide:place@1|0111#L[4]3|slide@2\nslide:place@1|0111#L[8]3|slide@2\n";
+    let game = site.ok("/api/v1/games", json!({ "seed": 1 })).await;
+    let path = format!("/api/v1/games/{}", game["game"]["id"].as_str().unwrap());
+    let moves = json!({ "moves": 40, "model": "greedy" });
+    let played = site.ok(&format!("{path}/auto"), moves).await;
+    checked("post", "/api/v1/games/{id}/auto", &played);
+    let call = request("GET", &format!("{path}/record"));
+    let (_, record) = site.send(call.body(Body::empty()).unwrap()).await;
+    // A second line that is no record is a fault.
+    let records = format!("{}x@1|zz|x@2\n", String::from_utf8(record).unwrap());
     for (path, asked) in [
         ("/api/v1/judge", "/api/v1/judge?game=2048&board=4x4"),
         ("/api/v1/review", "/api/v1/review?model=greedy"),
     ] {
-        let call = request("POST", asked).body(Body::from(records)).unwrap();
+        let call = request("POST", asked)
+            .body(Body::from(records.clone()))
+            .unwrap();
         let (status, answer) = site.json(call).await;
         assert_eq!(status, 200, "{answer}");
         checked("post", path, &answer);

@@ -78,6 +78,19 @@ pub(crate) async fn train(browser: &Browser, home: &str) {
     browser
         .until("[...document.querySelectorAll('.tag')].some((one) => one.innerText === 'stopped')")
         .await;
+    // A short one is watched to its end.
+    browser.click("#open-form").await;
+    browser
+        .until("!document.querySelector('#new-run').hidden")
+        .await;
+    browser.enter("#key-episodes", "3000").await;
+    browser
+        .until("document.querySelector('#new-run').innerText.includes('episodes=3000')")
+        .await;
+    browser.click("#start-run").await;
+    let finished = "[...document.querySelectorAll('#runs tr')].some((one) => \
+         one.innerText.includes('quick-2') && one.innerText.includes('finished'))";
+    browser.until(finished).await;
     browser.click(".open-run").await;
     browser.until("document.querySelector('#run-detail')").await;
     // What is wrong with a resumption is told beside its button.

@@ -61,12 +61,12 @@ pub struct GameView {
     /// The board as text, for `analyze`; null while a tile is to spawn.
     pub position: Option<String>,
     /// What may spawn now.
-    pub spawns: Vec<SpawnView>,
+    pub spawns: Vec<PossibleSpawn>,
 }
 
 /// A spawn that may come.
 #[derive(Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct SpawnView {
+pub struct PossibleSpawn {
     /// The cell, from 0, in row-major order.
     pub cell: usize,
     /// The value of the tile.
