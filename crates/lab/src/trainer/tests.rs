@@ -232,6 +232,8 @@ fn replay_of(change: &str) -> Recipe {
         "learner.overwrite=random",
         "learner.epsilon=0.2",
         "learner.epsilon_iterations=900",
+        "learner.log_iterations=0",
+        "learner.max_iterations=0",
         "learner.max_updates=0",
         change,
     ];
