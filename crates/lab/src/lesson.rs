@@ -10,11 +10,13 @@
 //!
 //! The positions are afterstates or states; rewards and ends follow from that. The game is played by
 //! [`Grid`], one line at a time: a lesson is read by people.
+//!
+//! Numbers have two times. Those of [`LessonSlide`] are of the choice of the move; those of
+//! [`LessonSpawn`] and [`LessonUpdate`] are of the update, before a weight moves. Between the two, a
+//! forward learner updates the move before, and a backward learner all moves after.
 
+mod small;
 mod teach;
-
-use std::path::Path;
-use std::sync::Arc;
 
 use afterstate::game::{Grid, Shape};
 use afterstate::ntuple::{AfterstateNetwork, NetworkOptions, StateNetwork, Tc, Td, TupleSet};
@@ -25,20 +27,28 @@ use crate::control::Control;
 use crate::error::game_on;
 use crate::evaluate::Contender;
 use crate::games;
-use crate::memory::MemoryBudget;
 use crate::recipe::{Rule, ValueOf};
-use crate::solve::{SolveOptions, solve};
 use crate::spec::tuples_of;
+pub use small::SmallSolutions;
 use teach::Teacher;
 
-/// The most games that are learned before the one that is written down.
-pub const MOST_GAMES: u64 = 20_000;
+/// The most games that are learned before the one that is written down, on boards of up to nine
+/// cells. There they take a few seconds.
+const MOST_GAMES: u64 = 20_000;
+/// The same on larger boards, whose games are longer.
+const MOST_LONG_GAMES: u64 = 5_000;
 /// The most steps that are written down.
 pub const MOST_STEPS: usize = 400;
 /// The most bytes of a network of a lesson.
 const MOST_BYTES: u64 = 512 << 20;
-/// The most cells of a board that is solved for a lesson.
-const SOLVED_CELLS: usize = 6;
+
+/// The most games that are learned before the one that is written down.
+pub fn most_games(shape: Shape) -> u64 {
+    match shape.cells() {
+        0..=9 => MOST_GAMES,
+        _ => MOST_LONG_GAMES,
+    }
+}
 
 /// The options of a lesson.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -116,7 +126,7 @@ pub struct LessonStep {
     pub chosen: usize,
     /// The tiles of the afterstate.
     pub afterstate: Vec<u64>,
-    /// Every spawn that may come.
+    /// Every spawn that may come, with values as they are before the update.
     pub spawns: Vec<LessonSpawn>,
     /// The one that comes: its place among them.
     pub drawn: usize,
@@ -124,7 +134,7 @@ pub struct LessonStep {
     pub update: LessonUpdate,
 }
 
-/// A slide of a state.
+/// A slide of a state, with values as they were when the move was chosen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LessonSlide {
     /// The direction.
@@ -146,11 +156,17 @@ pub struct LessonSpawn {
     pub cell: usize,
     /// The value of the tile.
     pub tile: u64,
+    /// The next tile that it shows, in games with a hint: its index, or `bonus`.
+    pub hint: Option<String>,
+    /// Its reward.
+    pub reward: u32,
     /// Its chance.
     pub chance: f64,
-    /// The value of the state with it: V of the state, or of its best slide the reward plus V; 0 if
-    /// the game is over there.
+    /// The value of the state with it: V of the state, or of its best slide the reward plus V.
     pub value: f32,
+    /// Whether the game is over there. The target is then 0 after the reward; V of a state is what
+    /// the network looks up all the same.
+    pub is_over: bool,
 }
 
 /// The update of the value of one position.
@@ -164,6 +180,11 @@ pub struct LessonUpdate {
     pub reward: f32,
     /// What is added to it: the value of the next position, or z; 0 at the end.
     pub next: f32,
+    /// What z is made of; `None` for forward updates, and at the end.
+    pub carried: Option<LessonReturn>,
+    /// The mean over every spawn of its reward plus value. For states it is the value of the slide;
+    /// for afterstates it is what the target is on average.
+    pub mean: f64,
     /// Their sum.
     pub target: f32,
     /// The value before.
@@ -176,6 +197,16 @@ pub struct LessonUpdate {
     pub exact: Option<f64>,
     /// Its lookups, each weight once.
     pub weights: Vec<LessonWeight>,
+}
+
+/// The return that goes from an update to that of the move before it:
+/// z = lambda target + (1 - lambda) after.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LessonReturn {
+    /// The target of the move after this one.
+    pub target: f32,
+    /// The value of its position after its update.
+    pub after: f32,
 }
 
 /// A weight of a position.
@@ -191,8 +222,32 @@ pub struct LessonWeight {
     pub before: f32,
     /// Its value after.
     pub after: f32,
-    /// |E| / A before the update, with TC: the share of the learning rate that it takes.
+    /// |E| / A before the update, with TC: the share of the learning rate that its first lookup
+    /// takes.
     pub coherence: Option<f32>,
+    /// The sums of TC before the update.
+    pub sums: Option<LessonSums>,
+    /// The sums of TC after it.
+    pub sums_after: Option<LessonSums>,
+}
+
+/// The sums of TC beside a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LessonSums {
+    /// E: the sum of all errors.
+    pub error: f32,
+    /// A: the sum of their absolute values.
+    pub absolute: f32,
+}
+
+impl LessonSums {
+    /// |E| / A; 1 before the first update.
+    fn coherence(self) -> f32 {
+        match self.absolute > 0.0 {
+            true => self.error.abs() / self.absolute,
+            false => 1.0,
+        }
+    }
 }
 
 /// Plays and learns the games of a lesson; `None` if it is cancelled.
@@ -203,8 +258,8 @@ pub fn lesson(options: &LessonOptions, control: &Control) -> Result<Option<Lesso
     lesson_beside(None, options, control)
 }
 
-/// The same beside the exact values of a solution, where one of the game and board is at hand: small
-/// boards are solved anyway.
+/// The same beside the exact values of a solution, where one of the game and board is at hand. If
+/// none is, a small board is solved: see [`SmallSolutions`].
 ///
 /// # Errors
 /// As [`lesson`].
@@ -214,7 +269,7 @@ pub fn lesson_beside(
     control: &Control,
 ) -> Result<Option<Lesson>, LabError> {
     let shape = shape_of(&options.board)?;
-    check(options)?;
+    check(options, shape)?;
     let tuples = TupleSet::parse(&options.tuples, shape, true)?;
     let tuples = tuples_of(&options.game, tuples, false)?;
     let bytes = tuples.weights().saturating_mul(16);
@@ -239,9 +294,9 @@ pub fn lesson_beside(
     let solution = solution.filter(|it| it.game == options.game && it.shape == shape);
     let solved = match solution {
         Some(_) => None,
-        None => exact(&options.game, shape, control)?,
+        None => SmallSolutions::default().find(&options.game, shape, control)?,
     };
-    let common = (game, options, solution.or(solved.as_ref()), control);
+    let common = (game, options, solution.or(solved.as_deref()), control);
     match options.value {
         ValueOf::Afterstate => {
             let network = AfterstateNetwork::new(&tuples, &network).map_err(refused)?;
@@ -272,9 +327,13 @@ fn shape_of(board: &str) -> Result<Shape, LabError> {
 }
 
 /// Refuses what has no meaning or no effect.
-fn check(options: &LessonOptions) -> Result<(), LabError> {
-    let fault = if options.games > MOST_GAMES {
-        format!("{} games; expected at most {MOST_GAMES}", options.games)
+fn check(options: &LessonOptions, shape: Shape) -> Result<(), LabError> {
+    let most = most_games(shape);
+    let fault = if options.games > most {
+        format!(
+            "{} games on {shape}; expected at most {most}",
+            options.games
+        )
     } else if !(options.learning_rate > 0.0 && options.learning_rate <= 10.0) {
         let found = options.learning_rate;
         format!("a learning rate of {found}; expected one above 0, at most 10")
@@ -286,29 +345,6 @@ fn check(options: &LessonOptions) -> Result<(), LabError> {
         return Ok(());
     };
     Err(LabError::Lesson(fault))
-}
-
-/// Perfect play of a board that is small enough, in games whose spawns do not depend on the slide.
-fn exact(game: &str, shape: Shape, control: &Control) -> Result<Option<Contender>, LabError> {
-    let is_simple = games::rules(game)?.uniform_spawns().is_some();
-    if shape.cells() > SOLVED_CELLS || !is_simple {
-        return Ok(None);
-    }
-    let quiet = Control::new()
-        .with_cancel(control.cancel_token())
-        .with_memory(MemoryBudget::new(MOST_BYTES));
-    let solved = solve(&SolveOptions {
-        game,
-        shape,
-        target: None,
-        discount: 1.0,
-        bounds: false,
-        threads: 1,
-        memory: Some(MOST_BYTES),
-        control: &quiet,
-    })?;
-    let contender = |solution| Contender::exact(Arc::new(solution), Path::new("exact"));
-    solved.map(|solved| contender(solved.solution)).transpose()
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use afterstate::random::{Rng, game_rng};
 use afterstate::value::{ActionValues, Decision};
 
 use super::{
-    Lesson, LessonOptions, LessonSlide, LessonSpawn, LessonStep, LessonUpdate, LessonWeight,
-    MOST_STEPS,
+    Lesson, LessonOptions, LessonReturn, LessonSlide, LessonSpawn, LessonStep, LessonSums,
+    LessonUpdate, LessonWeight, MOST_STEPS,
 };
 use crate::agent::{BoardState, StateAnalysis, board_state};
 use crate::control::Control;
@@ -34,8 +34,8 @@ pub(super) trait Shown: Trainable<Grid> {
     /// Every lookup.
     fn lookups(&self, board: GridBoard) -> Vec<Lookup>;
 
-    /// |E| / A of a weight, if the network has the sums of TC; 1 before the first update.
-    fn coherence(&self, tuple: usize, index: usize) -> Option<Value>;
+    /// The sums of TC of a weight, if the network has them.
+    fn sums(&self, tuple: usize, index: usize) -> Option<LessonSums>;
 
     /// The tuples, as patterns.
     fn patterns(&self) -> Vec<String>;
@@ -44,7 +44,7 @@ pub(super) trait Shown: Trainable<Grid> {
     fn m(&self) -> usize;
 }
 
-/// |E| / A of a weight by its tables.
+/// Both networks have tables.
 macro_rules! shown {
     ($network:ty, $by_afterstate:literal, $position:expr) => {
         impl Shown for $network {
@@ -62,16 +62,15 @@ macro_rules! shown {
                 self.tables().lookups_of(board)
             }
 
-            fn coherence(&self, tuple: usize, index: usize) -> Option<Value> {
+            fn sums(&self, tuple: usize, index: usize) -> Option<LessonSums> {
                 let tables = self.tables();
                 tables.has_coherence().then(|| {
                     let (mut error, mut absolute) = ([0.0], [0.0]);
                     tables.export(tuple, WeightPart::ErrorSum, index, &mut error);
                     tables.export(tuple, WeightPart::AbsoluteSum, index, &mut absolute);
-                    if absolute[0] > 0.0 {
-                        error[0].abs() / absolute[0]
-                    } else {
-                        1.0
+                    LessonSums {
+                        error: error[0],
+                        absolute: absolute[0],
                     }
                 })
             }
@@ -111,10 +110,20 @@ struct TaughtMove {
     spawn: Spawn,
 }
 
-/// An update that was made.
+/// An update that was made, and what could have come before it.
 struct Made {
-    order: usize,
     update: LessonUpdate,
+    spawns: Vec<LessonSpawn>,
+    drawn: usize,
+}
+
+/// What a position is updated with.
+struct Aim {
+    /// When it is updated: 0 for the first one.
+    order: usize,
+    reward: Value,
+    next: Value,
+    carried: Option<LessonReturn>,
 }
 
 impl<'a, N: Shown> Teacher<'a, N> {
@@ -143,19 +152,20 @@ impl<'a, N: Shown> Teacher<'a, N> {
         }
         let (turns, score, end, made) = self.learn::<R>(games, true);
         let mut made: Vec<Made> = made;
-        made.sort_by_key(|made| made.order);
+        made.sort_by_key(|made| made.update.order);
         let mut steps = self.steps(&turns);
         let moves = turns.len();
-        for Made { order, mut update } in made {
+        for mut made in made {
             // The order of moves, or the reverse.
+            let order = made.update.order;
             let place = if self.options.backward {
                 moves - 1 - order
             } else {
                 order
             };
             if let Some(step) = steps.get_mut(place) {
-                update.exact = self.exact_value(step);
-                step.update = update;
+                made.update.exact = self.exact_value(step);
+                (step.update, step.spawns, step.drawn) = (made.update, made.spawns, made.drawn);
             }
         }
         Some(Lesson {
@@ -184,9 +194,13 @@ impl<'a, N: Shown> Teacher<'a, N> {
             turns.push(turn);
             if !self.options.backward && turns.len() > 1 {
                 let order = turns.len() - 2;
-                let next = self.value(&turns[order + 1]);
-                let reward = self.reward(&turns, order);
-                made.extend(self.update::<R>(&turns[order], (order, reward, next), shows));
+                let aim = Aim {
+                    order,
+                    reward: self.reward(&turns, order),
+                    next: self.value(&turns[order + 1]),
+                    carried: None,
+                };
+                made.extend(self.update::<R>(&turns[order], aim, shows && order < MOST_STEPS));
             }
             let TaughtMove {
                 slide, cell, spawn, ..
@@ -195,19 +209,30 @@ impl<'a, N: Shown> Teacher<'a, N> {
             state = self.game.place(slide.after(), cell, spawn);
         }
         if self.options.backward {
-            let mut z = 0.0;
+            let (mut next, mut carried) = (0.0, None);
             for place in (0..turns.len()).rev() {
                 let order = turns.len() - 1 - place;
                 let reward = self.reward(&turns, place);
-                let before = reward + z;
-                let update = self.update::<R>(&turns[place], (order, reward, z), shows);
-                let lambda = self.options.lambda;
-                z = lambda * before + (1.0 - lambda) * self.value(&turns[place]);
-                made.extend(update);
+                let target = reward + next;
+                let aim = Aim {
+                    order,
+                    reward,
+                    next,
+                    carried,
+                };
+                made.extend(self.update::<R>(&turns[place], aim, shows && place < MOST_STEPS));
+                let (lambda, after) = (self.options.lambda, self.value(&turns[place]));
+                next = lambda * target + (1.0 - lambda) * after;
+                carried = Some(LessonReturn { target, after });
             }
         } else if let Some(last) = turns.len().checked_sub(1) {
-            let reward = self.reward(&turns, last);
-            made.extend(self.update::<R>(&turns[last], (last, reward, 0.0), shows));
+            let aim = Aim {
+                order: last,
+                reward: self.reward(&turns, last),
+                next: 0.0,
+                carried: None,
+            };
+            made.extend(self.update::<R>(&turns[last], aim, shows && last < MOST_STEPS));
         }
         (turns, score, state, made)
     }
@@ -255,34 +280,39 @@ impl<'a, N: Shown> Teacher<'a, N> {
         self.network.value_at(&at, 0)
     }
 
-    /// Moves the value of a position towards its target.
-    fn update<R: UpdateRule>(
-        &self,
-        turn: &TaughtMove,
-        (order, reward, next): (usize, Value, Value),
-        shows: bool,
-    ) -> Option<Made> {
+    /// Moves the value of a position towards its target. Everything that is written down is read
+    /// before the weights move, except what says `after`.
+    fn update<R: UpdateRule>(&self, turn: &TaughtMove, aim: Aim, shows: bool) -> Option<Made> {
+        let Aim {
+            order,
+            reward,
+            next,
+            carried,
+        } = aim;
         let position = self.position(turn);
         let board = N::board(position);
-        let weights = shows.then(|| self.weights(board));
+        let before = shows.then(|| (self.weights(board), self.spawns(turn)));
         let value = self.value_of(position);
         let target = reward + next;
         let mut at = N::Located::default();
         self.network.locate_positions([position; 4], &mut at);
         let rate = self.options.learning_rate;
         let updated = self.network.update::<R>(position, &mut at, 0, target, rate);
-        let mut weights = weights?;
+        let (mut weights, (spawns, drawn)) = before?;
         let after = self.weights(board);
         for (weight, after) in weights.iter_mut().zip(after) {
-            weight.after = after.before;
+            (weight.after, weight.sums_after) = (after.before, after.sums);
         }
+        let worth = |it: &LessonSpawn| it.chance * (f64::from(it.reward) + f64::from(it.value));
         Some(Made {
-            order,
+            drawn,
             update: LessonUpdate {
                 order,
                 position: self.tiles(board),
                 reward,
                 next,
+                carried,
+                mean: spawns.iter().map(worth).sum(),
                 target,
                 value,
                 error: updated.delta,
@@ -290,6 +320,7 @@ impl<'a, N: Shown> Teacher<'a, N> {
                 exact: None,
                 weights,
             },
+            spawns,
         })
     }
 
@@ -302,14 +333,19 @@ impl<'a, N: Shown> Teacher<'a, N> {
             };
             match weights.iter_mut().find(same) {
                 Some(weight) => weight.cells.push(lookup.cells),
-                None => weights.push(LessonWeight {
-                    tuple: lookup.tuple,
-                    coherence: self.network.coherence(lookup.tuple, lookup.index),
-                    index: lookup.index,
-                    cells: vec![lookup.cells],
-                    before: lookup.weight,
-                    after: lookup.weight,
-                }),
+                None => {
+                    let sums = self.network.sums(lookup.tuple, lookup.index);
+                    weights.push(LessonWeight {
+                        tuple: lookup.tuple,
+                        index: lookup.index,
+                        cells: vec![lookup.cells],
+                        before: lookup.weight,
+                        after: lookup.weight,
+                        coherence: sums.map(LessonSums::coherence),
+                        sums,
+                        sums_after: sums,
+                    });
+                }
             }
         }
         weights
@@ -352,23 +388,21 @@ impl<'a, N: Shown> Teacher<'a, N> {
                 exact: exact.and_then(|exact| exact.total(slide.direction())),
             }
         };
-        let spawns = self.spawns(turn.slide.after());
-        let drawn = (turn.cell, self.game.tile_value(turn.spawn.tile));
         LessonStep {
             state: self.tiles(state),
             slides: slides.iter().map(slide).collect(),
             chosen: chosen.unwrap_or(0),
             afterstate: self.tiles(after),
-            drawn: spawns
-                .iter()
-                .position(|spawn| (spawn.cell, spawn.tile) == drawn)
-                .unwrap_or(0),
-            spawns,
+            // The update fills in these.
+            spawns: Vec::new(),
+            drawn: 0,
             update: LessonUpdate {
                 order: 0,
                 position: Vec::new(),
                 reward: 0.0,
                 next: 0.0,
+                carried: None,
+                mean: 0.0,
                 target: 0.0,
                 value: 0.0,
                 error: 0.0,
@@ -379,39 +413,52 @@ impl<'a, N: Shown> Teacher<'a, N> {
         }
     }
 
-    /// Every spawn of an afterstate, with the value of the state that it leads to.
-    fn spawns(&self, after: After<GridBoard>) -> Vec<LessonSpawn> {
+    /// Every spawn after a move, with the value of the state that it leads to, and the place of the
+    /// one that came.
+    fn spawns(&self, turn: &TaughtMove) -> (Vec<LessonSpawn>, usize) {
+        let after = turn.slide.after();
         let cells = self.game.spawn_cells(after);
         let share = 1.0 / f64::from(cells.count_ones().max(1));
-        let mut spawns = Vec::new();
+        let (mut spawns, mut drawn) = (Vec::new(), 0);
         for cell in each_cell(cells) {
             self.game.for_each_new_tile(after, |spawn, chance| {
-                let state = self.game.place(after, cell, spawn);
+                if (cell, spawn) == (turn.cell, turn.spawn) {
+                    drawn = spawns.len();
+                }
+                let (value, is_over) = self.state_value(self.game.place(after, cell, spawn));
+                let hint = spawn.chance_state.to_string();
                 spawns.push(LessonSpawn {
                     cell,
                     tile: self.game.tile_value(spawn.tile),
+                    hint: hint.strip_prefix('+').map(str::to_owned),
+                    reward: self.game.spawn_reward(spawn.tile),
                     chance: chance * share,
-                    value: self.state_value(state),
+                    value,
+                    is_over,
                 });
             });
         }
-        spawns
+        (spawns, drawn)
     }
 
-    /// V of a state, or of its best slide the reward plus V of the afterstate.
-    fn state_value(&self, state: State<GridBoard>) -> Value {
-        let Some(decision) = Decision::new(&self.game, state) else {
-            return 0.0;
-        };
+    /// V of a state, or of its best slide the reward plus V of the afterstate; and whether the game
+    /// is over there.
+    fn state_value(&self, state: State<GridBoard>) -> (Value, bool) {
+        let decision = Decision::new(&self.game, state);
+        let is_over = decision.is_none();
         if !N::BY_AFTERSTATE {
-            return self.value_of(N::position(state, self.game.as_afterstate(state)));
+            let position = N::position(state, self.game.as_afterstate(state));
+            return (self.value_of(position), is_over);
         }
+        let Some(decision) = decision else {
+            return (0.0, is_over);
+        };
         let mut lookup = Default::default();
         let values = self
             .network
             .action_values(&self.game, &decision, &mut lookup);
         let totals = values.legal().map(|(_, value)| value.total);
-        totals.reduce(Value::max).unwrap_or(0.0)
+        (totals.reduce(Value::max).unwrap_or(0.0), is_over)
     }
 
     /// The value of the position of a step under perfect play.

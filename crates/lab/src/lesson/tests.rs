@@ -1,5 +1,7 @@
 use super::*;
 
+mod twin;
+
 fn options(value: ValueOf, backward: bool) -> LessonOptions {
     LessonOptions {
         value,
@@ -75,6 +77,82 @@ fn the_target_is_that_of_the_next_slide() {
     assert!(exact > 10.0, "2x3 is solved: {exact}");
 }
 
+/// What the diagram shows for the tile that came is what the target has, to the last bit.
+#[test]
+fn the_spawn_that_comes_has_the_value_of_the_target() {
+    for value in [ValueOf::Afterstate, ValueOf::State] {
+        let lesson = taught(&options(value, false));
+        for step in &lesson.steps {
+            let (update, spawn) = (&step.update, &step.spawns[step.drawn]);
+            match value {
+                ValueOf::Afterstate => assert_eq!(spawn.value, update.target),
+                _ if spawn.is_over => assert_eq!(update.next, 0.0),
+                _ => assert_eq!(spawn.value, update.next),
+            }
+        }
+    }
+}
+
+/// Spawns that differ in the next tile alone are told apart, and the one that came is marked.
+#[test]
+fn a_spawn_has_the_hint_that_it_shows() {
+    let lesson = taught(&LessonOptions {
+        game: "threes".into(),
+        games: 3,
+        ..LessonOptions::default()
+    });
+    let mut hints = 0;
+    for (step, next) in lesson.steps.iter().zip(&lesson.steps[1..]) {
+        let same = |(place, spawn): (usize, &LessonSpawn)| {
+            let others = &step.spawns[..place];
+            let like = |it: &&LessonSpawn| {
+                (it.cell, it.tile, &it.hint) == (spawn.cell, spawn.tile, &spawn.hint)
+            };
+            others.iter().find(like).is_some()
+        };
+        assert!(
+            !step.spawns.iter().enumerate().any(same),
+            "{:?}",
+            step.spawns
+        );
+        let spawn = &step.spawns[step.drawn];
+        assert_eq!(next.state[spawn.cell], spawn.tile);
+        hints += usize::from(spawn.hint.is_some());
+        let target = f64::from(spawn.reward) + f64::from(spawn.value);
+        assert!(near(target as f32, step.update.target));
+        assert!(step.update.exact.is_some(), "Threes! on 2x3 is solved");
+    }
+    assert!(hints > 0);
+}
+
+/// Boards that are solved in a moment; Threes! with large bags on 2x3 has too many positions.
+#[test]
+fn small_boards_are_solved() {
+    let small = SmallSolutions::default();
+    let found = |game: &str, rows, cols| {
+        let shape = games::shape(rows, cols).unwrap();
+        let found = small.find(game, shape, &Control::new()).unwrap();
+        found.is_some()
+    };
+    for game in [
+        "2048",
+        "threes",
+        "threes-hint",
+        "threes-original",
+        "2584",
+        "2584-three",
+    ] {
+        assert!(found(game, 2, 2), "{game}");
+    }
+    assert!(found("2048", 2, 3) && found("threes", 2, 3));
+    assert!(!found("threes-original", 2, 3) && !found("2048", 3, 3));
+    assert!(
+        small
+            .find("chess", games::shape(2, 2).unwrap(), &Control::new())
+            .is_err()
+    );
+}
+
 /// A board that is too large to be solved has the values of a solution of it, and no other.
 #[test]
 fn a_solution_stands_beside_what_is_learned() {
@@ -131,6 +209,14 @@ fn options_without_effect_are_refused() {
                 ..default()
             },
             "at most 20000",
+        ),
+        (
+            LessonOptions {
+                board: "4x4".into(),
+                games: 20_000,
+                ..default()
+            },
+            "at most 5000",
         ),
         (
             LessonOptions {
