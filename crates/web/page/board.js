@@ -209,9 +209,14 @@ export class BoardView {
     this.describe();
   }
 
-  /** Colours cells by numbers from 0 to 1. @param {number[]} shares */
-  heat(shares) {
-    this.slots.forEach((slot, cell) => slot.style.setProperty("--heat", String(shares[cell] ?? 0)));
+  /** Colours cells by numbers from -1 to 1, and writes texts on them. @param {number[]} shares @param {string[]} texts */
+  heat(shares, texts) {
+    this.field.querySelectorAll(".share").forEach((/** @type {Element} */ one) => one.remove());
+    this.slots.forEach((slot, cell) => {
+      slot.style.setProperty("--heat", String(Math.abs(shares[cell] ?? 0)));
+      slot.classList.toggle("minus", shares[cell] < 0);
+      slot.append(h("span", { class: "share", "aria-hidden": "true" }, texts[cell]));
+    });
   }
 
   /** Marks cells, numbered in this order. @param {number[]} cells */

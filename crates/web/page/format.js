@@ -60,3 +60,13 @@ export function gameName(name) {
   });
   return names[name] ?? name;
 }
+
+/** With two digits, as the numbers of one sum need them. @param {number} value */
+export function exactly(value) {
+  return number(value, 2).replace("-", "−");
+}
+
+/** The second term of a sum, with its sign. @param {number} value */
+export function plus(value) {
+  return `${value < 0 ? "−" : "+"} ${number(Math.abs(value), 2)}`;
+}

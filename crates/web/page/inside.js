@@ -4,9 +4,19 @@
 import { choice, fill, h, setting } from "./dom.js";
 import { get, meta, post, Problem } from "./api.js";
 import { BoardView } from "./board.js";
-import { ARROWS, cellName, gameName, number, signed, value as shortValue } from "./format.js";
+import {
+  ARROWS,
+  cellName,
+  exactly,
+  gameName,
+  number,
+  plus,
+  signed,
+  value as shortValue,
+} from "./format.js";
 import { Lesson } from "./lesson.js";
 import { chosen, modelChoices } from "./models.js";
+import { successors, worth } from "./successors.js";
 
 const START = "1024,512,8,2/256,64,4,0/2,0,0,0/0,2,0,0";
 const SYMMETRIES = [
@@ -24,8 +34,12 @@ const SYMMETRIES = [
 export function show(root, query) {
   const page = new Inside(root, query);
   page.start();
+  const back = () => page.fault?.textContent && page.ask();
+  addEventListener("afterstate:back", back);
   return () => {
+    removeEventListener("afterstate:back", back);
     page.ended = true;
+    page.asking?.abort();
     page.lesson.end();
   };
 }
@@ -55,6 +69,9 @@ class Inside {
     this.view = new BoardView({ heat: true, label: "Position" });
     this.lesson = new Lesson();
     /** @type {any} */ this.found = null;
+    /** @type {AbortController | null} */ this.asking = null;
+    /** What has happened to the chosen model. */
+    this.gone = "";
   }
 
   async start() {
@@ -76,7 +93,13 @@ class Inside {
     const lookups = h(
       "section",
       { class: "wide three", "aria-labelledby": "lookups-tab" },
-      h("div", { class: "stack" }, this.view.root, this.one),
+      h(
+        "div",
+        { class: "stack" },
+        h("div", { class: "inside-board" }, this.view.root),
+        (this.legend = h("p", { class: "small muted", id: "heat-legend" })),
+        this.one,
+      ),
       this.detail,
       h(
         "div",
@@ -148,40 +171,38 @@ class Inside {
     this.ask();
   }
 
-  /** @returns {Promise<void>} */
+  /** Asks about the board; an older question is given up. @returns {Promise<void>} */
   async ask() {
+    this.asking?.abort();
+    const asking = new AbortController();
+    this.asking = asking;
+    const body = {
+      game: this.game,
+      position: this.input.value,
+      model: this.model || undefined,
+      direction: this.direction || undefined,
+    };
     try {
-      const body = {
-        game: this.game,
-        position: this.input.value,
-        model: this.model || undefined,
-        direction: this.direction || undefined,
-      };
       const [analysis, found] = await Promise.all([
-        post("/analyze", { ...body, direction: undefined }),
-        post("/explain", body),
+        post("/analyze", { ...body, direction: undefined }, asking.signal),
+        post("/explain", body, asking.signal),
       ]);
-      const solution = (this.models ?? []).find(
-        (/** @type {any} */ one) =>
-          one.kind === "solution" && one.game === this.game && one.board === analysis.board,
-      );
-      const exact =
-        solution && (await post("/analyze", { ...body, direction: undefined, model: solution.id }));
-      if (this.ended) return;
-      this.exact = exact?.analysis.moves.find(
-        (/** @type {any} */ move) => move.direction === found.direction,
-      )?.value;
+      if (this.ended || asking.signal.aborted) return;
       this.analysis = analysis;
       this.found = found;
-      this.selected = 0;
-      fill(this.fault);
+      this.selected = heaviest(found.lookups);
+      fill(this.fault, this.gone && h("p", { class: "note" }, this.gone));
+      this.gone = "";
       const address = new URLSearchParams({ game: this.game, position: analysis.position });
       if (this.model) address.set("model", this.model);
       history.replaceState(null, "", `/inside?${address}`);
       this.draw();
+      await this.compare(body, asking.signal);
     } catch (error) {
-      if (this.model && error instanceof Problem && [400, 404].includes(error.status)) {
+      if (this.ended || asking.signal.aborted) return;
+      if (this.model && isOfModel(error)) {
         // The model of another part of the app plays another game, or is gone.
+        this.gone = `The model ${this.model} is not here, or does not play this: the usual one answers.`;
         this.model = "";
         return this.ask();
       }
@@ -195,11 +216,28 @@ class Inside {
               { class: "note" },
               "There is no model of this game and board yet. ",
               h("a", { href: "/train", "data-part": "train" }, "Train one"),
-              ", or look at how learning goes, beside.",
+              ", or open “Learning, update by update” above, which needs none.",
             )
           : h("p", { class: "error" }, error instanceof Error ? error.message : String(error)),
       );
     }
+  }
+
+  /** Adds values under perfect play where the server can have them. @param {any} body @param {AbortSignal} signal */
+  async compare(body, signal) {
+    const { found } = this;
+    const isSolved = (this.models ?? []).some(
+      (/** @type {any} */ one) =>
+        one.kind === "solution" && one.game === this.game && one.board === this.analysis.board,
+    );
+    if (!isSolved && found.rows * found.cols > 6) return;
+    const { exact, exact_total } = await post("/explain", { ...body, exact: true }, signal);
+    if (this.ended || signal.aborted || exact === null) return;
+    this.detail
+      ?.querySelector("#exact")
+      ?.replaceChildren(
+        ` Perfect play: V(${found.value_of === "state" ? "s" : "s′"}) = ${exactly(exact)}, ${found.direction} ${exactly(exact_total)}.`,
+      );
   }
 
   settings() {
@@ -264,41 +302,31 @@ class Inside {
       this.detail,
       h(
         "div",
-        { class: "card stack tight" },
+        { class: "card stack tight", id: "value" },
         h(
           "h2",
           {},
-          `${ARROWS[found.direction]} ${found.direction}: ${number(found.reward)} points now, then ${shortValue(found.sum)} expected`,
+          `${ARROWS[found.direction]} ${found.direction}: ${number(found.reward)} ${plus(found.value)} = ${exactly(found.total)}`,
         ),
-        h(
-          "p",
-          {},
-          state
-            ? "This network has values of states: of the board before the slide. The value of a slide is the mean over all tiles that may come."
-            : "This network has values of afterstates: of the board after the slide, before the new tile. That is the board on the left.",
-        ),
+        h("p", {}, worth(found)),
         h(
           "p",
           { class: "sum" },
           `V(${state ? "s" : "s′"}) = `,
           tuples.map((/** @type {any} */ one, /** @type {number} */ place) => [
-            place ? " + " : "",
-            h("span", { title: one.pattern }, shortValue(one.sum)),
+            place ? (one.sum < 0 ? " − " : " + ") : one.sum < 0 ? "−" : "",
+            h("span", { title: one.pattern }, exactly(Math.abs(one.sum))),
           ]),
           ` = `,
-          h("strong", {}, shortValue(found.sum)),
-          this.exact !== undefined &&
-            h(
-              "span",
-              { class: "muted", id: "exact" },
-              ` (perfect play: ${shortValue(this.exact)})`,
-            ),
+          h("strong", { id: "sum" }, exactly(found.sum)),
         ),
+        h("p", { class: "sum muted", id: "exact" }),
         h(
           "p",
           { class: "small muted" },
-          `${found.patterns.length} tuples under ${m / found.patterns.length} symmetries of the board: ${m} lookups. The colour of a cell is its share of the value: each weight, divided among the cells that its tuple reads.`,
+          `${found.patterns.length} tuples under ${m / found.patterns.length} symmetries of the board: ${m} lookups. The board is ${state ? "s, before the slide" : "s′, after the slide"}. The number on a cell, and its colour, is its share of the value: each weight, divided among the cells that its tuple reads.`,
         ),
+        successors(found),
       ),
       tuples.map((/** @type {any} */ one, /** @type {number} */ tuple) =>
         h(
@@ -338,7 +366,7 @@ class Inside {
         ),
       ),
     );
-    this.highlight(0);
+    this.highlight(this.selected);
   }
 
   /** @param {number} place */
@@ -352,18 +380,44 @@ class Inside {
     this.highlight(place);
   }
 
+  /** The first tiles of the game and their numbers. */
+  numbering() {
+    const game = (this.games ?? []).find((/** @type {any} */ one) => one.name === this.game);
+    const tiles = (game?.tiles ?? []).slice(0, 4);
+    return [
+      "an empty cell 0",
+      ...tiles.map(
+        (/** @type {number} */ tile, /** @type {number} */ at) => `${tile} is ${at + 1}`,
+      ),
+      "and so on",
+    ].join(", ");
+  }
+
   /** Shows a lookup on the board. @param {number} place */
   highlight(place) {
     const { found } = this;
     const lookup = found.lookups[place];
     const most = Math.max(...found.by_cell.map(Math.abs), 1e-9);
     this.view.heat(
-      found.by_cell.map((/** @type {number} */ one) => (0.75 * Math.max(one, 0)) / most),
+      found.by_cell.map((/** @type {number} */ one) => (0.6 * one) / most),
+      found.by_cell.map((/** @type {number} */ one) => shortValue(one)),
     );
     this.view.rings(lookup.cells);
-    const digits = lookup.cells.map(
+    const extreme = (/** @type {(...all: number[]) => number} */ of) => {
+      const share = of(...found.by_cell);
+      return `${signed(share, Math.abs(share) < 10 ? 2 : 0)} at ${cellName(found.by_cell.indexOf(share), found.cols)}`;
+    };
+    fill(
+      /** @type {Element} */ (this.legend),
+      `On each cell, its share of V: from ${extreme(Math.min)} to ${extreme(Math.max)}. Darker is more; hatched is below 0.`,
+    );
+    const digits = lookup.digits.map(
+      (/** @type {number} */ digit, /** @type {number} */ at) =>
+        `${digit}·${found.base}${"⁰¹²³⁴⁵⁶⁷"[at]}`,
+    );
+    const cut = lookup.cells.find(
       (/** @type {number} */ cell, /** @type {number} */ at) =>
-        `${found.tiles[cell]}·16${"⁰¹²³⁴⁵⁶⁷"[at]}`,
+        found.tiles[cell] !== lookup.digits[at],
     );
     fill(
       this.one,
@@ -378,8 +432,31 @@ class Inside {
         { class: "small" },
         `It reads the cells ${lookup.cells.map((/** @type {number} */ cell) => cellName(cell, found.cols)).join(", ")} with the tiles ${lookup.cells.map((/** @type {number} */ cell) => found.cells[cell] || "empty").join(", ")}.`,
       ),
-      h("p", { class: "small mono" }, `index = ${digits.join(" + ")} = ${lookup.index}`),
+      h(
+        "p",
+        { class: "small mono", id: "index" },
+        `index = ${digits.join(" + ")} = ${lookup.index}`,
+      ),
+      h(
+        "p",
+        { class: "small muted" },
+        `A digit is the number of a tile: ${this.numbering()}. ${found.base} is one more than the largest digit.`,
+        cut !== undefined &&
+          ` ${number(found.cells[cut])} is beyond it, and counts as ${found.base - 1}.`,
+      ),
       h("p", {}, "weight ", h("strong", {}, shortValue(lookup.weight))),
     );
   }
+}
+
+/** Whether an error is about the model that was chosen. @param {unknown} error */
+function isOfModel(error) {
+  if (!(error instanceof Problem)) return false;
+  return error.error === "no-such-model" || /^the model `/.test(error.message);
+}
+
+/** The place of the lookup with the largest weight. @param {any[]} lookups */
+function heaviest(lookups) {
+  const sizes = lookups.map((one) => Math.abs(one.weight));
+  return sizes.indexOf(Math.max(...sizes));
 }

@@ -1,146 +1,84 @@
 // @ts-check
 /** A lesson: one game, stepped through, with the backup diagram and every number of each update. */
 
-import { choice, fill, h, s } from "./dom.js";
+import { fill, h } from "./dom.js";
 import { meta, post } from "./api.js";
-import { picture } from "./board.js";
+import { backup, carriedSum, names } from "./backup.js";
 import { Chart } from "./chart.js";
-import {
-  ARROWS,
-  cellName,
-  gameName,
-  number,
-  percent,
-  signed,
-  value as shortValue,
-} from "./format.js";
+import { exactly, number, plus } from "./format.js";
 import { mini } from "./inside.js";
-
-const WIDTH = 940;
+import { showFields, USUAL } from "./lesson-form.js";
 
 export class Lesson {
   constructor() {
     this.root = h("section", { class: "stack", "aria-labelledby": "lesson-tab", id: "lesson" });
-    this.options = /** @type {Record<string, any>} */ ({
-      game: "2048",
-      board: "2x3",
-      tuples: "lines",
-      value: "afterstate",
-      rule: "td",
-      backward: false,
-      lambda: 0,
-      learning_rate: 0.1,
-      games: 100,
-      seed: 1,
-    });
+    this.options = /** @type {Record<string, any>} */ ({ ...USUAL });
     this.step = 0;
     /** @type {any} */ this.found = null;
-    this.ended = false;
+    /** @type {AbortController | null} */ this.asking = null;
     this.pressed = (/** @type {KeyboardEvent} */ event) => this.key(event);
+    this.back = () => {
+      if (this.form && this.fault?.textContent) this.load();
+    };
     addEventListener("keydown", this.pressed);
+    addEventListener("afterstate:back", this.back);
   }
 
   end() {
-    this.ended = true;
+    this.asking?.abort();
     removeEventListener("keydown", this.pressed);
+    removeEventListener("afterstate:back", this.back);
   }
 
   async start() {
     if (this.form) return;
-    const about = await meta();
-    this.form = h("div", { class: "card form" });
+    const form = h("div", { class: "card form" });
+    this.form = form;
     this.fault = h("div", { role: "alert" });
+    this.status = h("p", { class: "small muted", role: "status", id: "lesson-status" });
     this.body = h("div", { class: "stack" });
-    const change = (/** @type {string} */ name, /** @type {any} */ wanted) => {
-      this.options[name] = wanted;
-      if (name === "backward" && !wanted) this.options.lambda = 0;
-      if (name === "rule") this.options.learning_rate = wanted === "tc" ? 1 : 0.1;
-      this.fields(about, change);
-      this.load();
-    };
-    this.fields(about, change);
-    fill(this.root, this.form, this.fault, this.body);
-    this.load();
-  }
-
-  /** @param {any} about @param {(name: string, wanted: any) => void} change */
-  fields(about, change) {
-    const { options } = this;
-    const numeric = (
-      /** @type {string} */ label,
-      /** @type {string} */ name,
-      /** @type {Record<string, string>} */ limits,
-    ) => {
-      const input = h("input", {
-        type: "number",
-        value: options[name],
-        ...limits,
-        onchange: () => change(name, Number(input.value)),
-      });
-      return h("label", { class: "field" }, label, input);
-    };
-    if (this.form)
-      fill(
-        this.form,
-        choice(
-          "Game",
-          about.games.map((/** @type {any} */ one) => [one.name, gameName(one.name)]),
-          options.game,
-          (game) => change("game", game),
-        ),
-        choice(
-          "Board",
-          ["2x2", "2x3", "3x3", "3x4", "4x4"].map((one) => [one, one.replace("x", " × ")]),
-          options.board,
-          (board) => change("board", board),
-        ),
-        choice(
-          "Values of",
-          [
-            ["afterstate", "afterstates V(s′)"],
-            ["state", "states V(s)"],
-          ],
-          options.value,
-          (value) => change("value", value),
-        ),
-        choice(
-          "Updates",
-          [
-            ["", "forward, while playing"],
-            ["yes", "backward, from the end"],
-          ],
-          options.backward ? "yes" : "",
-          (one) => change("backward", one === "yes"),
-        ),
-        options.backward && numeric("Lambda", "lambda", { min: "0", max: "1", step: "0.1" }),
-        choice(
-          "Steps of weights",
-          [
-            ["td", "TD: the same for all"],
-            ["tc", "TC: by coherence"],
-          ],
-          options.rule,
-          (rule) => change("rule", rule),
-        ),
-        numeric("Learning rate", "learning_rate", { min: "0.001", max: "10", step: "any" }),
-        numeric("Games learned before", "games", { min: "0", max: "20000" }),
-        numeric("Seed", "seed", { min: "0" }),
-      );
-  }
-
-  async load() {
+    fill(this.root, form, h("div", {}, this.status, this.fault), this.body);
     try {
-      this.found = await post("/lesson", this.options);
-      if (this.ended) return;
-      fill(/** @type {Element} */ (this.fault));
-      this.step = Math.min(this.step, this.found.steps.length - 1);
+      const { games } = await meta();
+      showFields(
+        form,
+        games,
+        this.options,
+        () => this.load(),
+        (text) => this.fails(text),
+      );
+      this.load();
+    } catch (error) {
+      this.form = null;
+      this.fails(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** @param {string} text */
+  fails(text) {
+    fill(/** @type {Element} */ (this.fault), h("p", { class: "error" }, text));
+  }
+
+  /** Asks for the lesson of these options; an older question is given up. */
+  async load() {
+    this.asking?.abort();
+    const asking = new AbortController();
+    this.asking = asking;
+    const status = /** @type {Element} */ (this.status);
+    fill(/** @type {Element} */ (this.fault));
+    fill(status, `Learning ${number(this.options.games)} games …`);
+    try {
+      const found = await post("/lesson", this.options, asking.signal);
+      if (asking.signal.aborted) return;
+      this.found = found;
+      this.step = Math.min(this.step, found.steps.length - 1);
       this.build();
       this.draw();
+      fill(status);
     } catch (error) {
-      fill(
-        /** @type {Element} */ (this.fault),
-        h("p", { class: "error" }, error instanceof Error ? error.message : String(error)),
-      );
+      if (asking.signal.aborted) return;
+      fill(status);
+      this.fails(error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -162,6 +100,7 @@ export class Lesson {
       "aria-label": "Backup diagram",
     });
     this.numbers = h("div", { class: "stack tight", id: "lesson-numbers" });
+    this.kinds = h("div", { class: "card stack tight", id: "lesson-kinds" });
     this.chart = new Chart({
       title: "Values along this game",
       level: "h2",
@@ -184,15 +123,7 @@ export class Lesson {
         h(
           "div",
           { class: "row spread" },
-          h(
-            "p",
-            {},
-            `After ${number(found.options.games)} games`,
-            found.mean !== null && ` (mean of the last ones ${number(found.mean, 1)})`,
-            `, this game brings ${number(found.score)} points in ${number(found.moves)} moves`,
-            found.moves > found.steps.length && `; the first ${found.steps.length} are shown`,
-            ".",
-          ),
+          this.summary(),
           h(
             "div",
             { class: "steps" },
@@ -205,9 +136,11 @@ export class Lesson {
               button("lesson-order", "Next update", "next update", () => this.step - 1),
           ),
         ),
+        h("p", { class: "small muted wider" }, "The diagram is wider than this screen: scroll it."),
         this.diagram,
         this.numbers,
       ),
+      this.kinds,
       h("div", { class: "card" }, this.chart.root),
     );
     this.chart.show([
@@ -215,6 +148,22 @@ export class Lesson {
       { name: "target", points: points((step) => step.update.target) },
       { name: "perfect play", points: points((step) => step.update.exact) },
     ]);
+  }
+
+  summary() {
+    const { found } = this;
+    const isSolved = found.steps.some((/** @type {any} */ step) => step.update.exact !== null);
+    return h(
+      "p",
+      {},
+      `After ${number(found.options.games)} games`,
+      found.mean !== null && ` (mean of the last ones ${number(found.mean, 1)})`,
+      `, this game brings ${number(found.score)} points in ${number(found.moves)} moves`,
+      found.moves > found.steps.length && `; the first ${found.steps.length} are shown`,
+      ".",
+      !isSolved &&
+        " This board is too large to be solved here, so there are no values under perfect play; on 3 × 3 they come from a solution: afterstate serve --model 3x3.solution.",
+    );
   }
 
   /** @param {number} step */
@@ -226,241 +175,115 @@ export class Lesson {
   draw() {
     const { found } = this;
     const step = found.steps[this.step];
-    if (!step || !this.place || !this.diagram || !this.numbers) return;
+    if (!step || !this.place || !this.diagram || !this.numbers || !this.kinds) return;
     this.place.textContent = `move ${this.step + 1} of ${found.steps.length}`;
     this.chart?.mark(this.step + 1);
-    fill(this.diagram, this.backup(step));
-    this.explain(step, found.steps[this.step + 1]);
-  }
-
-  /** @param {any} step */
-  backup(step) {
-    const { found } = this;
-    const [rows, cols] = found.options.board.split("x").map(Number);
-    const game = found.options.game;
-    const isState = found.options.value === "state";
-    const shown =
-      step.spawns.length > 16
-        ? [...step.spawns.slice(0, 15), ...(step.drawn >= 15 ? [step.spawns[step.drawn]] : [])]
-        : step.spawns;
-    const high = Math.max(300, shown.length * 27 + 60);
-    const middle = high / 2;
-    const wide = 100,
-      tall = (wide * rows) / cols;
-    const at = (
-      /** @type {number[]} */ cells,
-      /** @type {number} */ x,
-      /** @type {number} */ y,
-      /** @type {string} */ label,
-    ) =>
-      s(
-        "foreignObject",
-        { x, y: y - tall / 2, width: wide, height: tall + 10 },
-        picture(game, rows, cols, cells, label),
-      );
-    const drawing = s("svg", {
-      viewBox: `0 0 ${WIDTH} ${high}`,
-      role: "img",
-      "aria-label": this.inWords(step),
-    });
-    const text = (
-      /** @type {number} */ x,
-      /** @type {number} */ y,
-      /** @type {string} */ kind,
-      /** @type {string} */ words,
-      anchor = "start",
-    ) => s("text", { x, y, class: kind, "text-anchor": anchor }, words);
-    const chosen = step.slides[step.chosen];
-    step.slides.forEach((/** @type {any} */ slide, /** @type {number} */ place) => {
-      const y = middle + (place - (step.slides.length - 1) / 2) * 62;
-      const on = place === step.chosen;
-      drawing.append(
-        s("path", {
-          class: `edge${on ? " on" : ""}`,
-          d: `M${20 + wide} ${middle} C 170 ${middle} 170 ${y} 210 ${y}`,
-        }),
-        s("circle", { class: `node${on ? " on" : ""}`, cx: 216, cy: y, r: 6 }),
-        text(
-          230,
-          y - 5,
-          on ? "strong" : "",
-          `${ARROWS[slide.direction]} ${slide.direction}: ${slide.reward} + ${shortValue(slide.value)} = ${shortValue(slide.total)}`,
-        ),
-        text(
-          230,
-          y + 13,
-          "dim",
-          slide.exact === null
-            ? on
-              ? "made: the largest total"
-              : ""
-            : `perfect play ${shortValue(slide.exact)}`,
-        ),
-      );
-      if (on)
-        drawing.append(
-          s("path", { class: "edge on", d: `M430 ${y} C 470 ${y} 460 ${middle} 490 ${middle}` }),
-        );
-    });
-    drawing.append(
-      at(step.state, 20, middle, "state s"),
-      text(
-        20 + wide / 2,
-        middle - tall / 2 - 10,
-        "strong",
-        isState ? `s, V(s) = ${shortValue(step.update.value)}` : "state s",
-        "middle",
-      ),
-      at(step.afterstate, 492, middle, "afterstate s′"),
-      text(
-        492 + wide / 2,
-        middle - tall / 2 - 10,
-        "strong",
-        isState ? "afterstate s′" : `s′, V(s′) = ${shortValue(step.update.value)}`,
-        "middle",
-      ),
-      text(492 + wide / 2, middle + tall / 2 + 20, "dim", `r = ${chosen.reward}`, "middle"),
-    );
-    shown.forEach((/** @type {any} */ spawn, /** @type {number} */ place) => {
-      const y = middle + (place - (shown.length - 1) / 2) * 27;
-      const on = spawn === step.spawns[step.drawn];
-      drawing.append(
-        s("path", {
-          class: `edge${on ? " on" : ""}`,
-          d: `M${496 + wide} ${middle} C 640 ${middle} 640 ${y} 676 ${y}`,
-        }),
-        s("circle", { class: `node${on ? " on" : ""}`, cx: 682, cy: y, r: 6 }),
-        text(
-          696,
-          y + 4,
-          on ? "strong" : "",
-          `${spawn.tile} at ${cellName(spawn.cell, cols)}, ${percent(spawn.chance)}`,
-        ),
-        text(
-          930,
-          y + 4,
-          on ? "strong" : "dim",
-          `${isState ? "V(s″)" : "best of s″"} ${shortValue(spawn.value)}`,
-          "end",
-        ),
-      );
-    });
-    drawing.append(
-      text(
-        696,
-        middle - ((shown.length - 1) / 2) * 27 - 24,
-        "dim",
-        `s″: ${step.spawns.length} possible, one comes`,
-      ),
-    );
-    return drawing;
-  }
-
-  /** @param {any} step */
-  inWords(step) {
-    const chosen = step.slides[step.chosen],
-      spawn = step.spawns[step.drawn];
-    return `From the state, ${step.slides.length} slides are legal; ${chosen.direction} has the largest total, ${shortValue(chosen.total)}. Of ${step.spawns.length} possible tiles, ${spawn.tile} comes, with a chance of ${percent(spawn.chance)}.`;
-  }
-
-  /** @param {any} step @param {any} next */
-  explain(step, next) {
-    const { found } = this;
-    const { update } = step;
-    const { options } = found;
-    const isState = options.value === "state";
-    const rate = +options.learning_rate.toPrecision(6);
-    const v = isState ? "V(s)" : "V(s′)";
-    const isEnd = update.next === 0 && !next;
-    const rest = options.backward ? "z" : isState ? "V(s″)" : "V(next s′)";
-    const where = options.backward
-      ? `z is carried from the move after it: lambda times its target, plus ${number(1 - options.lambda, 2)} times its value after the update.`
-      : isState
-        ? "The target uses the one state that came, not the mean over all that could have come."
-        : `The next move, ${next ? next.slides[next.chosen].direction : "none"}, has the largest total in s″: its reward and the value of its afterstate are the target.`;
-    const each = (options.learning_rate / found.lookups) * update.error;
+    fill(this.diagram, backup(found, this.step));
     fill(
-      /** @type {Element} */ (this.numbers),
-      h("h2", {}, `Update ${update.order + 1} of ${found.moves}`),
-      h(
-        "p",
-        { class: "sum" },
-        "target = r + ",
-        isEnd ? "0 (the game ends)" : rest,
-        ` = ${shortValue(update.reward)} + ${shortValue(update.next)} = `,
-        h("strong", {}, shortValue(update.target)),
-      ),
-      h(
-        "p",
-        { class: "sum" },
-        `error = target − ${v} = ${shortValue(update.target)} − ${shortValue(update.value)} = `,
-        h("strong", {}, signed(update.error, 2)),
-      ),
-      h(
-        "p",
-        { class: "sum" },
-        options.rule === "td"
-          ? [
-              `step of each weight = α / m · error = ${rate} / ${found.lookups} · ${signed(update.error, 2)} = `,
-              h("strong", {}, signed(each, 4)),
-            ]
-          : [
-              `step of a weight = β / m · |E| / A · error, with β / m = ${rate} / ${found.lookups}; |E| / A is 1 while all errors of the weight had one sign`,
-            ],
-      ),
-      h(
-        "p",
-        { class: "sum" },
-        `${v} after = `,
-        h("strong", {}, shortValue(update.after)),
-        update.exact !== null &&
-          h("span", { class: "muted" }, `   (perfect play: ${shortValue(update.exact)})`),
-      ),
-      h("p", { class: "small muted" }, where),
-      h(
-        "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Weights" },
-        h(
-          "table",
-          { class: "data" },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              h("th", {}, "Cells"),
-              h("th", {}, "Tuple"),
-              h("th", { class: "n" }, "Index"),
-              h("th", { class: "n" }, "Lookups"),
-              h("th", { class: "n" }, "Weight before"),
-              update.weights[0]?.coherence !== null && h("th", { class: "n" }, "|E| / A"),
-              h("th", { class: "n" }, "After"),
-              h("th", { class: "n" }, "Change"),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            update.weights.map((/** @type {any} */ weight) => {
-              const [rows, cols] = options.board.split("x").map(Number);
-              return h(
-                "tr",
-                {},
-                h("td", {}, mini(rows, cols, weight.cells[0])),
-                h("td", { class: "mono" }, found.patterns[weight.tuple]),
-                h("td", { class: "n mono" }, weight.index),
-                h("td", { class: "n" }, weight.cells.length),
-                h("td", { class: "n" }, number(weight.before, 3)),
-                weight.coherence !== null && h("td", { class: "n" }, number(weight.coherence, 3)),
-                h("td", { class: "n" }, number(weight.after, 3)),
-                h("td", { class: "n" }, signed(weight.after - weight.before, 4)),
-              );
-            }),
-          ),
-        ),
-      ),
+      this.numbers,
+      h("h2", {}, `Update ${step.update.order + 1} of ${found.moves}`),
+      this.equations(step),
+      this.remarks(step),
+      weights(found, step.update),
     );
+    fill(this.kinds, h("h2", {}, "Values of states, values of afterstates"), kinds(found, step));
+  }
+
+  /** The update in equations. @param {any} step */
+  equations(step) {
+    const { found } = this;
+    const { options } = found;
+    const { update } = step;
+    const { v, r, next } = names(options);
+    const isEnd = this.step === found.moves - 1;
+    const rate = +options.learning_rate.toPrecision(6);
+    const each = (options.learning_rate / found.lookups) * update.error;
+    const moved = movedBy(update);
+    const line = (/** @type {any[]} */ ...content) => h("p", { class: "sum" }, content);
+    const result = (/** @type {string} */ text) => h("strong", {}, text);
+    return [
+      options.backward && line(isEnd ? "z = 0, the game ends" : this.carried(update)),
+      line(
+        `target = ${r} + ${isEnd ? "0, the game ends" : next} = ${exactly(update.reward)} ${plus(update.next)} = `,
+        result(exactly(update.target)),
+      ),
+      line(
+        `error = target − ${v} = ${exactly(update.target)} ${plus(-update.value)} = `,
+        result(exactly(update.error)),
+      ),
+      options.rule === "td"
+        ? line(
+            `step of each lookup = α / m · error = ${rate} / ${found.lookups} · ${exactly(update.error)} = `,
+            result(number(each, 4).replace("-", "−")),
+          )
+        : line(
+            `step of each lookup = β / m · |E| / A · error = ${rate} / ${found.lookups} · |E| / A · ${exactly(update.error)}; then E grows by the error, A by |error|`,
+          ),
+      line(
+        `${v} after = ${exactly(update.value)} + sum of lookups · change = ${exactly(update.value)} ${plus(moved)} = `,
+        result(exactly(update.after)),
+        update.exact !== null &&
+          h("span", { class: "muted" }, `   (perfect play: ${exactly(update.exact)})`),
+      ),
+    ];
+  }
+
+  /** @param {any} update */
+  carried(update) {
+    const at = this.step + 2;
+    return [
+      `z = λ · target of move ${at} + (1 − λ) · V after the update of move ${at} = `,
+      h("strong", {}, carriedSum(this.found.options, update)),
+    ];
+  }
+
+  /** What a reader may stumble over in these numbers. @param {any} step */
+  remarks(step) {
+    const { found } = this;
+    const { options } = found;
+    const { update } = step;
+    const { isState, v } = names(options);
+    const spawn = step.spawns[step.drawn];
+    const slide = step.slides[step.chosen];
+    const next = found.steps[this.step + 1];
+    const now = isState ? update.mean : update.value;
+    const says = (/** @type {string} */ text) => h("p", { class: "small muted" }, text);
+    const many = update.weights.some((/** @type {any} */ weight) => weight.cells.length > 1);
+    const plain = options.learning_rate * update.error;
+    return [
+      says(
+        isState
+          ? `The mean of V(s″) over every tile is ${exactly(update.mean)}: that is the value of the slide. The update uses the one state that came.`
+          : `Over every tile the target would be ${exactly(update.mean)} on average. The update uses the one tile that came; many games make the mean.`,
+      ),
+      !options.backward &&
+        !isState &&
+        next &&
+        says(
+          `The next move, ${next.slides[next.chosen].direction}, has the largest total in s″: its reward and the value of its afterstate are the target.`,
+        ),
+      options.backward &&
+        options.lambda === 0 &&
+        says("With λ = 0, z is the value of the next position after its own update: TD(0)."),
+      options.backward &&
+        options.lambda === 1 &&
+        says("With λ = 1, z is the sum of the rewards that follow: no value is used."),
+      Math.abs(now - slide.value) >= 0.005 &&
+        says(
+          options.backward
+            ? `The value of ${slide.direction} was ${exactly(slide.value)} when it was chosen, and is ${exactly(now)} now: all later moves are updated before this one.`
+            : `The value of ${slide.direction} was ${exactly(slide.value)} when it was chosen, and is ${exactly(now)} now: the update of the move before came between.`,
+        ),
+      spawn.is_over &&
+        isState &&
+        says(
+          `In the state that came the game is over. The target has 0 for it; the network looks up ${exactly(spawn.value)}, which no update corrects.`,
+        ),
+      many &&
+        says(
+          `A weight that n lookups find is moved n times and counts n times. So ${v} moves by ${exactly(movedBy(update))}${options.rule === "td" ? `, not by α · error = ${exactly(plain)}` : ""}.`,
+        ),
+    ];
   }
 
   /** @param {KeyboardEvent} event */
@@ -485,4 +308,159 @@ export class Lesson {
     event.preventDefault();
     this.to(this.step + by);
   }
+}
+
+/** How far the weights of an update move its value. @param {any} update */
+function movedBy(update) {
+  return update.weights.reduce(
+    (/** @type {number} */ sum, /** @type {any} */ weight) =>
+      sum + weight.cells.length * (weight.after - weight.before),
+    0,
+  );
+}
+
+/** Every weight before and after. @param {any} found @param {any} update */
+function weights(found, update) {
+  const [rows, cols] = found.options.board.split("x").map(Number);
+  const isTc = found.options.rule === "tc";
+  const head = (/** @type {string} */ text) => h("th", { class: "n" }, text);
+  const four = (/** @type {number} */ value) => number(value, 4).replace("-", "−");
+  const cell = (/** @type {any} */ content) => h("td", { class: "n" }, content);
+  const coherence = (/** @type {any} */ sums) =>
+    sums.absolute > 0 ? Math.abs(sums.error) / sums.absolute : 1;
+  const table = h(
+    "table",
+    { class: "data" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", {}, "Cells"),
+        h("th", {}, "Tuple"),
+        head("Index"),
+        head("Lookups"),
+        head("Weight before"),
+        isTc && [head("E"), head("A"), head("|E| / A")],
+        head("After"),
+        head("Change"),
+        head("Lookups · change"),
+        isTc && head("|E| / A after"),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      update.weights.map((/** @type {any} */ weight) =>
+        h(
+          "tr",
+          {},
+          h("td", {}, mini(rows, cols, weight.cells[0])),
+          h("td", { class: "mono" }, found.patterns[weight.tuple]),
+          h("td", { class: "n mono" }, weight.index),
+          cell(weight.cells.length),
+          cell(four(weight.before)),
+          isTc && [
+            cell(exactly(weight.sums.error)),
+            cell(exactly(weight.sums.absolute)),
+            cell(number(weight.coherence, 3)),
+          ],
+          cell(four(weight.after)),
+          cell(four(weight.after - weight.before)),
+          cell(four(weight.cells.length * (weight.after - weight.before))),
+          isTc && cell(number(coherence(weight.sums_after), 3)),
+        ),
+      ),
+    ),
+    h(
+      "tfoot",
+      {},
+      h(
+        "tr",
+        {},
+        h("td", { colspan: 3 }, "Together, each weight once for each lookup"),
+        cell(found.lookups),
+        cell(exactly(update.value)),
+        isTc && h("td", { colspan: 3 }),
+        cell(exactly(update.after)),
+        h("td", {}),
+        cell(four(movedBy(update))),
+        isTc && h("td", {}),
+      ),
+    ),
+  );
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Weights" },
+    table,
+  );
+}
+
+/** Both kinds of values side by side; that of this lesson with its numbers. @param {any} found @param {any} step */
+function kinds(found, step) {
+  const { isState } = names(found.options);
+  const slide = step.slides[step.chosen];
+  const { update } = step;
+  const count = step.spawns.length;
+  const back = found.options.backward;
+  const rows = [
+    [
+      "What has a value",
+      "the board before the slide, s",
+      "the board after the slide, before the tile, s′",
+    ],
+    [
+      "A slide is chosen by",
+      `r + mean of V(s″) over every tile${isState ? ` = ${slide.reward} ${plus(slide.value)} = ${exactly(slide.total)}` : ""}`,
+      `r + V(s′)${isState ? "" : ` = ${slide.reward} ${plus(slide.value)} = ${exactly(slide.total)}`}`,
+    ],
+    [
+      "Boards that are evaluated for it",
+      isState ? `${count}, one for each tile` : "one for each tile that may come",
+      "1",
+    ],
+    [
+      "The target of an update",
+      `r + V(s″): the reward of this slide${isState && !back ? ` = ${exactly(update.reward)} ${plus(update.next)} = ${exactly(update.target)}` : ""}`,
+      `next r + V(next s′): the reward of the next slide${isState || back ? "" : ` = ${exactly(update.reward)} ${plus(update.next)} = ${exactly(update.target)}`}`,
+    ],
+    [
+      "The mean over tiles is taken",
+      "by the choice, from their chances; the program must know them",
+      "by learning, from the tiles that come; no chances are needed",
+    ],
+  ];
+  return h(
+    "div",
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": "States and afterstates" },
+    h(
+      "table",
+      { class: "data" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("td", {}),
+          h("th", {}, "V(s), states", isState ? " (this lesson)" : ""),
+          h("th", {}, "V(s′), afterstates", isState ? "" : " (this lesson)"),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rows.map(([name, state, after]) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, name),
+            h("td", { class: `formula${isState ? " chosen" : ""}` }, state),
+            h("td", { class: `formula${isState ? "" : " chosen"}` }, after),
+          ),
+        ),
+      ),
+    ),
+  );
 }

@@ -1,10 +1,16 @@
 //! How a player thinks: the lookups behind a value, and lessons.
 
-use afterstate_lab::agent::BoardState;
+mod schema;
+
+use std::sync::{Arc, LazyLock};
+
+use afterstate::game::Shape;
+use afterstate_lab::agent::{BoardState, Explanation, StateAnalysis};
 use afterstate_lab::board::GameBoard;
 use afterstate_lab::control::Control;
+use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games::rules;
-use afterstate_lab::lesson::{self, LessonOptions};
+use afterstate_lab::lesson::{self, LessonOptions, SmallSolutions};
 use afterstate_lab::recipe::{Rule, ValueOf};
 use axum::Json;
 use axum::extract::State;
@@ -15,6 +21,9 @@ use super::{default_game, direction_of, shape_of};
 use crate::error::{Answer, Problem};
 use crate::extract::Body;
 use crate::state::App;
+
+/// Solutions of small boards, which depend on nothing but game and board.
+static SMALL: LazyLock<SmallSolutions> = LazyLock::new(SmallSolutions::default);
 
 /// A slide whose value is explained.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -35,6 +44,10 @@ pub struct ExplainRequest {
     /// The model; the network in the program by default, or else the newest run.
     #[serde(default)]
     pub model: Option<String>,
+    /// Whether to add values under perfect play: on boards of up to six cells, which are solved in
+    /// seconds, and on those whose solution the command line has named.
+    #[serde(default)]
+    pub exact: bool,
 }
 
 /// Every lookup of a value.
@@ -46,16 +59,30 @@ pub struct Explained {
     pub direction: String,
     /// Its reward.
     pub reward: u32,
+    /// The value of the slide: V of the afterstate, or the mean of V over `spawns`.
+    pub value: f64,
+    /// Its reward and value.
+    pub total: f64,
+    /// The value of the position under perfect play.
+    pub exact: Option<f64>,
+    /// Reward and value of the slide under perfect play.
+    pub exact_total: Option<f64>,
     /// The values of the tiles of that position, 0 for an empty cell.
     pub cells: Vec<u64>,
-    /// Their indices, which are the digits of the indices of weights.
+    /// Their indices.
     pub tiles: Vec<u8>,
+    /// The tiles of the afterstate, by value.
+    pub afterstate: Vec<u64>,
+    /// Every state that the slide may lead to.
+    pub spawns: Vec<SpawnView>,
     /// Rows of the board.
     pub rows: usize,
     /// Columns of the board.
     pub cols: usize,
     /// The tuples, as patterns of cells.
     pub patterns: Vec<String>,
+    /// The base of the indices of weights.
+    pub base: usize,
     /// The lookups: the first tuple under every symmetry, the second, ...
     pub lookups: Vec<LookupView>,
     /// The sum of their weights: the value.
@@ -73,10 +100,33 @@ pub struct LookupView {
     pub symmetry: usize,
     /// The cells that it reads.
     pub cells: Vec<usize>,
-    /// The index of the weight.
+    /// The tiles of these cells as digits: the index of each tile, at most the base minus 1.
+    pub digits: Vec<usize>,
+    /// The index of the weight: the sum of digit times base^i.
     pub index: usize,
     /// The weight.
     pub weight: f64,
+}
+
+/// A state that a slide may lead to.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct SpawnView {
+    /// The cell of the new tile.
+    pub cell: usize,
+    /// The value of the tile.
+    #[schema(format = "uint64")]
+    pub tile: u64,
+    /// The next tile that is shown with it, in games with a hint: its index, or `bonus`.
+    pub hint: Option<String>,
+    /// Its chance.
+    pub chance: f64,
+    /// Its reward.
+    pub reward: u32,
+    /// V of the state, for values of states; for values of afterstates the largest total of its
+    /// slides, 0 if the game is over.
+    pub value: f64,
+    /// Whether the game is over there.
+    pub is_over: bool,
 }
 
 /// How the value of a slide is found: every lookup with its weight.
@@ -88,46 +138,84 @@ pub async fn explain(
     State(app): State<App>,
     Body(request): Body<ExplainRequest>,
 ) -> Answer<Explained> {
-    let shared = app.clone();
-    app.quick
-        .run(move |_| explained(&shared, &request).map(Json))
-        .await
-}
-
-fn explained(app: &App, request: &ExplainRequest) -> Result<Explained, Problem> {
     let shape = match &request.board {
         Some(board) => shape_of(board)?,
         None => afterstate_lab::board::shape_of(&request.position)?,
     };
     let board = GameBoard::parse(&request.position, &request.game, shape)?;
     let model = request.model.as_deref();
-    let contender = app.models.need(model, &request.game, shape)?;
+    let contender = app.need_model(model, &request.game, shape).await?;
+    let shared = app.clone();
+    // Solving a board takes longer than reading a value.
+    let lane = if request.exact {
+        &app.heavy
+    } else {
+        &app.quick
+    };
+    lane.run(move |token| {
+        let control = Control::new().with_cancel(token);
+        let solution = match request.exact {
+            true => perfect(&shared, &request.game, shape, &control)?,
+            false => None,
+        };
+        explained(&contender, solution.as_deref(), &board, &request).map(Json)
+    })
+    .await
+}
+
+/// Perfect play of a game on a board: a solution that the command line has named, or else that of a
+/// small board.
+fn perfect(
+    app: &App,
+    game: &str,
+    shape: Shape,
+    control: &Control,
+) -> Result<Option<Arc<Contender>>, Problem> {
+    match app.models.solution(game, &shape.to_string()) {
+        Some(solution) => Ok(Some(solution)),
+        None => Ok(SMALL.find(game, shape, control)?),
+    }
+}
+
+fn analysis_of(contender: &Contender, state: &BoardState) -> Option<StateAnalysis> {
+    let found = contender.agent.analyze(std::slice::from_ref(state));
+    found.into_iter().next().flatten()
+}
+
+fn explained(
+    contender: &Contender,
+    solution: Option<&Contender>,
+    board: &GameBoard,
+    request: &ExplainRequest,
+) -> Result<Explained, Problem> {
     let state = BoardState {
         tiles: board.tiles().to_vec(),
         chance_state: board.chance_state(),
     };
-    let analysis = contender.agent.analyze(std::slice::from_ref(&state));
-    let analysis = analysis.into_iter().next().flatten();
+    let analysis = analysis_of(contender, &state);
     let analysis = analysis.ok_or_else(|| Problem::input("no game can reach this board"))?;
     let direction = match (&request.direction, analysis.chosen) {
         (Some(name), _) => direction_of(name)?,
         (None, Some(best)) => best,
         (None, None) => return Err(Problem::conflict("the game is over on this board")),
     };
-    let reward = analysis.rewards[direction as usize];
-    let reward = reward.ok_or_else(|| {
+    let illegal = || {
         let name = direction.name();
         Problem::conflict(format!("the slide {name} is illegal: it changes nothing"))
-    })?;
+    };
     let found = contender.agent.explain(&state, direction);
+    let reward = analysis.rewards[direction as usize].ok_or_else(illegal)?;
     let found = found.ok_or_else(|| {
         Problem::conflict("this model has no tuples: only n-tuple networks have lookups")
     })?;
-    let value = |&tile: &u8| match tile {
-        0 => Ok(0),
-        tile => rules(&request.game).map(|rules| rules.tile_value(tile)),
+    let of = analysis.values.get(direction).ok_or_else(illegal)?;
+    let exact = solution.and_then(|solution| analysis_of(solution, &state));
+    let exact_total = exact.and_then(|exact| exact.total(direction));
+    let rules = rules(&request.game)?;
+    let value = |tile: u8| match tile {
+        0 => 0,
+        tile => rules.tile_value(tile),
     };
-    let cells: Result<Vec<u64>, _> = found.tiles.iter().map(value).collect();
     Ok(Explained {
         value_of: match found.value_of {
             ValueOf::State => "state",
@@ -136,25 +224,69 @@ fn explained(app: &App, request: &ExplainRequest) -> Result<Explained, Problem> 
         .to_owned(),
         direction: direction.name().to_owned(),
         reward,
-        cells: cells?,
-        rows: shape.rows(),
-        cols: shape.cols(),
+        value: of.value.into(),
+        total: of.total.into(),
+        exact: match found.value_of {
+            ValueOf::State => exact.and_then(|exact| exact.best_total()),
+            _ => exact_total.map(|total| total - f64::from(reward)),
+        },
+        exact_total,
+        cells: found.tiles.iter().map(|&tile| value(tile)).collect(),
+        afterstate: found.afterstate.iter().map(|&tile| value(tile)).collect(),
+        rows: board.shape().rows(),
+        cols: board.shape().cols(),
         sum: found.sum(),
         by_cell: found.by_cell(),
-        lookups: found
-            .lookups
-            .into_iter()
-            .map(|lookup| LookupView {
-                tuple: lookup.tuple,
-                symmetry: lookup.symmetry,
-                cells: lookup.cells,
-                index: lookup.index,
-                weight: lookup.weight.into(),
-            })
-            .collect(),
+        spawns: spawns(contender, &found, value),
+        lookups: lookups(&found),
+        base: found.base,
         patterns: found.patterns,
         tiles: found.tiles,
     })
+}
+
+fn lookups(found: &Explanation) -> Vec<LookupView> {
+    let lookups = found.lookups.iter();
+    lookups
+        .map(|lookup| LookupView {
+            tuple: lookup.tuple,
+            symmetry: lookup.symmetry,
+            cells: lookup.cells.clone(),
+            digits: found.digits(lookup),
+            index: lookup.index,
+            weight: lookup.weight.into(),
+        })
+        .collect()
+}
+
+/// Every state that a slide may lead to, with its value by this contender.
+fn spawns(
+    contender: &Contender,
+    found: &Explanation,
+    tile_value: impl Fn(u8) -> u64,
+) -> Vec<SpawnView> {
+    let states: Vec<BoardState> = found.successors.iter().map(|it| it.state.clone()).collect();
+    let best = contender.agent.analyze(&states);
+    let spawns = found.successors.iter().zip(best);
+    spawns
+        .map(|(spawn, best)| {
+            let best = || best.and_then(|best| best.best_total());
+            SpawnView {
+                cell: spawn.cell,
+                tile: tile_value(spawn.tile),
+                hint: spawn
+                    .state
+                    .chance_state
+                    .to_string()
+                    .strip_prefix('+')
+                    .map(str::to_owned),
+                chance: spawn.chance,
+                reward: spawn.reward,
+                value: spawn.value.or_else(best).unwrap_or(0.0),
+                is_over: spawn.is_over,
+            }
+        })
+        .collect()
 }
 
 /// A lesson. What is left out is as in `Learning, update by update` of the page.
@@ -179,7 +311,8 @@ pub struct LessonRequest {
     pub lambda: Option<f32>,
     /// The learning rate; 0.1 by default.
     pub learning_rate: Option<f32>,
-    /// The games that are learned before; 100 by default.
+    /// The games that are learned before; 100 by default, up to 20,000 on boards of up to nine cells,
+    /// else up to 5,000.
     #[schema(format = "uint64")]
     pub games: Option<u64>,
     /// The seed of all games.
@@ -205,10 +338,10 @@ impl From<LessonRequest> for LessonOptions {
     }
 }
 
-/// A game with every number of what was learned from it: see the fields of the answer.
+/// A game with every number of what was learned from it.
 #[utoipa::path(post, path = "/api/v1/lesson", tag = "inside",
     request_body = LessonRequest,
-    responses((status = 200, body = Object, description = "The game: each step with its slides, spawns and update"),
+    responses((status = 200, body = schema::LessonView, description = "The game: each step with its slides, spawns and update"),
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 408, body = Problem),
         (status = 429, body = Problem)))]
 pub async fn lesson(
@@ -216,10 +349,11 @@ pub async fn lesson(
     Body(asked): Body<LessonRequest>,
 ) -> Answer<serde_json::Value> {
     let options = LessonOptions::from(asked);
-    let solution = app.models.solution(&options.game, &options.board);
+    let shared = app.clone();
     app.heavy
         .run(move |token| {
             let control = Control::new().with_cancel(token);
+            let solution = perfect(&shared, &options.game, shape_of(&options.board)?, &control)?;
             let found = lesson::lesson_beside(solution.as_deref(), &options, &control)?;
             let found = found.ok_or_else(|| Problem::busy("the work was cancelled"))?;
             let found = serde_json::to_value(&found);

@@ -96,11 +96,6 @@ async fn every_key_of_an_answer_is_described() {
         (
             "/api/v1/lesson",
             "/api/v1/lesson",
-            json!({ "games": 3, "rule": "tc", "backward": true }),
-        ),
-        (
-            "/api/v1/lesson",
-            "/api/v1/lesson",
             json!({ "games": 5, "rule": "tc", "backward": true, "lambda": 0.5 }),
         ),
         ("/api/v1/games", "/api/v1/games", json!({ "manual": true })),

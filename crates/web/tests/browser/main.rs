@@ -5,6 +5,7 @@
 
 mod analyse;
 mod browser;
+mod inside;
 mod parts;
 mod pictures;
 mod play;

@@ -6,11 +6,12 @@ use afterstate_web::{Config, Running, start};
 
 use crate::analyse::{analyse, review};
 use crate::browser::{Browser, Driver};
+use crate::inside::{inside, lessons_agree, states_and_other_bases};
 use crate::left_out;
 use crate::play::{kept, own_game, phone, play, threes_by_hand, tiles_by_hand};
 use crate::train::{judge, train};
 
-fn serve(runs: &Path, port: u16) -> Running {
+pub(crate) fn serve(runs: &Path, port: u16) -> Running {
     let config = Config {
         port,
         ..Config::new(runs)
@@ -35,56 +36,14 @@ pub(crate) async fn all(driver: &Driver, runs: &Path) {
     analyse(&browser, &home).await;
     review(&browser, &home).await;
     inside(&browser, &home).await;
+    states_and_other_bases(&browser).await;
+    lessons_agree(&browser, &home).await;
     train(&browser, &home).await;
     judge(&browser, &home).await;
     dark(&browser, &home).await;
     let server = killed_and_back(&browser, &home, server, runs).await;
     browser.driver.clone().quit().await.unwrap();
     server.stop();
-}
-
-/// Lookups of a value, and a lesson stepped through.
-async fn inside(browser: &Browser, home: &str) {
-    browser
-        .open(&format!(
-            "{home}/inside?game=2048&position=2%2C2%2C0%2F0%2C4%2C0"
-        ))
-        .await;
-    browser
-        .until("document.querySelectorAll('.lookup').length === 8")
-        .await;
-    browser.click(".lookup:nth-child(2)").await;
-    browser
-        .until("document.querySelector('#one-lookup').innerText.includes('Lookup 2')")
-        .await;
-    browser.is_accessible("lookups").await;
-    browser.enter("main textarea", "4,2,0/0,2,0").await;
-    browser.click("main .below .primary").await;
-    browser
-        .until("location.search.includes('position=4%2C2%2C0%2F0%2C2%2C0')")
-        .await;
-    browser.click("#lesson-tab").await;
-    browser
-        .until("document.querySelector('#lesson-step')?.innerText.startsWith('move 1')")
-        .await;
-    browser.click("#lesson-next").await;
-    browser
-        .until("document.querySelector('#lesson-step').innerText.startsWith('move 2')")
-        .await;
-    assert!(browser.text("#lesson-numbers").await.contains("V(next s′)"));
-    browser.is_accessible("a lesson").await;
-    browser.choose("Values of", "state").await;
-    browser
-        .until("document.querySelector('#lesson-numbers').innerText.includes('V(s″)')")
-        .await;
-    browser.keys("k").await;
-    browser
-        .until("document.querySelector('#lesson-step').innerText.startsWith('move 3')")
-        .await;
-    browser.choose("Updates", "yes").await;
-    browser
-        .until("document.querySelector('#lesson-numbers').innerText.includes('target = r + z')")
-        .await;
 }
 
 /// Dark as the system, then by the switch; every part with enough contrast.
