@@ -53,6 +53,11 @@ impl TdErrorStats {
         self.0 += f64::from(delta.abs());
     }
 
+    /// The sum.
+    pub fn total(&self) -> f64 {
+        self.0
+    }
+
     /// Whether every error so far was finite.
     pub fn is_finite(&self) -> bool {
         self.0.is_finite()

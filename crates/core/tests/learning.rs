@@ -236,6 +236,24 @@ fn updates_as_published() {
     assert_eq!(published(stored), (106.0, 74.0));
 }
 
+/// The last state is updated against r + E[V] of the move before, the first against its own value.
+#[test]
+fn the_stored_total_of_the_previous_move_is_that_of_its_choice() {
+    let network = state_network(1.0);
+    let game = Fast2048::new();
+    let first = Decision::new(&game, State(Board::from_packed(0x6635_4543_5354_3431))).unwrap();
+    let mut greedy = Greedy::new(&game, &network, Ties::Order);
+    let (_, chosen) = greedy.choose_with_value(&game, &first, &mut game_rng(1, 1));
+    let (value_1, value_2) = published(PublishedParams {
+        subtracted: Subtracted::StoredPrevious,
+        ..PublishedParams::default()
+    });
+    let expected = 20.0 + 0.5 * (128.0 - chosen.total);
+    assert!((value_2 - expected).abs() < 1e-3, "{value_2} {expected}");
+    let expected = 10.0 + 0.5 * (128.0 + value_2 - 10.0);
+    assert!((value_1 - expected).abs() < 1e-3, "{value_1} {expected}");
+}
+
 /// The error is target minus r + E[V] of the chosen move, as it was then.
 #[test]
 fn the_stored_total_is_that_of_the_choice() {

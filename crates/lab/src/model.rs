@@ -11,6 +11,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use afterstate::format::floats::Float;
+use afterstate::format::foreign::Foreign;
 use afterstate::format::native::{Keep, Metadata, NativeError};
 use afterstate::game::Shape;
 use afterstate::ntuple::{Stages, TupleSet};
@@ -73,6 +74,11 @@ struct ModelFile {
 
 impl ModelFile {
     fn open(path: &Path) -> Result<Self, LabError> {
+        Self::open_as(path, None)
+    }
+
+    /// Opens a file. Tables that do not say which cells they look at are those of the network `like`.
+    fn open_as(path: &Path, like: Option<&AgentSpec>) -> Result<Self, LabError> {
         let (path, other) = if path.is_dir() {
             let found = run::model_of(path)?;
             let files = [run::checkpoint_of(path), run::model_path(path)];
@@ -89,7 +95,7 @@ impl ModelFile {
         };
         let saved = match weights {
             Weights::Ours(saved) => saved,
-            Weights::Theirs(theirs) => return Self::of_theirs(path, theirs),
+            Weights::Theirs(theirs) => return Self::of_theirs(path, theirs, like),
         };
         let metadata = of_today(saved.metadata());
         if metadata.contains_key(SOLUTION) {
@@ -142,20 +148,20 @@ impl ModelFile {
     }
 
     /// Weights of another program, which have no number of training games.
-    fn of_theirs(path: PathBuf, theirs: Theirs) -> Result<Self, LabError> {
+    fn of_theirs(
+        path: PathBuf,
+        theirs: Theirs,
+        like: Option<&AgentSpec>,
+    ) -> Result<Self, LabError> {
         let Theirs { file, foreign } = theirs;
-        let meaning = foreign.table_patterns(None).map_err(Unplayable::from);
-        let tuples = meaning.and_then(|meaning| foreign::tuples(&meaning, true, None));
-        let player = NTupleSpec {
-            game: games::DEFAULT_GAME.to_owned(),
-            tuples: tuples.map_err(|source| LabError::Unplayable {
-                path: path.clone(),
-                source,
-            })?,
-            value: ValueOf::Afterstate,
-            ties: Ties::Order,
-            discount: 1.0,
-        };
+        let player = theirs_alone(&foreign).or_else(|error| match like {
+            Some(AgentSpec::NTuple(like)) if error.lacks_patterns() => theirs_as(&foreign, like),
+            _ => Err(error),
+        });
+        let player = player.map_err(|source| LabError::Unplayable {
+            path: path.clone(),
+            source,
+        })?;
         let entries = foreign.entries();
         let places = entries.iter().map(|entry| {
             let run = entry.weights();
@@ -172,6 +178,33 @@ impl ModelFile {
     }
 }
 
+/// What a file of another program plays, if it says so.
+fn theirs_alone(foreign: &Foreign) -> Result<NTupleSpec, Unplayable> {
+    let meaning = foreign.table_patterns(None)?;
+    Ok(NTupleSpec {
+        game: games::DEFAULT_GAME.to_owned(),
+        tuples: foreign::tuples(&meaning, true, None)?,
+        value: ValueOf::Afterstate,
+        ties: Ties::Order,
+        discount: 1.0,
+    })
+}
+
+/// A file that only has tables, as those of this network.
+fn theirs_as(foreign: &Foreign, like: &NTupleSpec) -> Result<NTupleSpec, Unplayable> {
+    if foreign.base() != NTupleSpec::BASE {
+        return Err(Unplayable::Base(foreign.base()));
+    }
+    let patterns: Vec<String> = like
+        .tuples
+        .patterns()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    foreign.table_patterns(Some(&patterns))?;
+    Ok(like.clone())
+}
+
 /// Fills a new agent with the weights of a model of the same network, or of its first stages; what
 /// only learning needs (sums of TC, moments of Adam, a replay buffer) starts anew.
 ///
@@ -182,7 +215,7 @@ pub(crate) fn fill(
     spec: &AgentSpec,
     path: &Path,
 ) -> Result<(), LabError> {
-    let mut file = ModelFile::open(path)?;
+    let mut file = ModelFile::open_as(path, Some(spec))?;
     if let Some(banks) = file.spec.banks_of(spec) {
         file.saved.set_banks(banks);
     } else if let Some((what, found, expected)) = file.spec.difference(spec) {

@@ -303,7 +303,7 @@ fn unknown_recipe(name: &str) -> RecipeError {
     }
 }
 
-/// A recipe in a list; the JSON of `recipes --json`.
+/// A recipe in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecipeInfo {
     /// Its name.

@@ -208,6 +208,9 @@ pub struct JudgeReport {
     /// Points: the percentage of games that reach the goal tile, and one for each further tile from
     /// the goal on; `None` for games without a goal.
     pub assessment: Option<f64>,
+    /// What the points cannot be compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assessment_note: Option<String>,
     /// Whether there is a seal, and everything agrees with it.
     #[serde(default)]
     pub sealed: bool,

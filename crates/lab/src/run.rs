@@ -233,10 +233,16 @@ impl Run {
         run.append_iteration_header()?;
         run.header = first_line(&folder.join(BLOCKS))?;
         progress.complete(folder);
-        // An override, such as more episodes, is also stored for the next time.
-        save_recipe(folder, recipe)?;
         Divergence::forget(folder)?;
         Ok((run, progress))
+    }
+
+    /// Stores the recipe with its overrides, such as more episodes, for the next time.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save_recipe(&self, recipe: &Recipe) -> Result<(), LabError> {
+        save_recipe(&self.folder, recipe)
     }
 
     fn open_logs(folder: &Path, recipe: &Recipe, lock: File) -> Result<Self, LabError> {

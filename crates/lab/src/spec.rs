@@ -17,7 +17,7 @@ use afterstate::replay::{NTupleReplayParams, ReplayConfig};
 
 pub use deep::DeepSpec;
 pub(crate) use deep::{CONVOLUTIONS, DISCOUNT, discount};
-pub use size::NetworkSize;
+pub use size::{BuiltinRecipe, NetworkSize};
 pub(crate) use stages::{stages_from, stages_of, thresholds};
 
 use crate::LabError;
@@ -152,6 +152,9 @@ pub struct NTupleSpec {
 }
 
 impl NTupleSpec {
+    /// The tiles that an index of our tables tells apart.
+    pub(crate) const BASE: u64 = 16;
+
     /// The agent that a recipe trains.
     ///
     /// # Errors
@@ -291,6 +294,7 @@ fn backward_of(backward: &BackwardRecipe) -> UpdateSpec {
         Subtract::Value => Subtracted::Value,
         Subtract::StoredValue => Subtracted::StoredValue,
         Subtract::StoredTotal => Subtracted::StoredTotal,
+        Subtract::StoredPrevious => Subtracted::StoredPrevious,
     };
     match (end, subtracted) {
         (TerminalTarget::Zero, Subtracted::Value) => UpdateSpec::Backward {

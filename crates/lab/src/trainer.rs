@@ -143,7 +143,7 @@ impl Trainer {
             let run = Run::restart(folder, &recipe, &tile_values)?;
             (run, RunProgress::default())
         };
-        Ok(Self {
+        let mut trainer = Self {
             tensorboard: event_writer(&recipe, folder, progress.games)?,
             recipe,
             spec,
@@ -154,7 +154,15 @@ impl Trainer {
             tile_values,
             format,
             control: control.clone(),
-        })
+        };
+        if trainer.is_done() {
+            // Without a further game, an override has no effect.
+            trainer.recipe = past;
+        }
+        if let (true, Some(run)) = (saved, &trainer.run) {
+            run.save_recipe(&trainer.recipe)?;
+        }
+        Ok(trainer)
     }
 
     /// The earlier format of the run folder, if it was migrated to the current one.

@@ -43,6 +43,9 @@ pub enum Subtracted {
     StoredValue,
     /// The reward of the chosen move and the expected value after it, when it was chosen.
     StoredTotal,
+    /// The same of the move before, which is an estimate of V(s_t) without its reward; V(s_1) in the
+    /// first state.
+    StoredPrevious,
 }
 
 /// The settings of [`PublishedBackward`].
@@ -65,6 +68,8 @@ pub struct PublishedBackward<'n, G: Game, N: Trainable<G>> {
     learning_rate: Value,
     /// Each visited position, and what was stored with it.
     trajectory: Vec<(TrajectoryStep<N::Input>, Value)>,
+    /// The reward of the last move and the expected value after it.
+    previous: Option<Value>,
     at: N::Located,
     td_errors: TdErrorStats,
 }
@@ -81,9 +86,26 @@ impl<'n, G: Game, N: Trainable<G>> PublishedBackward<'n, G, N> {
             params,
             learning_rate: 0.0,
             trajectory: Vec::new(),
+            previous: None,
             at: N::Located::default(),
             td_errors: TdErrorStats::default(),
         }
+    }
+
+    /// Takes a step that was made, to learn it after the game. `total` is the reward of its slide and
+    /// the expected value after it.
+    pub fn observe(&mut self, step: &Step<G>, total: Value) {
+        let visited = self.network.trajectory_step(step);
+        let stored = match (self.params.subtracted, self.previous) {
+            (Subtracted::Value, _) => 0.0,
+            (Subtracted::StoredTotal, _) => total,
+            (Subtracted::StoredPrevious, Some(previous)) => previous,
+            (Subtracted::StoredValue | Subtracted::StoredPrevious, _) => {
+                self.value(visited.position)
+            }
+        };
+        self.previous = Some(total);
+        self.trajectory.push((visited, stored));
     }
 
     fn value(&mut self, position: N::Input) -> Value {
@@ -102,13 +124,7 @@ impl<G: Game, N: Trainable<G>> Player<G> for PublishedBackward<'_, G, N> {
     ) -> Slide<G::Board> {
         let (slide, chosen) = self.policy.choose_with_value(game, decision, rng);
         let step = Step::new(decision, slide, spawn_reward);
-        let visited = self.network.trajectory_step(&step);
-        let stored = match self.params.subtracted {
-            Subtracted::Value => 0.0,
-            Subtracted::StoredValue => self.value(visited.position),
-            Subtracted::StoredTotal => chosen.total,
-        };
-        self.trajectory.push((visited, stored));
+        self.observe(&step, chosen.total);
         slide
     }
 
@@ -116,6 +132,7 @@ impl<G: Game, N: Trainable<G>> Player<G> for PublishedBackward<'_, G, N> {
         let discount = self.network.discount();
         let mut z = self.network.spawn_reward(spawn_reward);
         let mut trajectory = std::mem::take(&mut self.trajectory);
+        self.previous = None;
         if self.params.end == TerminalTarget::Negated
             && let Some((last, _)) = trajectory.pop()
         {
@@ -126,7 +143,9 @@ impl<G: Game, N: Trainable<G>> Player<G> for PublishedBackward<'_, G, N> {
             let now = self.value(visited.position);
             let towards = match self.params.subtracted {
                 Subtracted::Value => target,
-                Subtracted::StoredValue | Subtracted::StoredTotal => now + target - stored,
+                Subtracted::StoredValue | Subtracted::StoredTotal | Subtracted::StoredPrevious => {
+                    now + target - stored
+                }
             };
             let rate = self.learning_rate;
             let updated =

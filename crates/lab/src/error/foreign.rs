@@ -41,6 +41,9 @@ pub enum Unplayable {
         /// The stage.
         stage: u32,
     },
+    /// Indices that tell another number of tiles apart than ours.
+    #[error("the indices of its tables tell {0} tiles apart, and ours 16")]
+    Base(u64),
     /// The reason stored when it was converted.
     #[error("{0}")]
     FixedMove(String),
@@ -58,5 +61,10 @@ impl Unplayable {
             self,
             Self::Meaningless(TablePatternError::NoPatterns { .. })
         )
+    }
+
+    /// Whether the file could be used if it were converted with its patterns.
+    pub(crate) fn needs_conversion(&self) -> bool {
+        self.lacks_patterns() || matches!(self, Self::Base(_))
     }
 }

@@ -201,7 +201,7 @@ fn of_tables(error: &Unplayable) -> Option<Remedy> {
     if error.lacks_stages() {
         return Some(Remedy::NameStages);
     }
-    error.lacks_patterns().then_some(Remedy::NamePatterns)
+    error.needs_conversion().then_some(Remedy::NamePatterns)
 }
 
 fn of_conversion(error: &ConvertError) -> Option<Remedy> {

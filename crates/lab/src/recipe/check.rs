@@ -230,6 +230,9 @@ fn validate_td(learner: &TdRecipe) -> Result<(), RecipeError> {
         (EndOfGame::Zero, Subtract::StoredTotal) => {
             ("learner.subtract", "\"stored-total\"", "value")
         }
+        (EndOfGame::Zero, Subtract::StoredPrevious) => {
+            ("learner.subtract", "\"stored-previous\"", "value")
+        }
         (EndOfGame::Zero, Subtract::StoredValue) => {
             ("learner.subtract", "\"stored-value\"", "value")
         }

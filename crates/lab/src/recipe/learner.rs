@@ -255,6 +255,8 @@ pub enum Subtract {
     /// The reward of the chosen move and the expected value after it, when it was chosen: a reading
     /// of the second DLP lab report.
     StoredTotal,
+    /// The same of the move before: another reading.
+    StoredPrevious,
 }
 
 /// What a value is moved towards.

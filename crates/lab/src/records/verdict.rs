@@ -59,6 +59,12 @@ const UNSEALED: &str = "Records do not show which games were left out, who playe
 /// The same with one.
 const SEALED: &str = "A seal does not show who played.";
 
+/// Of Threes!, where another number is published.
+const OTHER_FORMULA: &str = "By the published formula: the percentage of games that reach 384, and a \
+                             point for 384 and each tile beyond it. The 86.9 points of the TCG report \
+                             are by a later formula, which was not published; this one gives 97.2 for \
+                             its figures.";
+
 pub(super) fn report(
     options: &JudgeOptions<'_>,
     choice: &JudgedGame,
@@ -112,6 +118,7 @@ pub(super) fn report(
         player,
         environment,
         assessment: assessment(choice, tally).filter(|_| passed),
+        assessment_note: (passed && choice.game == "threes").then(|| OTHER_FORMULA.to_owned()),
         sealed,
         seal: options.seal.map(SealReport::of),
         tests,

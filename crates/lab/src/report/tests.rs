@@ -14,11 +14,12 @@ use crate::control::{Event, Progress, RunSubject, Status, Task, TrainResult, Uni
 use crate::convert::{ConvertReport, Kind, Program, WeightFile};
 use crate::curve::{AveragePoint, Curve, GapPoint, Point, RateChange, ReplayPoint};
 use crate::plot::PlotReport;
-use crate::recipe::{RecipeInfo, Rule};
+use crate::recipe::Rule;
 use crate::records::{FaultKind, FaultReport, JudgeReport, NamedTest, SealReport};
 use crate::report::{Evaluation, ModelInfo, Scores, TileRow};
 use crate::seal::SealKind;
 use crate::solve::{GapReport, SymmetryMode};
+use crate::spec::BuiltinRecipe;
 
 fn check<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(report: &T) {
     let text = serde_json::to_string(report).unwrap();
@@ -291,6 +292,7 @@ fn judgements_and_gaps() {
         },
         environment: Share::default(),
         assessment: Some(0.5),
+        assessment_note: Some("by another formula".to_owned()),
         sealed: false,
         seal: Some(SealReport {
             kind: SealKind::Own,
@@ -401,7 +403,7 @@ fn benchmarks_conversions_plots_and_recipes() {
         runs: vec!["runs/quick".into()],
         files: vec!["runs/quick/plots/score.svg".into()],
     });
-    check(&RecipeInfo::builtin().unwrap());
+    check(&BuiltinRecipe::all().unwrap());
 }
 
 /// Every task reports its start, and its end or its failure.

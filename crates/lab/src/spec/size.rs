@@ -1,12 +1,13 @@
 //! The size of a network, which is known before it is built.
 
 use afterstate::ntuple::{AtomicF32, WeightTables};
+use serde::{Deserialize, Serialize};
 
 use super::{AgentSpec, DeepSpec, NTupleSpec};
 use crate::LabError;
 use crate::games::rules;
 use crate::numbers::{bytes, grouped};
-use crate::recipe::{Recipe, Rule, ValueOf};
+use crate::recipe::{Recipe, RecipeInfo, Rule, ValueOf};
 
 /// The size of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,39 @@ impl NetworkSize {
                 Self::Parameters { count, bytes }
             }
         })
+    }
+}
+
+/// A built-in recipe with the size of its network; the JSON of `recipes --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuiltinRecipe {
+    /// The recipe.
+    #[serde(flatten)]
+    pub recipe: RecipeInfo,
+    /// The weights of its tables, or the parameters of its deep network.
+    pub weights: u64,
+    /// Their memory in bytes: see [`NetworkSize`].
+    pub bytes: u64,
+}
+
+impl BuiltinRecipe {
+    /// All built-in recipes.
+    ///
+    /// # Errors
+    /// When one of them is invalid.
+    pub fn all() -> Result<Vec<Self>, LabError> {
+        let names = Recipe::builtin().iter().map(|(name, _)| name);
+        let sized = names.map(|name| {
+            let recipe = Recipe::load(name, &[])?;
+            let (NetworkSize::Weights { count, bytes } | NetworkSize::Parameters { count, bytes }) =
+                NetworkSize::of(&recipe)?;
+            Ok(Self {
+                recipe: recipe.info(),
+                weights: count,
+                bytes,
+            })
+        });
+        sized.collect()
     }
 }
 
