@@ -350,7 +350,7 @@ pub fn odd_end(theme: Theme) -> Result<Plot, PlotError> {
     limits(&mut canvas, &textbook, 508.0, Ink::Blue);
     let flaw = example.odd_end()?;
     let last = flaw.first.len() - 1;
-    let heading = "As published: the last state is not updated, and the one before moves towards R − V(S_{T})";
+    let heading = "As published: the last state is not updated, and the one before moves towards R_{3} − V(S_{3})";
     panel(&mut canvas, 556.0, 240.0, heading, Ink::Red);
     pass_rows(&mut canvas, &flaw.first[..last], 620.0, Ink::Red);
     canvas.dot((COLUMNS[last], 640.0), 7.0, Ink::Line);

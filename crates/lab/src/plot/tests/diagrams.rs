@@ -6,10 +6,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use afterstate::Value;
-use afterstate::episode::{Learner, Step};
+use afterstate::episode::{Learner, Player, Step};
 use afterstate::game::{Grid, Shape, State};
-use afterstate::learn::{Backward, Forward, TdParams};
+use afterstate::learn::{
+    Backward, Forward, PublishedBackward, PublishedParams, TdParams, TerminalTarget,
+};
 use afterstate::ntuple::{StateNetwork, Td, TupleSet};
+use afterstate::policy::Ties;
 use tiny_skia::Pixmap;
 
 use super::texts;
@@ -152,18 +155,20 @@ fn formulas_have_scripts_and_plain_texts_have_none() {
     assert_eq!(texts(&scene), ["a_{b} "]);
 }
 
+/// The moves of the game as the learners of the core take them.
+fn steps(example: &Example) -> impl Iterator<Item = Step<Grid>> {
+    example.moves.iter().map(|step| Step {
+        state: step.state,
+        direction: step.direction,
+        after: step.after,
+        reward: step.reward,
+        spawn_reward: 0,
+    })
+}
+
 /// Shows the game to a learner of the core.
 fn show(example: &Example, learner: &mut impl Learner<Grid>) {
-    for step in &example.moves {
-        let step = Step {
-            state: step.state,
-            direction: step.direction,
-            after: step.after,
-            reward: step.reward,
-            spawn_reward: 0,
-        };
-        learner.step(&step);
-    }
+    steps(example).for_each(|step| learner.step(&step));
     learner.finish(example.end, 0);
 }
 
@@ -232,6 +237,50 @@ fn the_odd_end_is_that_of_the_report() {
     assert_eq!(last.row.value, last.row.after);
     assert_eq!(before.row.target, before.reward - last.row.value);
     assert_eq!(flaw.limit.last(), Some(&last.row.value));
+
+    let network = example.network().unwrap();
+    let params = PublishedParams {
+        end: TerminalTarget::Negated,
+        ..PublishedParams::default()
+    };
+    let mut learner = PublishedBackward::new(&example.game, &network, Ties::Order, params);
+    learner.set_learning_rate(ALPHA);
+    let mut play = || {
+        steps(&example).for_each(|step| learner.observe(&step, 0.0));
+        learner.finish(example.end, 0);
+    };
+    play();
+    let first: Vec<Value> = flaw.first.iter().map(|row| row.row.after).collect();
+    assert_eq!(example.values(&network), first);
+    (1..REPEATS).for_each(|_| play());
+    drop(learner);
+    assert_eq!(example.values(&network), flaw.limit);
+}
+
+/// With values held fixed, the error of the first state is that of the lambda-return.
+#[test]
+fn worked_returns_are_those_of_td_lambda() {
+    let example = worked::example();
+    let network = example.network().unwrap();
+    let errors = |game: &Example| {
+        let params = TdParams {
+            learning_rate: 0.0,
+            lambda: LAMBDA,
+            reward_twice: false,
+        };
+        let mut learner = Backward::<Grid, _, Td>::new(&example.game, &network, params);
+        show(game, &mut learner);
+        learner.td_errors().total()
+    };
+    // Without its first move the game has the same errors but for one.
+    let mut rest = example.clone();
+    rest.moves.remove(0);
+    let returns = example.n_step_returns().unwrap();
+    let lambda_return: Value = returns.iter().map(|(value, weight)| value * weight).sum();
+    let before = example.values(&network)[0];
+    let error = f64::from((lambda_return - before).abs());
+    assert!((errors(&example) - errors(&rest) - error).abs() < 1e-4);
+    assert_eq!(lambda_return, 16.25, "as the page says");
 }
 
 #[test]
