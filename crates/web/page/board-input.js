@@ -126,6 +126,8 @@ export class BoardInput {
         h("input", {
           inputmode: "numeric",
           "aria-label": `row ${Math.floor(cell / cols) + 1}, column ${(cell % cols) + 1}`,
+          // What is typed takes the place of the tile.
+          onclick: (/** @type {any} */ event) => event.target.select(),
           onchange: () => this.readCells(),
         }),
       );

@@ -125,13 +125,24 @@ impl Browser {
         body.send_keys(keys).await.unwrap();
     }
 
-    /// Clicks what a selector finds.
+    /// Clicks what a selector finds, again where it is drawn anew in this moment.
     pub(crate) async fn click(&self, selector: &str) {
-        self.until(&format!("document.querySelector({selector:?})"))
-            .await;
-        let element = self.driver.find(By::Css(selector)).await.unwrap();
-        element.scroll_into_view().await.unwrap();
-        element.click().await.unwrap();
+        let begun = Instant::now();
+        loop {
+            self.until(&format!("document.querySelector({selector:?})"))
+                .await;
+            match self.click_once(selector).await {
+                Ok(()) => return,
+                Err(error) => assert!(begun.elapsed() < LONGEST, "{selector}: {error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(15)).await;
+        }
+    }
+
+    async fn click_once(&self, selector: &str) -> WebDriverResult<()> {
+        let element = self.driver.find(By::Css(selector)).await?;
+        element.scroll_into_view().await?;
+        element.click().await
     }
 
     /// The text of what a selector finds.

@@ -203,7 +203,7 @@ pub(crate) async fn own_game(browser: &Browser, home: &str) {
     browser
         .until("document.querySelectorAll('.tile').length === 2")
         .await;
-    browser.keys("\u{e012}\u{e013}\u{e014}\u{e015}").await;
+    browser.keys(" ").await;
     browser
         .until("document.querySelector('#fault').innerText.includes('cannot choose the worst')")
         .await;
@@ -211,7 +211,7 @@ pub(crate) async fn own_game(browser: &Browser, home: &str) {
     browser
         .until("document.querySelector('#fault').innerText === ''")
         .await;
-    browser.keys("\u{e012}\u{e013}\u{e014}\u{e015}").await;
+    browser.keys(" ").await;
     browser
         .until("Number(document.querySelector('#moves').innerText) > 0")
         .await;
