@@ -25,7 +25,10 @@ pub struct Boxed {
 }
 
 /// The networks of the data crates.
-const ALL: [Boxed; 1] = [Boxed::four_by_four("2048", afterstate_box_2048::NETWORK)];
+const ALL: [Boxed; 2] = [
+    Boxed::four_by_four("2048", afterstate_box_2048::NETWORK),
+    Boxed::four_by_four("threes", afterstate_box_threes::NETWORK),
+];
 
 /// What a path to a boxed network begins with.
 const PREFIX: &str = "box:";
@@ -45,6 +48,28 @@ pub fn named(path: &Path) -> Option<Boxed> {
     of_name(all(), path)
 }
 
+/// Refuses the name of a boxed network that there is not.
+///
+/// # Errors
+/// When a path has the form of such a name, but there is neither a network nor a file of that name.
+pub(crate) fn check_name(path: &Path) -> Result<(), LabError> {
+    if !looks_like_a_name(path) || named(path).is_some() {
+        return Ok(());
+    }
+    let known: Vec<String> = all()
+        .map(|boxed| boxed.path().display().to_string())
+        .collect();
+    Err(LabError::NoBox {
+        name: path.to_owned(),
+        known: known.join(", "),
+    })
+}
+
+/// Whether a path begins as a name does. A file of that name is a file.
+fn looks_like_a_name(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| path.starts_with(PREFIX)) && !path.exists()
+}
+
 /// That of a game and board.
 fn of_game(mut boxes: impl Iterator<Item = Boxed>, game: &str, shape: Shape) -> Option<Boxed> {
     boxes.find(|boxed| {
@@ -54,8 +79,7 @@ fn of_game(mut boxes: impl Iterator<Item = Boxed>, game: &str, shape: Shape) -> 
 
 /// That of a name.
 fn of_name(mut boxes: impl Iterator<Item = Boxed>, path: &Path) -> Option<Boxed> {
-    // A file of that name is a file.
-    let is_name = path.to_str()?.starts_with(PREFIX) && !path.exists();
+    let is_name = looks_like_a_name(path);
     boxes.find(|boxed| is_name && boxed.path() == path)
 }
 
@@ -108,6 +132,7 @@ mod tests {
     use super::*;
     use crate::control::quiet;
     use crate::model::Model;
+    use crate::numbers::grouped;
     use crate::pack::{PackOptions, pack};
     use crate::recipe::Recipe;
     use crate::trainer::Trainer;
@@ -190,7 +215,19 @@ mod tests {
             assert_eq!(info.sha256, Some(boxed.sha256()));
             let card = crates.join(format!("box-{}/MODEL_CARD.md", boxed.game()));
             let card = std::fs::read_to_string(card).unwrap();
-            assert!(card.contains(&boxed.sha256()), "{}", boxed.sha256());
+            // Its figures are those of the file.
+            let bytes = boxed.bytes().len();
+            let episodes = model.episodes.unwrap();
+            let figures = [
+                boxed.sha256(),
+                grouped(bytes as f64),
+                grouped(episodes as f64),
+            ];
+            for figure in figures {
+                assert!(card.contains(&figure), "{}: {figure}", boxed.game());
+            }
+            let most = if boxed.game() == "2048" { 9 } else { 5 };
+            assert!(bytes <= most << 20, "{bytes}");
         }
     }
 
@@ -198,7 +235,17 @@ mod tests {
     fn other_paths_are_no_boxed_networks() {
         for path in ["box:chess-8x8", "2048-4x4", "box:", "runs/quick"] {
             assert!(named(Path::new(path)).is_none(), "{path}");
+            let checked = check_name(Path::new(path));
+            assert_eq!(checked.is_err(), path.starts_with("box:"), "{path}");
+            if let Err(error) = checked {
+                let error = error.to_string();
+                assert!(
+                    error.contains(path) && error.contains("box:2048-4x4"),
+                    "{error}"
+                );
+            }
         }
+        assert!(check_name(Path::new("box:2048-4x4")).is_ok());
         assert!(of("2048", crate::games::shape(2, 3).unwrap()).is_none());
     }
 }

@@ -8,6 +8,7 @@ use afterstate::format::native::NativeError;
 use serde::Serialize;
 
 use crate::LabError;
+use crate::boxed;
 use crate::control::Control;
 use crate::disk::inside;
 use crate::finish;
@@ -56,8 +57,15 @@ const FOREIGN: &str = "files of this program have no checksums: only its structu
 /// # Errors
 /// When there is no such file, or it is of no kind that can be verified.
 pub fn check(path: &Path, control: &Control) -> Result<CheckReport, LabError> {
-    let about = fs::metadata(path).map_err(LabError::file("read", path))?;
-    let files = match about.is_dir() {
+    let is_folder = || fs::metadata(path).map(|about| about.is_dir());
+    let is_folder = match boxed::named(path) {
+        Some(_) => false,
+        None => {
+            boxed::check_name(path)?;
+            is_folder().map_err(LabError::file("read", path))?
+        }
+    };
+    let files = match is_folder {
         true => folder(path, control)?,
         false => vec![told(path, file(path, control)?)],
     };

@@ -317,6 +317,14 @@ pub enum LabError {
         /// Why not.
         reason: &'static str,
     },
+    /// A name of a network in the program that there is not.
+    #[error("there is no {} in the program; there are: {known}", name.display())]
+    NoBox {
+        /// The name.
+        name: PathBuf,
+        /// The names of those that there are.
+        known: String,
+    },
     /// A limit that no packed file keeps.
     #[error(
         "no packed file of at most {limit} bytes was found: the smallest that was tried has \

@@ -35,8 +35,12 @@ pub(crate) struct Theirs {
 }
 
 impl Weights {
-    /// Opens and scans a file; numbers are not read yet.
+    /// Opens and scans a file, or a boxed network by its name; numbers are not read yet.
     pub(crate) fn open(path: &Path) -> Result<Self, LabError> {
+        if let Some(boxed) = boxed::named(path) {
+            return Ok(Self::Ours(boxed.open()?));
+        }
+        boxed::check_name(path)?;
         let wrong = |error| LabError::file("read", path)(error);
         let (mut file, size) = open(path).map_err(wrong)?;
         let start = start(&mut file).map_err(wrong)?;

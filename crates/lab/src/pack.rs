@@ -6,6 +6,9 @@
 //! With weight promotion a weight of 0 in a later stage would be read in the stage before. So the
 //! weights that a stage reads from another are copied to it first, each with its A, and the packed
 //! model has stages without promotion.
+//!
+//! A weight that is not 0 may have no A: it was trained before the run's sums began, in a phase of TD
+//! or in the run whose model this one began with. It gets the median of all A, see [`weigh_unsummed`].
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -74,6 +77,8 @@ pub struct PackReport {
     pub weights: u64,
     /// Those that are not 0.
     pub nonzero: u64,
+    /// Those of them that were trained before the sums of the run began, and have none.
+    pub unsummed: u64,
     /// Those that are kept.
     pub kept: u64,
     /// The bits of a kept weight, on average.
@@ -143,6 +148,7 @@ fn pack_silently(options: &PackOptions<'_>) -> Result<PackReport, LabError> {
         tables: packing.tables.len(),
         weights: sum(|table| table.entry.weights()),
         nonzero: sum(|table| table.nonzero),
+        unsummed: packing.unsummed,
         kept,
         bits_per_kept: 8.0 * bytes.len() as f64 / kept.max(1) as f64,
         price: packing.quantisation.price,
@@ -226,6 +232,7 @@ struct Packing {
     tables: Vec<EncodedTable>,
     quantisation: Quantisation,
     memory: u64,
+    unsummed: u64,
 }
 
 /// The largest file within the limit.
@@ -237,14 +244,64 @@ fn encode<C: WeightCell>(
 ) -> Result<Packing, LabError> {
     let (tables, _reserved) = load::<C>(spec, saved, path, options)?;
     let memory = WeightTables::<C>::bytes(&spec.tuples, false);
-    Search {
+    let unsummed = weigh_unsummed(&tables);
+    let search = Search {
         tables: &tables,
         path,
         metadata,
         options,
         step: step(&tables),
+    };
+    let (quantisation, tables) = search.run()?;
+    Ok(Packing {
+        tables,
+        quantisation,
+        memory,
+        unsummed,
+    })
+}
+
+/// Gives weights that are not 0, but have no A, the median of all A that are not 0. Returns their
+/// number.
+///
+/// A run's sums begin anew with its first phase of TC, and in a run that begins with the model of
+/// another one. The weights that it has not updated since are less important than those that it
+/// updates all the time, but not unimportant: half of the others count less than they do. The median
+/// is exact to 4 bits below the highest one.
+fn weigh_unsummed<C: WeightCell>(tables: &WeightTables<C>) -> u64 {
+    const SHIFT: u32 = f32::MANTISSA_DIGITS - 1 - 4;
+    let each = || tables.tuples().tables().map(|(_, count)| count).enumerate();
+    // The bits of positive floats are in their order.
+    let mut histogram = vec![0u64; 1 << (31 - SHIFT)];
+    let mut unsummed = vec![0u64; each().count()];
+    for table in each() {
+        let sums = numbers(tables, table, WeightPart::AbsoluteSum);
+        let weights = numbers(tables, table, WeightPart::Weight);
+        for (sum, weight) in sums.iter().zip(&weights) {
+            match *sum > 0.0 {
+                true => histogram[(sum.to_bits() >> SHIFT) as usize] += 1,
+                false => unsummed[table.0] += u64::from(*weight != 0.0),
+            }
+        }
     }
-    .run(memory)
+    let half = histogram.iter().sum::<u64>().div_ceil(2);
+    let mut before = 0;
+    let median = histogram.iter().position(|count| {
+        before += count;
+        before >= half && half > 0
+    });
+    let median = median.map_or(1.0, |place| f32::from_bits((place as u32) << SHIFT));
+    for table in each().filter(|table| unsummed[table.0] > 0) {
+        let mut sums = numbers(tables, table, WeightPart::AbsoluteSum);
+        let weights = numbers(tables, table, WeightPart::Weight);
+        for (sum, weight) in sums.iter_mut().zip(&weights) {
+            if *sum == 0.0 && *weight != 0.0 {
+                *sum = median.max(f32::MIN_POSITIVE);
+            }
+        }
+        tables.import(table.0, WeightPart::AbsoluteSum, 0, &sums);
+    }
+    unsummed.iter().sum()
 }
 
 /// The tables of a checkpoint, no weight of which is read in another stage, with the memory that
@@ -347,10 +404,10 @@ impl<C: WeightCell> Search<'_, C> {
     const ENOUGH: f64 = 0.985;
 
     /// Halves an interval of prices by their logarithms.
-    fn run(&self, memory: u64) -> Result<Packing, LabError> {
+    fn run(&self) -> Result<(Quantisation, Vec<EncodedTable>), LabError> {
         let finest = f64::from(self.step * self.step);
         let (mut low, mut high) = ((finest / 64.0).log2(), (finest * 1e12).log2());
-        let mut best: Option<Packing> = None;
+        let mut best = None;
         let mut smallest = u64::MAX;
         let mut next = (finest * 1e7).log2();
         for number in 0..Self::TRIES {
@@ -368,11 +425,7 @@ impl<C: WeightCell> Search<'_, C> {
             let ratio = bytes as f64 / self.options.limit as f64;
             if bytes <= self.options.limit {
                 high = next;
-                best = Some(Packing {
-                    tables,
-                    quantisation,
-                    memory,
-                });
+                best = Some((quantisation, tables));
                 if ratio >= Self::ENOUGH || high - low < 0.02 {
                     break;
                 }

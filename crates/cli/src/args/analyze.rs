@@ -39,7 +39,7 @@ pub struct AnalyzeArgs {
     pub board: Option<String>,
     /// A model file, a run folder, a weight file of another program, an exact solution, or one of the
     /// baselines `greedy` and `random` [default: the network in the program,
-    /// for 2048 on 4x4, or else the newest run of the game and board]
+    /// where it has one for the game and board, or else the newest run]
     #[arg(long)]
     pub model: Option<PathBuf>,
     /// The game of the board [default: 2048, or the game of --model]

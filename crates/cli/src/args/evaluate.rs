@@ -78,7 +78,7 @@ With --against no games are played. The probability of every position that the m
 pub struct EvalArgs {
     /// A model file, a run folder, a weight file of TDL2048+ or TDL2048-Demo, an exact solution, or
     /// one of the baselines `random` and `greedy` [default: the network in the program,
-    /// for 2048 on 4x4, or else the newest run of the game and board]
+    /// where it has one for the game and board, or else the newest run]
     pub model: Option<PathBuf>,
     /// The game of `random`, `greedy` or the default model [default: 2048]
     #[arg(long)]

@@ -23,7 +23,7 @@ Keys: arrows, WASD or HJKL slide; space plays the best move; i hint; v values of
 After each move a line says how good it was: best, excellent, good, inaccuracy, mistake or blunder, by the share of the value of the best move that it keeps. Without a model the game can be played by hand. The window needs 60 columns and 20 lines.")]
 pub struct PlayArgs {
     /// A model file, a run folder, an exact solution, `random` or `greedy` [default: the network
-    /// in the program, for 2048 on 4x4, or else the newest run of the game and board]
+    /// in the program, where it has one for the game and board, or else the newest run]
     pub model: Option<PathBuf>,
     /// The game [default: that of MODEL or of the opened record, or 2048]
     #[arg(long)]

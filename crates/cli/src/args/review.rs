@@ -24,7 +24,7 @@ pub struct ReviewArgs {
     pub records: PathBuf,
     /// A model file, a run folder, a weight file of another program, an exact solution, or the baseline
     /// `greedy`, which grades by rewards alone [default: the network in the program,
-    /// for 2048 on 4x4, or else the newest run of the game and board]
+    /// where it has one for the game and board, or else the newest run]
     pub model: Option<PathBuf>,
     /// Grade by the chance of the target of an exact solution instead of the score: losses and luck are
     /// in percentage points

@@ -65,6 +65,13 @@ fn summary(report: &PackReport) -> String {
             r.bits_per_kept
         ),
     );
+    if r.unsummed > 0 {
+        let unsummed = grouped(r.unsummed as f64);
+        row(
+            "without sums",
+            format!("{unsummed} weights, trained before the sums of this run began"),
+        );
+    }
     row("sha256", r.sha256.clone());
     if let (Some(whole), Some(packed)) = (&r.whole, &r.packed) {
         row("whole network", scores(whole));

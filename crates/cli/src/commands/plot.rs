@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use afterstate_lab::LabError;
+use afterstate_lab::boxed;
 use afterstate_lab::curve::Curve;
 use afterstate_lab::finish::plots_folder;
 use afterstate_lab::plot::{self, PlotReport, ScoreSeries, ScoreStyle, draw};
@@ -90,6 +91,11 @@ fn curves(args: &PlotArgs) -> anyhow::Result<()> {
         .iter()
         .map(|run| {
             is_no_sweep(run)?;
+            anyhow::ensure!(
+                boxed::named(run).is_none(),
+                "{} is a network in the program, which has no learning curve; name the folder of a run",
+                shown(run)
+            );
             Ok(curve(run)?)
         })
         .collect::<anyhow::Result<Vec<_>>>()?;

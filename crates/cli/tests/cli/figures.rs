@@ -235,7 +235,7 @@ fn without_a_model_the_network_in_the_program_or_the_newest_run_is_evaluated() {
         let path = found["model"]["path"].as_str().expect("a model");
         assert!(path.starts_with(run), "{args}: {path}");
     }
-    lab.refuses("eval --game threes", &["threes on 4x4"]);
+    lab.refuses("eval --game threes-hint", &["threes-hint on 4x4"]);
     lab.refuses(
         "eval runs/small --board 2x3",
         &["has its own game and board"],

@@ -116,6 +116,42 @@ fn what_cannot_be_packed_is_refused() {
     );
 }
 
+/// A network in the program stands wherever the path of a model does.
+#[test]
+fn networks_in_the_program_are_named_by_every_command() {
+    let lab = Lab::new();
+    let checked = json(&lab, "check box:2048-4x4 --json");
+    assert_eq!(checked["ok"], true);
+    // It is read: only the kind of the new file is unknown.
+    lab.refuses("convert box:2048-4x4 network.txt", &["network.txt"]);
+    lab.refuses("pack box:2048-4x4 x.packed", &["packed already"]);
+    lab.refuses(
+        "plot box:2048-4x4",
+        &["no learning curve", "folder of a run"],
+    );
+    for command in ["eval", "check", "convert x.safetensors", "pack x.packed"] {
+        let (command, out) = command.split_once(' ').unwrap_or((command, ""));
+        let args = format!("{command} box:chess-8x8 {out}");
+        let words = ["no box:chess-8x8 in the program", "box:2048-4x4"];
+        lab.refuses(args.trim_end(), &words);
+    }
+}
+
+/// Weights that a phase of TD trained have no sums of TC: `pack` says so, and keeps them.
+#[test]
+fn weights_without_sums_are_named() {
+    let lab = Lab::new();
+    let phases = "--set rule=[{from=0,rule=\"td\"},{from=290,rule=\"tc\"}]";
+    lab.train("run", 300, &format!("{phases} --set learning_rate=0.1"));
+    let text = lab.run("pack run all.packed").succeeds().stdout;
+    assert!(text.contains("without sums"), "{text}");
+    let report = json(&lab, "pack run all.packed --games 200 --json");
+    let [kept, nonzero, unsummed] =
+        ["kept", "nonzero", "unsummed"].map(|key| report[key].as_u64().unwrap());
+    assert!(unsummed > nonzero / 10, "{unsummed} of {nonzero}");
+    assert!(kept > nonzero - nonzero / 10, "{kept} of {nonzero}");
+}
+
 #[test]
 fn damage_is_found_wherever_it_is() {
     let lab = trained();

@@ -500,7 +500,10 @@ fn wrong_input_is_refused() {
             "play --board 3x4 --save nowhere/games.txt",
             "the folder nowhere",
         ),
-        ("play --watch --game threes", "no model of threes on 4x4"),
+        (
+            "play --watch --game threes-hint",
+            "no model of threes-hint on 4x4",
+        ),
         ("play --number 1", "--open"),
     ] {
         let before = lab.listing();

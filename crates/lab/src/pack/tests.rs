@@ -227,6 +227,35 @@ fn a_run_with_stages_starts_from_a_packed_model() {
     }
 }
 
+/// A run whose last 10 games of 200 are a phase of TC: most of its weights have no sums.
+#[test]
+fn weights_without_sums_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("run"), folder.path().join("a.packed"));
+    let rule = "rule=[{ from = 0, rule = \"td\" }, { from = 190, rule = \"tc\" }]";
+    run(&from, &[rule, "learning_rate=0.1"]);
+    let report = pack(&options(&from, &to, quiet())).unwrap();
+    assert!(report.unsummed > 100, "{}", report.unsummed);
+    // All fits into the limit: what is left out is as small as a step.
+    let (whole, _) = loaded(&from, &options(&from, &to, quiet()));
+    let read = unpacked(&to);
+    let (mut unsummed, mut all) = (0, 0);
+    for (table, (_, count)) in whole.tuples().tables().enumerate() {
+        let sums = numbers(&whole, (table, count), WeightPart::AbsoluteSum);
+        let weights = numbers(&whole, (table, count), WeightPart::Weight);
+        let values = numbers(&read, (table, count), WeightPart::Weight);
+        for ((sum, weight), value) in sums.iter().zip(&weights).zip(&values) {
+            all += u64::from(*weight != 0.0);
+            unsummed += u64::from(*weight != 0.0 && *sum == 0.0);
+            assert!(
+                (weight - value).abs() <= 16.0 * report.step,
+                "{weight} {value} {sum}"
+            );
+        }
+    }
+    assert_eq!((report.nonzero, report.unsummed), (all, unsummed));
+}
+
 /// The tables with TC's sums, and 13 bytes for each weight that a thread encodes.
 #[test]
 fn memory_is_reserved_for_every_thread() {

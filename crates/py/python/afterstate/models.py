@@ -39,8 +39,8 @@ class Model:
 
     ``path`` is what the command line takes: a model file, a run folder, a weight file of another
     program, an exact solution, or ``"random"`` and ``"greedy"``, which play ``game`` on ``board``.
-    Without it, the network in the program is opened, for 2048 on 4x4, or else the newest run
-    of the game and board under ``runs/``.
+    Without it, the network in the program is opened, where it has one for the game and board, or
+    else the newest run of both under ``runs/``.
 
     >>> random = Model("random", game="threes", board="3x3")
     >>> random

@@ -2,7 +2,9 @@
 //! not, and only whole games count in its statistics.
 
 use super::*;
+use crate::evaluate::{Contender, EvalOptions, evaluate};
 use crate::model::Model;
+use crate::part::Part;
 use crate::search::SearchSpec;
 
 /// Keys of a recipe that select a learner.
@@ -185,6 +187,32 @@ fn a_phase_of_tc_begins_with_fresh_sums() {
     trainer.agent.learn(&RoundSpec::new(30..31, 1, 1), &spec);
     let after = sums(&trainer);
     assert!(0.0 < after && after < 0.2 * before, "{before} {after}");
+}
+
+/// Optimistic TD, then TC, on a solved board. TC takes a tenth of its usual steps: a whole first one
+/// would replace a value by one sample, and the policy would not come back to learn better
+/// (docs/learners/phases.md).
+#[test]
+fn optimistic_td_and_then_tc_play_2x2_at_the_optimum() {
+    const OPTIMUM: f64 = 66.964_149_457_10;
+    let text = "name = \"otd\"\ngame = \"2048\"\nboard = \"2x2\"\nthreads = 1\nepisodes = 30000\n\
+                [network]\ntuples = \"0123\"\ninitial_value = 2000\n[learner]\nlearning_rate = 0.1\n\
+                rule = [{ from = 0, rule = \"td\" }, { from = 27000, rule = \"tc\" }]\n";
+    let recipe = Recipe::parse(text, "otd", &[]).unwrap();
+    let parent = tempfile::tempdir().unwrap();
+    let run = parent.path().join("run");
+    let mut trainer = Trainer::new(recipe, &run, quiet()).unwrap();
+    trainer.train().unwrap();
+    let model = Model::open(&run).unwrap();
+    let options = EvalOptions {
+        games: 30_000,
+        part: Part::WHOLE,
+        seed: 1,
+        threads: 1,
+        control: quiet(),
+    };
+    let mean = evaluate(&Contender::from(&model), &options).scores.mean;
+    assert!((mean - OPTIMUM).abs() < 0.6, "{mean}");
 }
 
 fn digest(path: &Path) -> [u8; 32] {
