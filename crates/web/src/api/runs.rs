@@ -8,7 +8,7 @@ use afterstate_lab::block::Block;
 use afterstate_lab::recipe::{KeyForm, Recipe, RecipeInfo};
 use afterstate_lab::run::{blocks_of, model_of, recipe_of};
 use afterstate_lab::runs::RunInfo;
-use afterstate_lab::spec::NetworkSize;
+use afterstate_lab::spec::{BuiltinRecipe, NetworkSize};
 use afterstate_lab::trainer::Trainer;
 use axum::Json;
 use axum::body::Body as HttpBody;
@@ -21,6 +21,7 @@ use training::begin;
 pub use training::{Trainings, stop_all, wait_for_all};
 use utoipa::{IntoParams, ToSchema};
 
+use super::schemas::{BlockView, KeyView, RecipeSummary};
 use crate::error::{Answer, Problem};
 use crate::extract::{Asked, Body};
 use crate::models::lock;
@@ -83,10 +84,10 @@ pub struct RunDetail {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RecipeForm {
     /// Its description.
-    #[schema(value_type = Object)]
+    #[schema(value_type = RecipeSummary)]
     pub recipe: RecipeInfo,
     /// Its keys: each with key, type, value, choices and help.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<KeyView>)]
     pub keys: Vec<KeyForm>,
     /// What was changed, each `key=value`.
     pub changed: Vec<String>,
@@ -162,12 +163,48 @@ pub struct ResumeRequest {
     pub set: BTreeMap<String, String>,
 }
 
+/// A built-in recipe.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct RecipeView {
+    /// Its description, as in `afterstate recipes --json`.
+    #[serde(flatten)]
+    #[schema(value_type = RecipeSummary)]
+    pub recipe: BuiltinRecipe,
+    /// Whether it trains a deep network, which not every build can.
+    pub deep: bool,
+}
+
 /// The built-in recipes.
 #[utoipa::path(get, path = "/api/v1/recipes", tag = "train",
-    responses((status = 200, body = Vec<Object>, description = "Each as in `afterstate recipes --json`"),
-        (status = 403, body = Problem)))]
-pub async fn recipes() -> Answer<Vec<RecipeInfo>> {
-    Ok(Json(RecipeInfo::builtin()?))
+    responses((status = 200, body = Vec<RecipeView>), (status = 403, body = Problem)))]
+pub async fn recipes() -> Answer<Vec<RecipeView>> {
+    let all = BuiltinRecipe::all()?.into_iter().map(|recipe| {
+        let keys = Recipe::load_builtin(&recipe.recipe.name, &[])?.form();
+        let deep = is_deep(&keys);
+        Ok(RecipeView { recipe, deep })
+    });
+    Ok(Json(all.collect::<Result<_, Problem>>()?))
+}
+
+/// Whether a recipe with these keys trains a deep network.
+fn is_deep(keys: &[KeyForm]) -> bool {
+    let is = |one: &KeyForm| one.key == "network.kind" && one.value == "deep";
+    keys.iter().any(is)
+}
+
+/// An error of a recipe without what only the command line has: overrides and files.
+fn in_a_form(mut problem: Problem) -> Problem {
+    let before = " in the override `";
+    if let Some(start) = problem.message.find(before) {
+        let rest = &problem.message[start + before.len()..];
+        let length = rest.find('`').map_or(rest.len(), |end| end + 1);
+        let end = start + before.len() + length;
+        problem.message.replace_range(start..end, "");
+    }
+    if let Some((_, reason)) = problem.message.split_once("recipe.toml: ") {
+        problem.message = reason.to_owned();
+    }
+    problem
 }
 
 /// The keys of a recipe with their values, after changes. Some changes bring other keys.
@@ -183,11 +220,18 @@ pub async fn form(
     app.quick
         .run(move |_| {
             let recipe = recipe(&shared, &name, &changes.set)?;
+            let keys = recipe.form();
+            let size = match NetworkSize::of(&recipe) {
+                Ok(size) => Some(size.to_string()),
+                // Tuples that do not fit are told where they are entered.
+                Err(error) if !is_deep(&keys) => return Err(error.into()),
+                Err(_) => None,
+            };
             Ok(Json(RecipeForm {
                 recipe: recipe.info(),
                 changed: recipe.changed.clone(),
-                size: NetworkSize::of(&recipe).ok().map(|size| size.to_string()),
-                keys: recipe.form(),
+                size,
+                keys,
             }))
         })
         .await
@@ -213,7 +257,7 @@ fn recipe(app: &App, name: &str, set: &BTreeMap<String, String>) -> Result<Recip
             _ => overrides.push(format!("{key}={value}")),
         }
     }
-    Ok(Recipe::load_builtin(name, &overrides)?)
+    Recipe::load_builtin(name, &overrides).map_err(|error| in_a_form(error.into()))
 }
 
 fn view(app: &App, run: &RunInfo) -> RunView {
@@ -280,7 +324,7 @@ pub async fn show(State(app): State<App>, Asked(query): Asked<RunQuery>) -> Answ
 /// The blocks of a run: scores, speed, rates of tiles, losses. Of a long run, each of up to 2000 is
 /// the last of some blocks.
 #[utoipa::path(get, path = "/api/v1/run/blocks", tag = "train", params(BlocksQuery),
-    responses((status = 200, body = Vec<Object>, description = "Each as in `afterstate train --json`"),
+    responses((status = 200, body = Vec<BlockView>, description = "Each as in `afterstate train --json`"),
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub async fn blocks(
     State(app): State<App>,
@@ -375,6 +419,12 @@ pub async fn start(State(app): State<App>, Body(request): Body<StartRequest>) ->
     app.heavy
         .run(move |token| {
             let recipe = recipe(&shared, &request.recipe, &request.set)?;
+            if is_deep(&recipe.form()) && !cfg!(feature = "deep") {
+                return Err(Problem::input(
+                    "this recipe trains a deep network, which this program was built without; build \
+                     one that can: `cargo build --release --features deep`",
+                ));
+            }
             let name = recipe.name.clone();
             begin(&shared, &token, move |folder, control| {
                 Trainer::new_under(recipe, folder, &name, control)
@@ -405,8 +455,8 @@ pub async fn resume(State(app): State<App>, Body(request): Body<ResumeRequest>) 
             let view = begin(&shared, &token, move |_, control| {
                 let trainer = Trainer::resume(&run.path, &overrides, control)?;
                 Ok(trainer)
-            })?;
-            Ok(Json(view))
+            });
+            view.map(Json).map_err(in_a_form)
         })
         .await
 }

@@ -141,8 +141,34 @@ async fn recipes_are_forms() {
     let wrong = json!({ "set": { "learning_rate": "many" } });
     let message = site.refused(400, "/api/v1/recipes/quick/form", wrong).await;
     assert!(message.contains("learning_rate"), "{message}");
+    // Errors are those of a form, not of the command line, and come with the field.
+    let negative = json!({ "set": { "learner.learning_rate": "-1" } });
+    let message = site
+        .refused(400, "/api/v1/recipes/quick/form", negative)
+        .await;
+    assert!(
+        message.starts_with("`learner.learning_rate` is -1"),
+        "{message}"
+    );
+    let tuples = json!({ "set": { "network.tuples": "zz" } });
+    let message = site
+        .refused(400, "/api/v1/recipes/quick/form", tuples)
+        .await;
+    assert!(message.contains("zz"), "{message}");
     site.refused(400, "/api/v1/recipes/nosuch/form", json!({}))
         .await;
+    // Recipes of deep networks are marked, also where this build cannot train them.
+    let deep = |name: &str| {
+        let all = recipes.as_array().unwrap().iter();
+        let mut found = all.filter(|one| one["name"] == name);
+        found.next().unwrap()["deep"].clone()
+    };
+    assert_eq!((deep("quick"), deep("dqn")), (json!(false), json!(true)));
+    if !cfg!(feature = "deep") {
+        let start = json!({ "recipe": "dqn" });
+        let message = site.refused(400, "/api/v1/runs", start).await;
+        assert!(message.contains("--features deep"), "{message}");
+    }
 }
 
 /// Every route is described, and every description has a route.
