@@ -2,6 +2,7 @@
 //! recipe, or all files of a run folder.
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use afterstate::format::native::NativeError;
@@ -102,11 +103,23 @@ fn file(path: &Path, control: &Control) -> Result<Checked, LabError> {
             source: NativeError::Packed(error),
             path,
         }) => Ok(Err(LabError::model("read", &path)(error.into()))),
-        Err(LabError::Model { .. }) if extension(path) != "safetensors" => {
+        Err(LabError::Model { .. }) if !may_have_tensors(path) => {
             Err(LabError::NothingToCheck(path.to_owned()))
         }
         checked => Ok(checked),
     }
+}
+
+/// Whether a file is one of tensors by its name or its first bytes, however damaged it is: a length,
+/// and a header that begins with a brace.
+fn may_have_tensors(path: &Path) -> bool {
+    let begins = || {
+        let mut start = Vec::new();
+        let file = crate::tables::open(path).ok()?.0;
+        file.take(9).read_to_end(&mut start).ok()?;
+        (start.get(8) == Some(&b'{')).then_some(())
+    };
+    matches!(extension(path).as_ref(), "safetensors" | "solution") || begins().is_some()
 }
 
 fn weights(path: &Path) -> Checked {

@@ -1,5 +1,5 @@
-//! The referee: plays the environment's side against any program, so that its games cannot be
-//! forged.
+//! The referee: plays the environment's side against any program, whose games cannot be forged by
+//! that program.
 //!
 //! `secret -> commitment -> games, each with its own stream of spawns -> records -> seal`
 //!
@@ -125,6 +125,23 @@ pub struct BreachReport {
 /// The number of breaches that are reported in full.
 const MAX_REPORTED: usize = 100;
 
+/// Denies the players, which run as children with the same rights, the memory and the open files of
+/// this process: the secret is in the one, unpublished records in the other. Only Linux can do that,
+/// and not against root ([`can_players_read_memory`]).
+pub(crate) fn close_memory() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // It cannot fail with this value; where it is not permitted, nothing else could be done.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+}
+
+/// Whether a player could read the secret in the memory of the referee: for root nothing is closed.
+pub fn can_players_read_memory() -> bool {
+    !cfg!(target_os = "linux") || rustix::process::geteuid().is_root()
+}
+
 /// A match that can begin.
 pub struct Referee {
     options: RefereeOptions,
@@ -143,6 +160,7 @@ impl Referee {
     /// When the game is unknown, the player cannot be started, a file cannot be written, or there are
     /// the records of a match.
     pub fn new(options: RefereeOptions) -> Result<Self, LabError> {
+        close_memory();
         Self::with_secret(options, Secret::new()?)
     }
 

@@ -20,7 +20,6 @@ pub(crate) mod own;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +34,7 @@ use crate::LabError;
 use crate::disk::{can_be_written, hex, replace};
 use crate::error::SealError;
 use crate::recorder::EVALUATED;
+use crate::tables;
 use crate::text::without_mark;
 pub use own::SeededSpawns;
 
@@ -283,8 +283,9 @@ impl Seal {
     /// When it cannot be read, or is not a seal.
     pub fn open(path: &Path) -> Result<Self, LabError> {
         let mut text = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut text))
+        // A pipe would block for ever.
+        tables::open(path)
+            .and_then(|(file, _)| file.take(LARGEST + 1).read_to_end(&mut text))
             .map_err(LabError::file("read", path))?;
         Self::parse(&text).map_err(|source| LabError::Seal {
             path: path.to_owned(),

@@ -26,7 +26,7 @@ use crate::disk::{nameless, replace, replace_with, try_lock_folder};
 use crate::error::SolveError;
 use crate::games;
 use crate::records::write_lines;
-use crate::referee::{Games, MatchOptions, PlayerSource, Referee, RefereeOptions};
+use crate::referee::{Games, MatchOptions, PlayerSource, Referee, RefereeOptions, close_memory};
 use crate::seal::Secret;
 pub use entrants::{Entrant, Entrants, Skipped, find};
 use table::Finished;
@@ -115,6 +115,7 @@ impl Tournament {
     /// When the game or the target is unknown, or the folder has other files, is that of a tournament
     /// which has not ended, or cannot be written.
     pub fn new(options: TournamentOptions) -> Result<Self, LabError> {
+        close_memory();
         Self::with_secret(options, Secret::new()?)
     }
 

@@ -110,8 +110,8 @@ fn seal(args: &JudgeArgs) -> Result<Option<Seal>, LabError> {
 
 /// What a verified seal proves.
 const PROVES: &str = "
-  it proves that no game of the match was invented, changed or left out, if the commitment was
-  known before the match; it does not prove who played";
+  if you ran the match, or have the seal from who did, it proves that no game was invented, changed
+  or left out; whoever has the secret can write other games for it. It does not prove who played";
 
 /// What the player's own seal shows.
 const OWN: &str = "
@@ -192,6 +192,9 @@ fn report(verdict: &JudgeReport) -> String {
     line(verdict_line(v));
     if let Some(points) = v.assessment {
         line(format!("Assessment: {points:.1} points"));
+    }
+    if let Some(note) = &v.assessment_note {
+        line(format!("  {note}"));
     }
     if v.seal.is_none() || !v.sealed {
         line(v.limits.clone());

@@ -29,7 +29,11 @@ pub fn run(args: &PackArgs) -> anyhow::Result<()> {
     display.finish();
     match report {
         Ok(report) => {
-            interrupt::completed();
+            if args.games.is_some_and(|games| games > 0) && report.packed.is_none() {
+                note("stopped: the file is written, but not what the packing costs");
+            } else {
+                interrupt::completed();
+            }
             match args.json {
                 true => print_json(&report),
                 false => print(summary(&report)),

@@ -37,7 +37,7 @@ mod unix {
 
     use afterstate_lab::referee::{
         BreachReport, MatchOptions, PlayerSource, Referee, RefereeOptions, RefereeReport,
-        START_TIME,
+        START_TIME, can_players_read_memory,
     };
 
     use super::{RefereeArgs, RulesBroken};
@@ -103,6 +103,12 @@ mod unix {
         if cfg!(not(target_os = "linux")) && args.memory > 0 {
             tell("the memory of players is not limited: only Linux can do that");
         }
+        if can_players_read_memory() {
+            tell(
+                "a player could read the coming tiles in the memory of the referee: only Linux closes \
+                 it, and not for root; use another user, or players that you trust",
+            );
+        }
         let line = format!("commitment {commitment}");
         match args.json {
             true => tell(&line),
@@ -112,8 +118,9 @@ mod unix {
     }
 
     /// What records and seal prove together.
-    const PROVES: &str = "they prove that no game was invented, changed or left out, if the \
-        commitment was known\nbefore the match; they do not prove who played";
+    const PROVES: &str = "to you, who ran the match, they prove that no game was invented, \
+        changed or left out;\nto others they do not, because whoever has the secret can write \
+        other games for it.\nThey do not prove who played";
 
     /// The largest number of breaches that are printed.
     const LISTED: usize = 20;

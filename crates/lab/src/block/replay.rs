@@ -37,10 +37,15 @@ pub struct ScoreStats {
 }
 
 impl ReplayStats {
-    /// Adds the statistics of some iterations and the games that ended in them.
-    pub fn add(&mut self, stats: &TrainingStats, outcomes: &[Outcome]) {
+    /// Adds an iteration. Iterations are added one by one, never rounds of them: when a round ends
+    /// depends on the clock, and a sum of floats on its order.
+    pub fn add_iteration(&mut self, stats: &TrainingStats) {
         self.total.merge(stats);
         self.block.merge(stats);
+    }
+
+    /// Adds the games of a round.
+    pub fn add_games(&mut self, outcomes: &[Outcome]) {
         outcomes
             .iter()
             .for_each(|outcome| self.scores.add(outcome.score));

@@ -292,6 +292,43 @@ fn judged(path: &Path, seal: &Seal) -> JudgeReport {
     report.unwrap()
 }
 
+/// A seal does not bind the moves: whoever has the secret can write other games for the commitment.
+/// Only who ran the match knows which games were played. What commands and pages say must not claim
+/// more.
+#[test]
+fn games_can_be_written_for_a_known_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, script: &str| {
+        let mut options = options(script, 3);
+        options.records = Some(folder.path().join(name));
+        let report = play(options);
+        let seal = Seal::beside(&folder.path().join(name)).unwrap().unwrap();
+        let judged = judged(&folder.path().join(name), &seal);
+        (report.commitment, judged.sealed, judged.mean)
+    };
+    let (played, written) = (
+        of("played.txt", LEFT),
+        of("written.txt", &LEFT.replace("left", "up")),
+    );
+    assert_eq!(played.0, written.0, "one commitment");
+    assert!(played.1 && written.1, "both seals are verified");
+    assert_ne!(played.2, written.2);
+}
+
+/// A player is a child with the same rights. It must not find the secret in the memory of the
+/// referee, nor records in its open files. Root can read everything, and is told so.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_memory_of_a_referee_is_closed() {
+    use rustix::process::{DumpableBehavior, dumpable_behavior};
+    let _referee = Referee::new(options(LEFT, 1)).unwrap();
+    assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+    assert_eq!(
+        can_players_read_memory(),
+        rustix::process::geteuid().is_root()
+    );
+}
+
 /// The moves of each game, without names and times.
 fn moves(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();

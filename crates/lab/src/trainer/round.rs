@@ -23,14 +23,16 @@ impl Trainer {
         let begun = Instant::now();
         let every = self.recipe.learner.buffer();
         let every = every.map_or(0, |buffer| buffer.log_iterations);
-        let live = Mutex::new((self.iteration_log(), Vec::new()));
+        let stats = self.progress.replay.clone().unwrap_or_default();
+        let live = Mutex::new((self.iteration_log(), Vec::new(), stats));
         let result = self.learn(due, meter, &|stats, ended| {
             let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
-            let (log, rows) = &mut *live;
+            let (log, rows, sums) = &mut *live;
+            sums.add_iteration(stats);
             rows.extend(log.add(stats, ended, every));
             meter.iteration(stats, log);
         });
-        let (log, rows) = live.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (log, rows, mut stats) = live.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.progress.block.seconds += begun.elapsed().as_secs_f64();
         self.progress.games += result.outcomes.len() as u64;
         if !result.finite {
@@ -41,10 +43,10 @@ impl Trainer {
             .iter()
             .for_each(|outcome| self.progress.block.add(outcome));
         self.progress.block.merge(&result.restarts);
-        if let Some(stats) = result.stats {
-            let replay = self.progress.replay.get_or_insert_default();
-            replay.add(&stats, &result.outcomes);
-            replay.log = Some(log);
+        if result.stats.is_some() {
+            stats.add_games(&result.outcomes);
+            stats.log = Some(log);
+            self.progress.replay = Some(stats);
         }
         if let Some(run) = &mut self.run {
             run.append_scores(first + 1, &result.outcomes)?;
