@@ -75,6 +75,7 @@ impl Letters {
                 let left = changes.len() - kept;
                 let mut shown = changes[..kept].to_vec();
                 let more = match kept {
+                    0 if left == 1 => "1 change".to_owned(),
                     0 => format!("{left} changes"),
                     _ => format!("{left} more"),
                 };
