@@ -174,8 +174,8 @@ pub struct TrainArgs {
     pub out: Option<PathBuf>,
     /// Override a key of the recipe; may be given several times. With --resume only the keys that
     /// do not affect the games already played: `learning_rate`, which then holds from there on,
-    /// `max_iterations`, `max_updates`, `log_iterations`, `block_games`, `checkpoint_seconds`,
-    /// `tensorboard`
+    /// `episodes`, `threads`, `restart_length`, `restart_from`, `max_iterations`, `max_updates`,
+    /// `log_iterations`, `block_games`, `checkpoint_seconds`, `tensorboard`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Print each event as one line of JSON, and nothing else
@@ -468,12 +468,13 @@ pub struct ManArgs {
 #[command(after_help = "Examples:
   afterstate tuples 4x6
   afterstate tuples 4x6 --out 4x6.svg
+  afterstate tuples state-22 --out state-22.svg
   afterstate tuples 012345 0145 1256 --out mine.png --theme dark
   afterstate tuples lines --board 3x3 --json
 
 Named sets are 4x6, 5x6, 6x6, 8x6 and 8x4, all for 4x4 boards, and `lines`: all rows and columns of any board. A pattern names cells by rows: 0-9, then a-f (on to o on 5x5).")]
 pub struct TuplesArgs {
-    /// A named set, or patterns
+    /// A named set, patterns, or the name of a recipe
     #[arg(required = true, value_name = "SET")]
     pub set: Vec<String>,
     /// Rows and columns of the board, each from 2 to 5

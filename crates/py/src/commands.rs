@@ -12,7 +12,7 @@ use afterstate_lab::evaluate::{EvalOptions, evaluate_part, record};
 use afterstate_lab::grade::GradeThresholds;
 use afterstate_lab::part::Part;
 use afterstate_lab::positions::{Positions, of_play, of_records};
-use afterstate_lab::recipe::{Recipe, RecipeInfo};
+use afterstate_lab::recipe::Recipe;
 use afterstate_lab::records::{JudgeOptions, LuckModel, judge as judge_records};
 use afterstate_lab::review::{Detail, Records, ReviewOptions, review as review_records};
 use afterstate_lab::run::{Gaps, blocks_of};
@@ -20,6 +20,7 @@ use afterstate_lab::seal::Seal;
 use afterstate_lab::solve::{
     Measure, Solution as Solved, SolveOptions, SymmetryMode, measure, solve as solve_game,
 };
+use afterstate_lab::spec::BuiltinRecipe;
 use afterstate_lab::trainer::Trainer;
 use afterstate_lab::{evaluate as evaluation, merge as merging, run};
 use numpy::{PyArray1, PyArrayMethods};
@@ -449,7 +450,7 @@ pub fn convert(
 /// The built-in recipes, as JSON.
 #[pyfunction]
 pub fn recipes() -> PyResult<String> {
-    json(&RecipeInfo::builtin().or_raise()?)
+    json(&BuiltinRecipe::all().or_raise()?)
 }
 
 /// All keys of a recipe, as JSON.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use afterstate_lab::recipe::{Limit, Recipe, RecipeInfo};
-use afterstate_lab::spec::NetworkSize;
+use afterstate_lab::recipe::{Limit, Recipe};
+use afterstate_lab::spec::{BuiltinRecipe, NetworkSize};
 use anyhow::bail;
 
 use crate::args::RecipesArgs;
@@ -23,7 +23,7 @@ pub fn run(args: &RecipesArgs) -> anyhow::Result<()> {
             print_json(&Recipe::load(name, &[])?)
         }
         (None, false) => print(list()?),
-        (None, true) => print_json(&RecipeInfo::builtin()?),
+        (None, true) => print_json(&BuiltinRecipe::all()?),
     }
 }
 
@@ -42,11 +42,16 @@ fn list() -> anyhow::Result<String> {
     for (name, _) in Recipe::builtin() {
         let recipe = Recipe::load(name, &[])?;
         let length = match recipe.learner.limit() {
-            None => format!("games:   {}", grouped(recipe.episodes as f64)),
-            Some(Limit::Iterations(most)) => format!("iterations: {}", grouped(most as f64)),
-            Some(Limit::Updates(most)) => format!("updates: {}", grouped(most as f64)),
+            None => format!("{} games", grouped(recipe.episodes as f64)),
+            Some(Limit::Iterations(most)) => format!("{} iterations", grouped(most as f64)),
+            Some(Limit::Updates(most)) => format!("{} updates", grouped(most as f64)),
         };
-        writeln!(text, "{name}\n  for:     {}\n  {length}", recipe.purpose)?;
+        writeln!(
+            text,
+            "{name}\n  for:     {}\n  length:  {length}",
+            recipe.purpose
+        )?;
+        writeln!(text, "  network: {}", NetworkSize::of(&recipe)?)?;
         writeln!(
             text,
             "  reaches: {}\n  time:    {}\n",

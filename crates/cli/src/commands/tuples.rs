@@ -9,7 +9,7 @@ use afterstate::ntuple::{NAMED_SETS, Pattern, TupleSet, WeightTables};
 use afterstate_lab::LabError;
 use afterstate_lab::games::shape;
 use afterstate_lab::plot::diagram::{Theme, tuple_set};
-use afterstate_lab::recipe::parse_board;
+use afterstate_lab::recipe::{Recipe, parse_board};
 use serde::Serialize;
 
 use super::shown;
@@ -22,9 +22,9 @@ const COLUMNS: usize = 6;
 pub fn run(args: &TuplesArgs) -> anyhow::Result<()> {
     let (rows, cols) = parse_board(&args.board).map_err(LabError::from)?;
     let shape = shape(rows, cols)?;
-    let text = args.set.join(" ");
-    let tuples = TupleSet::parse(&text, shape, !args.no_symmetry)?;
-    let document = Document::new(&text, &tuples);
+    let (name, text, symmetry) = set(&args.set)?;
+    let tuples = TupleSet::parse(&text, shape, symmetry && !args.no_symmetry)?;
+    let document = Document::new(name, &tuples);
     if let Some(file) = &args.out {
         let name = document.name.as_deref().unwrap_or("");
         let plot = tuple_set(name, &tuples, theme(args.theme));
@@ -35,6 +35,22 @@ pub fn run(args: &TuplesArgs) -> anyhow::Result<()> {
         return print_json(&document);
     }
     print(document.text(&tuples)? + &args.out.as_deref().map_or(String::new(), written))
+}
+
+/// The name of a set, or of a recipe, its patterns, and whether all symmetries share a table.
+fn set(words: &[String]) -> anyhow::Result<(Option<String>, String, bool)> {
+    let text = words.join(" ");
+    let name = text.trim();
+    if name == "lines" || NAMED_SETS.iter().any(|(known, _)| *known == name) {
+        return Ok((Some(name.to_owned()), text, true));
+    }
+    if !Recipe::builtin().iter().any(|(known, _)| *known == name) {
+        return Ok((None, text, true));
+    }
+    let recipe = Recipe::load(name, &[])?;
+    let network = recipe.network.expect_n_tuple()?;
+    let patterns = network.tuples.clone();
+    Ok((Some(name.to_owned()), patterns, network.symmetry))
 }
 
 fn theme(theme: ThemeArg) -> Theme {
@@ -51,7 +67,7 @@ fn written(file: &Path) -> String {
 /// A tuple set; the JSON of `tuples --json`.
 #[derive(Serialize)]
 struct Document {
-    /// The name of the set, if it was given by its name.
+    /// The name of the set or recipe, if it was given by its name.
     name: Option<String>,
     board: String,
     tuples: Vec<TupleDocument>,
@@ -83,15 +99,13 @@ struct Bytes {
 }
 
 impl Document {
-    fn new(text: &str, tuples: &TupleSet) -> Self {
+    fn new(name: Option<String>, tuples: &TupleSet) -> Self {
         let shape = tuples.shape();
         let symmetries = if tuples.symmetry() {
             shape.symmetries().len()
         } else {
             1
         };
-        let name = text.trim();
-        let named = name == "lines" || NAMED_SETS.iter().any(|(known, _)| *known == name);
         let tuple = |pattern: &Pattern| TupleDocument {
             pattern: pattern.to_string(),
             cells: pattern.cells().to_vec(),
@@ -100,7 +114,7 @@ impl Document {
             weights: pattern.weights() as u64,
         };
         Self {
-            name: named.then(|| name.to_owned()),
+            name,
             board: shape.to_string(),
             tuples: tuples.patterns().iter().map(tuple).collect(),
             symmetries,
@@ -118,9 +132,10 @@ impl Document {
     fn text(&self, tuples: &TupleSet) -> anyhow::Result<String> {
         let mut text = String::new();
         let name = self.name.as_deref().unwrap_or("patterns");
+        let plural = if self.symmetries == 1 { "y" } else { "ies" };
         writeln!(
             text,
-            "{name} on {}: {} tuples, {} lookups of one value ({} symmetries)\n",
+            "{name} on {}: {} tuples, {} lookups of one value ({} symmetr{plural})\n",
             self.board,
             self.tuples.len(),
             self.lookups,

@@ -105,6 +105,12 @@ fn conversions_recipes_and_plots_have_documents() {
             "{quick}"
         );
     }
+    let state = list.iter().find(|recipe| recipe["name"] == "state-22");
+    let state = state.expect("the recipe state-22");
+    assert!(
+        state["bytes"].as_u64() > state["weights"].as_u64(),
+        "{state}"
+    );
     let recipe = lab.run("recipes quick --json").json();
     assert_eq!(recipe["episodes"], quick["episodes"]);
     assert!(recipe["learner"]["kind"].is_string(), "{recipe}");

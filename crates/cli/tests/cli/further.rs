@@ -54,6 +54,14 @@ fn a_run_starts_with_the_weights_of_another_model() {
     lab.run("convert first first.w").succeeds();
     lab.train("theirs", 1, "--from first.w --set learning_rate=1e-9");
     assert_eq!(mean("theirs"), mean("first"));
+    // A file of tables alone: the recipe names their cells.
+    lab.run("convert first weights.bin").succeeds();
+    lab.train("tables", 1, "--from weights.bin --set learning_rate=1e-9");
+    assert_eq!(mean("tables"), mean("first"));
+    lab.refuses(
+        "train quick --set tuples=4x6 --out other --from weights.bin",
+        &["it has 8 tables, and 4 patterns were given"],
+    );
     for (more, words) in [
         ("--from first --set tuples=012", ["`tuples`", "012"]),
         (
@@ -88,6 +96,7 @@ fn updates_as_published_are_trained() {
     for (name, set) in [
         ("end", "end=negated"),
         ("total", "subtract=stored-total"),
+        ("previous", "subtract=stored-previous"),
         ("value", "subtract=stored-value"),
     ] {
         assert_ne!(

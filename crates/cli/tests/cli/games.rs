@@ -159,6 +159,17 @@ fn other_programs_have_no_place_for_some_of_it() {
         .succeeds();
     let eval = |model: &str| lab.run(&format!("eval {model} --games 30 --json")).json();
     assert_eq!(eval("threes")["mean"], eval("back.safetensors")["mean"]);
+    // The recipe of a training names both.
+    let from = "train --game threes --set tuples=012 --set learning_rate=1e-9 --episodes 1";
+    lab.run(&format!("{from} --from weights.bin --out from"))
+        .succeeds();
+    assert_eq!(eval("from")["mean"], eval("threes")["mean"]);
+    lab.run("convert threes base15.bin --to framework --base 15")
+        .succeeds();
+    lab.refuses(
+        &format!("{from} --from base15.bin --out other"),
+        &["tell 15 tiles apart, and ours 16", "--patterns"],
+    );
     lab.run("convert threes-hint copy.safetensors").succeeds();
     assert_eq!(
         eval("threes-hint")["mean"],

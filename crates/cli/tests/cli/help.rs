@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use afterstate_lab::recipe::Recipe;
+use afterstate_lab::spec::NetworkSize;
 
 use crate::common::{Lab, SMALL};
 
@@ -216,6 +217,8 @@ fn every_recipe_is_listed_with_purpose_result_and_time() {
             assert!(!said.is_empty(), "{name}: {entry}");
             assert!(entry.contains(said), "{name}: no `{said}` in {entry}");
         }
+        let size = NetworkSize::of(&recipe).expect("a size").to_string();
+        assert!(entry.contains(&format!("  network: {size}\n")), "{entry}");
         assert_eq!(lab.run(&format!("recipes {name}")).succeeds().stdout, text);
         count += 1;
     }

@@ -21,6 +21,15 @@ fn recorded_games_pass_and_have_the_same_figures() {
         assert_eq!(judged["max"], played["max"]);
         assert_eq!(judged["faults"].as_array().map(Vec::len), Some(0));
         assert_eq!(judged["duplicates"], 0);
+        // Only points of Threes! are compared with others.
+        let note = judged["assessment_note"].as_str().unwrap_or_default();
+        assert_eq!(note.contains("86.9 points"), game == "threes", "{judged}");
+        let told = lab.run("judge games.txt").succeeds().stdout;
+        assert_eq!(
+            told.contains("this one gives 97.2"),
+            game == "threes",
+            "{told}"
+        );
         // By the player's own seal, which an evaluation writes.
         assert_eq!(judged["sealed"], true);
         assert_eq!(judged["seal"]["kind"], "own");

@@ -38,6 +38,11 @@ fn a_run_is_told_by_iterations_and_updates() {
         "{}",
         done.stdout
     );
+    // A change that has no effect is not kept.
+    let before = lab.text("run/recipe.toml");
+    lab.run("train --resume run --set learning_rate=0.02")
+        .succeeds();
+    assert_eq!(lab.text("run/recipe.toml"), before);
     let args = "train --resume run --set max_iterations=410 --json";
     let events = lab.run(args).succeeds().stdout;
     let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();

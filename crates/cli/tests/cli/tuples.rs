@@ -45,6 +45,17 @@ fn a_named_set_is_listed_with_its_sizes() {
 }
 
 #[test]
+fn tuples_of_a_recipe_are_named_by_it() {
+    let lab = Lab::new();
+    let json = lab.run("tuples state-22 --json").json();
+    assert_eq!(json["name"], "state-22");
+    assert_eq!(json["tuples"].as_array().map(Vec::len), Some(22));
+    let text = lab.run("tuples 012 --no-symmetry").succeeds().stdout;
+    assert!(text.contains("(1 symmetry)"), "{text}");
+    lab.refuses("tuples dqn", &["deep"]);
+}
+
+#[test]
 fn patterns_and_other_boards() {
     let lab = Lab::new();
     let one = lab.run("tuples 0125 0145 --json").json();

@@ -40,7 +40,7 @@ const UNCLAIMED: [&str; 8] = [
 ];
 
 /// Keys that may change when a run is resumed: those that do not affect the games already played.
-const ON_RESUME: [&str; 11] = [
+pub(super) const ON_RESUME: [&str; 11] = [
     "episodes",
     "threads",
     "block_games",

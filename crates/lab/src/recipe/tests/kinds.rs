@@ -335,6 +335,27 @@ fn overrides_are_recorded_and_remove_the_claims() -> Outcome {
     Ok(())
 }
 
+/// The documents list the keys that may change when a run is resumed.
+#[test]
+fn keys_that_may_change_are_documented() {
+    let documents = [
+        include_str!("../../../../../docs/recipes.md"),
+        include_str!("../../../../cli/src/args.rs"),
+    ];
+    for text in documents {
+        let (_, list) = text.split_once("With `--resume`, only").unwrap_or_else(|| {
+            let begin = text.find("With --resume only the keys").expect("a list");
+            ("", &text[begin..])
+        });
+        let list = list.split("from the game").next().unwrap_or(list);
+        let list = list.split("pub set").next().unwrap_or(list);
+        for key in crate::recipe::changes::ON_RESUME {
+            let name = key.rsplit('.').next().unwrap_or(key);
+            assert!(list.contains(&format!("`{name}`")), "{name} in {list}");
+        }
+    }
+}
+
 #[test]
 fn a_started_run_accepts_few_changes() -> Outcome {
     let text = load("ntuple-replay", &[])?.to_toml();
