@@ -57,6 +57,44 @@ fn scaled(text: &str) -> String {
     text
 }
 
+/// The commands of docs/reports.md, which train each report's recipe, draw its plots and compare the
+/// twins, with small tables.
+#[test]
+fn every_command_that_redoes_a_report_works() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let page = fs::read_to_string(docs.join("reports.md")).expect("a page");
+    let lab = Lab::new();
+    // Deep learning is not built here.
+    let blocks = blocks(&page).into_iter();
+    let lines = blocks.flat_map(|block| {
+        let script = block.lines.join("\n").replace("\\\n", " ");
+        script.lines().map(str::to_owned).collect::<Vec<_>>()
+    });
+    let mut count = 0;
+    for line in lines.filter(|line| line.starts_with("afterstate ") && !line.contains("dqn")) {
+        let mut line = scaled(&line)
+            .replace("--every 2000", "--every 2")
+            .replace("100000..200000", "0..200000")
+            .replace("max_iterations=300000", "max_iterations=400")
+            .replace("max_iterations=500000", "max_iterations=500")
+            .replace("max_iterations=700000", "max_iterations=700")
+            .replace("max_iterations=50000", "max_iterations=300")
+            .replace("--min-speed 10000", "--min-speed 1");
+        if line.starts_with("afterstate train ") && !line.contains("--resume") {
+            line += " --set tuples=8x4";
+            let replay = line.contains("ntuple-replay");
+            if replay && !line.contains("max_iterations") {
+                line += " --set max_iterations=300";
+            } else if !replay && !line.contains("--episodes") {
+                line += " --episodes 40";
+            }
+        }
+        shell(&lab, &line);
+        count += 1;
+    }
+    assert!(count >= 20, "{count} commands");
+}
+
 /// Runs a line in the folder, as a shell does; the program is found by its name.
 fn shell(lab: &Lab, line: &str) {
     let program = Path::new(env!("CARGO_BIN_EXE_afterstate"));
