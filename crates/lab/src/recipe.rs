@@ -326,19 +326,6 @@ pub struct RecipeInfo {
     pub max_updates: Option<u64>,
 }
 
-impl RecipeInfo {
-    /// All built-in recipes.
-    ///
-    /// # Errors
-    /// When one of them is invalid.
-    pub fn builtin() -> Result<Vec<Self>, RecipeError> {
-        let names = Recipe::builtin().iter().map(|(name, _)| name);
-        names
-            .map(|name| Ok(Recipe::load(name, &[])?.info()))
-            .collect()
-    }
-}
-
 impl Recipe {
     /// Its description in lists.
     pub fn info(&self) -> RecipeInfo {
