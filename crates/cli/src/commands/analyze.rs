@@ -362,6 +362,11 @@ fn model_path(args: &AnalyzeArgs, board: Option<&str>) -> anyhow::Result<PathBuf
         return Ok(model.clone());
     }
     let game = args.game.as_deref().unwrap_or(DEFAULT_GAME);
-    let shape = board.map_or(Ok::<_, LabError>(Shape::FOUR), shape_of)?;
+    let Some(board) = board else {
+        return default_model(game, Shape::FOUR);
+    };
+    let shape = shape_of(board)?;
+    // What is no board of the game is told as such, and not as one without a model.
+    GameBoard::parse(board, game, shape)?;
     default_model(game, shape)
 }

@@ -117,27 +117,88 @@ fn is_drawing(text: &str) -> bool {
 /// The rows of a drawing: lines with bars. Text outside the first and the last bar is a label if
 /// only one side has it, and a cell if both sides do: then the drawing has no outer bars.
 fn drawing<'t>(text: &'t str) -> Vec<Row<'t>> {
-    let split =
-        |line: &'t str| -> Row<'t> { (line.trim(), line.split(BARS).map(str::trim).collect()) };
-    // A border between rows, such as `|----+----|`; a single dash is an empty cell.
-    let is_edge = |part: &&str| part.len() > 2 && part.chars().all(|c| "-+=:─┼━".contains(c));
-    let rows = text.lines().map(split).filter(|(_, parts)| {
+    let mut groups: Vec<Vec<Row<'t>>> = vec![Vec::new()];
+    for line in text.lines().map(str::trim) {
+        let parts: Vec<&str> = line.split(BARS).map(str::trim).collect();
         let inside = parts.get(1..parts.len() - 1).unwrap_or_default();
-        let is_border = !inside.is_empty() && inside.iter().all(is_edge);
-        let is_row = inside.len() > 1 || inside.iter().any(|part| !part.is_empty());
-        is_row && !is_border
-    });
-    let rows: Vec<Row<'_>> = rows.collect();
+        if is_border(line, inside) {
+            groups.push(Vec::new());
+        } else if inside.len() > 1 || inside.iter().any(|part| !part.is_empty()) {
+            let mut group = groups.pop().unwrap_or_default();
+            group.push((line, parts));
+            groups.push(group);
+        }
+    }
+    groups.retain(|group| !group.is_empty());
+    let rows = joined(groups);
     let has_text = |part: Option<&&str>| part.is_some_and(|part| !part.is_empty());
     let is_open = rows.iter().any(|(_, parts)| has_text(parts.first()))
         && rows.iter().any(|(_, parts)| has_text(parts.last()));
+    // One box around all rows, without bars between their cells.
+    let is_box = !is_open && rows.iter().all(|(_, parts)| parts.len() == 3);
     let filled = |(line, parts): Row<'t>| {
         let outer = usize::from(!is_open);
         let cells = parts[outer..parts.len() - outer].iter();
         let cells = cells.map(|&cell| if cell.is_empty() { "0" } else { cell });
-        (line, cells.collect())
+        match is_box {
+            true => (
+                line,
+                cells.flat_map(|cell| cell.split_whitespace()).collect(),
+            ),
+            false => (line, cells.collect()),
+        }
     };
     rows.into_iter().map(filled).collect()
+}
+
+/// Whether a line of a drawing is a border between rows, such as `├────┼────┤` or `|----+----|`; a
+/// single dash is an empty cell.
+fn is_border(line: &str, inside: &[&str]) -> bool {
+    let is_edge = |part: &str| part.len() > 2 && part.chars().all(|c| "-+=:─┼━".contains(c));
+    // A label may stand before or behind it.
+    let is_line = |word: &str| {
+        word.chars()
+            .all(|c| "-+=─━═┼╋╬├┤┬┴┌┐└┘╔╗╚╝╠╣╦╩".contains(c))
+    };
+    let mut words = line.split_whitespace();
+    match inside.is_empty() {
+        true => words.any(|word| word.chars().count() > 2 && is_line(word)),
+        false => inside.iter().all(|part| is_edge(part)),
+    }
+}
+
+/// The rows of a drawing, from its lines between borders: where each row has the same number of
+/// lines, these are one row, whose cells are on one of them each.
+fn joined<'t>(groups: Vec<Vec<Row<'t>>>) -> Vec<Row<'t>> {
+    let lines = groups.first().map_or(0, Vec::len);
+    let is_even = groups.iter().all(|group| group.len() == lines);
+    if groups.len() < 2 || lines < 2 || !is_even {
+        return groups.into_iter().flatten().collect();
+    }
+    let rows: Option<Vec<Row<'t>>> = groups.iter().map(|group| one_row(group)).collect();
+    rows.unwrap_or_else(|| groups.into_iter().flatten().collect())
+}
+
+/// The row that some lines make; `None` if a column has two cells, or the lines differ in length.
+fn one_row<'t>(lines: &[Row<'t>]) -> Option<Row<'t>> {
+    let (first, parts) = lines.first()?;
+    let mut row = vec![""; parts.len()];
+    let mut text = *first;
+    for (line, parts) in lines {
+        if parts.len() != row.len() {
+            return None;
+        }
+        for (column, (cell, part)) in row.iter_mut().zip(parts).enumerate() {
+            let is_label = column == 0 || column + 1 == parts.len();
+            match (cell.is_empty(), part.is_empty()) {
+                (_, true) => {}
+                (true, false) => (*cell, text) = (part, line),
+                (false, false) if is_label => {}
+                (false, false) => return None,
+            }
+        }
+    }
+    Some((text, row))
 }
 
 /// The rows of nested brackets: the contents of the innermost ones.

@@ -50,10 +50,38 @@ fn boards_are_read_as_people_have_them() {
         "+----+----+\n|  2 |    |\n+----+----+\n| 32 |  4 |\n+----+----+\n",
         "| 2 | - |\n|---|---|\n| 32 | 4 |",
         "┌────┬────┐\n│  2 │    │\n├────┼────┤\n│ 32 │  4 │\n└────┴────┘",
+        "┌───┬───┐\n│   │   │\n│ 2 │   │\n│   │   │\n├───┼───┤\n│   │   │\n│32 │ 4 │\n│   │   │\n└───┴───┘",
+        "┌───┬───┐\n│ 2 │   │\n├───┼───┤ score 12\n│32 │ 4 │ moves 3\n└───┴───┘",
+        "+-----------+\n|    2     0|\n|   32     4|\n+-----------+",
         "\u{FEFF}2 ·\n32 4",
     ] {
         assert_eq!(tiles(board), Ok(vec![1, 0, 5, 2]), "{board:?}");
         assert_eq!(shape_of(board).unwrap(), two_by_two(), "{board:?}");
+    }
+}
+
+/// Cells of a drawing may be several lines high, also without outer bars, and with text at one side.
+#[test]
+fn drawings_may_have_high_cells() {
+    let expected = "2,0,0,4/0,0,8,0/0,0,0,0/16,0,1024,0";
+    let rows = [
+        "2   │   │   │4",
+        "    │   │8  │",
+        "    │   │   │",
+        "16  │   │1024│",
+    ];
+    let open = rows
+        .map(|row| format!("    │   │   │\n{row}"))
+        .join("\n────┼───┼───┼────\n");
+    let closed = rows.map(|row| {
+        format!("│    │   │   │    │\n│{row:13}│  best: left\n│    │   │   │    │   up 12.5")
+    });
+    let edge = "├────┼───┼───┼────┤";
+    let closed = format!("{edge}\n{}\n{edge}", closed.join(&format!("\n{edge}\n")));
+    for text in [&open, &closed] {
+        let board = GameBoard::parse(text, "2048", Shape::FOUR);
+        assert_eq!(board.unwrap().text(), expected, "{text}");
+        assert_eq!(shape_of(text).unwrap(), Shape::FOUR, "{text}");
     }
 }
 

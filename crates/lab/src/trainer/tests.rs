@@ -261,6 +261,20 @@ fn replay_training_resumes_exactly() {
     check_going_on(&replay(0));
 }
 
+/// A round ends when a checkpoint is due. The sums of a block do not depend on that.
+#[test]
+fn checkpoints_do_not_change_the_logs() {
+    let parent = tempfile::tempdir().unwrap();
+    let logs = [0.001, 600.0].map(|seconds| {
+        let folder = parent.path().join(seconds.to_string());
+        let recipe = replay_of(&format!("checkpoint_seconds={seconds:?}"));
+        let mut trainer = Trainer::new(recipe, &folder, quiet()).unwrap();
+        assert_eq!(trainer.train().unwrap(), Status::Finished);
+        untimed(&folder)
+    });
+    assert_eq!(logs[0], logs[1]);
+}
+
 #[cfg(feature = "deep")]
 #[test]
 fn deep_training_resumes_exactly() {
