@@ -76,6 +76,7 @@ static BUILTIN: &[(&str, &str)] = builtin![
     "quick",
     "strong",
     "td-4x6",
+    "otd-tc",
     "state-22",
     "state-22-textbook",
     "state-6",
