@@ -137,12 +137,12 @@ impl<const D: usize> MasksAround<D> {
     pub(super) fn of<const B: u32>(masks: &[u32], block: usize) -> Self {
         let (mut near, mut far) = ([0; D], [0; 3]);
         let (mut some, mut far_blocks) = (0, 0);
-        for k in 0..D {
+        for (k, near) in near.iter_mut().enumerate() {
             let shift = B * k as u32;
             let digit = block >> shift & ((1 << B) - 1);
             if digit > 0 {
-                near[k] = masks[block - (1 << shift)];
-                some |= usize::from(near[k] != 0) << k;
+                *near = masks[block - (1 << shift)];
+                some |= usize::from(*near != 0) << k;
             }
             if digit > 1 {
                 let mut carry = masks[block - (2 << shift)];

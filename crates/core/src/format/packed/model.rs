@@ -104,7 +104,7 @@ impl Prediction {
         let unit = (count as i32) << shift;
         let multiples = (2 * neighbours.sum() + unit) >> (shift + 1);
         let positive = (multiples + count as i32 * ABOVE) as u64;
-        let value = (positive * RECIPROCALS[count] >> 32) as i32 - ABOVE;
+        let value = ((positive * RECIPROCALS[count]) >> 32) as i32 - ABOVE;
         if count == 1 {
             return with(
                 value,
