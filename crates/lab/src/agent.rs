@@ -31,7 +31,7 @@ use afterstate::value::{ActionValues, Decision};
 pub use baseline::Baseline;
 use batch::analyze_each;
 pub use batch::{BoardSlides, BoardValues, Boards, Places, board_slides, board_values};
-pub use explain::Explanation;
+pub use explain::{Explanation, Successor};
 pub use external::{ExternalKind, ExternalSpec, ExternalValues};
 pub(crate) use ntuple::{analyze_states, ntuple_agent, reserve};
 pub(crate) use replay::replay_agent;

@@ -119,7 +119,7 @@ fn may_have_tensors(path: &Path) -> bool {
         file.take(9).read_to_end(&mut start).ok()?;
         (start.get(8) == Some(&b'{')).then_some(())
     };
-    matches!(extension(path).as_ref(), "safetensors" | "solution") || begins().is_some()
+    matches!(extension(path), "safetensors" | "solution") || begins().is_some()
 }
 
 fn weights(path: &Path) -> Checked {

@@ -18,9 +18,12 @@ const CELLS: usize = 6;
 /// with large bags on 2x3 has millions: the solver predicts them after 100,000 and gives up.
 const MOST_BYTES: u64 = 32 << 20;
 
+/// Perfect play; `None` on boards that are too large.
+type Solved = Option<Arc<Contender>>;
+
 /// Solutions of small boards. Each is found once; that a board is too large is kept, too.
 #[derive(Default)]
-pub struct SmallSolutions(Mutex<HashMap<(String, Shape), Option<Arc<Contender>>>>);
+pub struct SmallSolutions(Mutex<HashMap<(String, Shape), Solved>>);
 
 impl SmallSolutions {
     /// Perfect play of a game on a board; `None` if the board is too large, or if it is cancelled.
