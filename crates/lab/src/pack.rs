@@ -8,7 +8,7 @@
 //! model has stages without promotion.
 //!
 //! A weight that is not 0 may have no A: it was trained before the run's sums began, in a phase of TD
-//! or in the run whose model this one began with. It gets the median of all A, see [`weigh_unsummed`].
+//! or in the run whose model this one began with. It gets the median of all A, see `weigh_unsummed`.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

@@ -428,7 +428,7 @@ fn no_such_model(id: &str) -> Problem {
 }
 
 impl App {
-    /// The model of this name; see [`Models::find`]. What has to be read is read in a lane of its own,
+    /// The model of this name; see `Models::find`. What has to be read is read in a lane of its own,
     /// so that nothing but its own requests waits for it. `None` if no model plays the game.
     pub async fn find_model(
         &self,
