@@ -152,7 +152,7 @@ fn referee_reports_broken_rules() {
         "mean score",
         "BROKEN game 2 after 0 moves, score 0: wrong-word: found `sideways`",
         "FAILED: the player broke the rules",
-        "they do not prove who played",
+        "They do not prove who played",
     ] {
         assert!(done.stdout.contains(words), "{words} in {}", done.stdout);
     }
@@ -166,7 +166,7 @@ fn referee_reports_broken_rules() {
         text.contains("seal: passed, a match of 3 games (3 broken off) by ./player"),
         "{text}"
     );
-    assert!(text.contains("it does not prove who played"), "{text}");
+    assert!(text.contains("It does not prove who played"), "{text}");
     let seal = lab.text("games.txt.seal.json");
     let broken = serde_json::from_str::<Value>(&seal).expect("JSON")["broken"].clone();
     assert_eq!(broken, serde_json::json!({"wrong-word": [0, 1, 2]}));
