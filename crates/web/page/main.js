@@ -49,6 +49,9 @@ async function show(focus) {
     const text = isAway
       ? "The server does not answer. This part is shown when it is back."
       : `This part could not be shown: ${reason}`;
+    // The part before must not change the address when the server is back.
+    leave?.();
+    leave = undefined;
     fill(main, h("p", { class: "error", role: "alert" }, text));
     // A script that could not be loaded is not loaded again by the same page.
     addEventListener("afterstate:back", reload, { once: true });
