@@ -3,7 +3,7 @@
  * New tiles by hand: a palette of tiles and hints, and cells that can be clicked.
  *
  * In games that show the next tile, each tile has the next one as its hint. The tiles of the beginning are
- * kept here until all of them are known: then each is sent with the one after it, and whoever copies a
+ * kept here until all of them are known: then each is sent with the one after it, and a person who copies a
  * board need not think one tile ahead.
  */
 

@@ -111,7 +111,7 @@ fn seal(args: &JudgeArgs) -> Result<Option<Seal>, LabError> {
 /// What a verified seal proves.
 const PROVES: &str = "
   if you ran the match, or have the seal from who did, it proves that no game was invented, changed
-  or left out; whoever has the secret can write other games for it. It does not prove who played";
+  or left out; anyone with the secret can write other games for it. It does not prove who played";
 
 /// What the player's own seal shows.
 const OWN: &str = "

@@ -119,7 +119,7 @@ mod unix {
 
     /// What records and seal prove together.
     const PROVES: &str = "to you, who ran the match, they prove that no game was invented, \
-        changed or left out;\nto others they do not, because whoever has the secret can write \
+        changed or left out;\nto others they do not, because anyone with the secret can write \
         other games for it.\nThey do not prove who played";
 
     /// The largest number of breaches that are printed.

@@ -292,7 +292,7 @@ fn judged(path: &Path, seal: &Seal) -> JudgeReport {
     report.unwrap()
 }
 
-/// A seal does not bind the moves: whoever has the secret can write other games for the commitment.
+/// A seal does not bind the moves: anyone with the secret can write other games for the commitment.
 /// Only who ran the match knows which games were played. What commands and pages say must not claim
 /// more.
 #[test]
