@@ -22,13 +22,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use allowed::{AllowedSpawn, allowed_spawn};
-pub use environment::{Check, EnvironmentJudge, Finding, ImpossibleBoard, Transition};
-pub use fault::{Fault, Placed, Reason};
+pub use environment::{Check, CheckResult, EnvironmentJudge, ImpossibleBoard, ObservedAction};
+pub use fault::{Fault, PlacedTile, Reason};
 pub use frequency::{Frequency, Test};
 pub use identity::Identity;
-pub use martingale::{Drift, Martingale, Tail};
+pub use martingale::{Martingale, MartingaleResult, Tail};
 pub use replay::{RecordEnd, Replayed};
-pub use spawns::{SpawnTest, Statistic, Subject};
+pub use spawns::{SpawnTest, SpawnTestKind, Statistic};
 
 use crate::format::episode::{Action, EpisodeRecord};
 use crate::game::{After, Game, Slide, Spawn, State};
@@ -36,14 +36,14 @@ use crate::tally::{Outcome, Tally};
 use identity::Images;
 use neighbours::Neighbours;
 use replay::Replay;
-use spawns::Spawns;
+use spawns::SpawnTests;
 
 /// Returns the spawn after an afterstate: the cell, and the tile.
-pub type Draw<'d, G> = dyn FnMut(After<<G as Game>::Board>) -> (usize, Spawn) + 'd;
+pub type SpawnSource<'d, G> = dyn FnMut(After<<G as Game>::Board>) -> (usize, Spawn) + 'd;
 
 /// A half of a turn in an episode that is replayed.
 #[derive(Clone, Copy, Debug)]
-pub enum Observed<G: Game> {
+pub enum ReplayEvent<G: Game> {
     /// A slide of the player.
     Slide {
         /// The state before it.
@@ -63,7 +63,7 @@ pub enum Observed<G: Game> {
 }
 
 /// Sees each half of a turn.
-pub type Observe<'o, G> = dyn FnMut(Observed<G>) + 'o;
+pub type ReplayObserver<'o, G> = dyn FnMut(ReplayEvent<G>) + 'o;
 
 /// Values of states, by which the luck of a spawn is measured.
 pub trait StateValues<G: Game>: Send + Sync {
@@ -83,9 +83,9 @@ struct Context<G: Game> {
 }
 
 impl<G: Game> Context<G> {
-    fn spawns(&self) -> Spawns {
+    fn spawns(&self) -> SpawnTests {
         let tiles = usize::from(self.game.largest_tile()) + 1;
-        Spawns::new(self.game.shape(), tiles)
+        SpawnTests::new(self.game.shape(), tiles)
     }
 }
 
@@ -96,9 +96,9 @@ pub struct Judge<G: Game> {
     tally: Tally,
     unfinished: u64,
     millis: u64,
-    player: Share,
-    environment: Share,
-    spawns: Spawns,
+    player: SideTotals,
+    environment: SideTotals,
+    spawns: SpawnTests,
 }
 
 impl<G: Game> fmt::Debug for Judge<G> {
@@ -112,14 +112,14 @@ impl<G: Game> fmt::Debug for Judge<G> {
 
 /// What one side did in all valid episodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Share {
+pub struct SideTotals {
     /// Its actions: slides, or new tiles.
     pub moves: u64,
     /// The time that they took, in milliseconds, as recorded.
     pub millis: u64,
 }
 
-impl Share {
+impl SideTotals {
     fn add(&mut self, millis: u64) {
         self.moves += 1;
         self.millis = self.millis.saturating_add(millis);
@@ -151,8 +151,8 @@ impl<G: Game> Judge<G> {
             tally: Tally::default(),
             unfinished: 0,
             millis: 0,
-            player: Share::default(),
-            environment: Share::default(),
+            player: SideTotals::default(),
+            environment: SideTotals::default(),
         }
     }
 
@@ -177,7 +177,7 @@ impl<G: Game> Judge<G> {
     }
 
     /// The slides, and the new tiles.
-    pub fn shares(&self) -> (Share, Share) {
+    pub fn side_totals(&self) -> (SideTotals, SideTotals) {
         (self.player, self.environment)
     }
 
@@ -195,20 +195,20 @@ impl<G: Game> Judge<G> {
             .map(|replayed| self.count(&replayed))
     }
 
-    /// The same for a game whose spawns are known: `draw` is called for each of them in turn.
+    /// The same for a game whose spawns are known: `source` is called for each of them in turn.
     ///
     /// # Errors
     /// When it violates the rules, or a spawn is not the one that was drawn.
     pub fn watch_drawn(
         &mut self,
         episode: &EpisodeRecord,
-        draw: &mut Draw<'_, G>,
+        source: &mut SpawnSource<'_, G>,
     ) -> Result<Outcome, Fault> {
-        self.replay(episode, Some(draw))
+        self.replay(episode, Some(source))
             .map(|replayed| self.count(&replayed))
     }
 
-    /// Replays an episode without counting it. If the spawns are known, `draw` is called for each of
+    /// Replays an episode without counting it. If the spawns are known, `source` is called for each of
     /// them in turn.
     ///
     /// # Errors
@@ -216,28 +216,28 @@ impl<G: Game> Judge<G> {
     pub fn replay(
         &self,
         episode: &EpisodeRecord,
-        draw: Option<&mut Draw<'_, G>>,
+        source: Option<&mut SpawnSource<'_, G>>,
     ) -> Result<Replayed, Fault> {
-        self.replay_with(episode, draw, None)
+        self.replay_with(episode, source, None)
     }
 
-    /// Replays an episode without counting it, and passes each half of a turn to `observe`.
+    /// Replays an episode without counting it, and passes each half of a turn to `observer`.
     ///
     /// # Errors
     /// When it violates the rules; what was observed until then did not.
     pub fn observe(
         &self,
         episode: &EpisodeRecord,
-        observe: &mut Observe<'_, G>,
+        observer: &mut ReplayObserver<'_, G>,
     ) -> Result<Replayed, Fault> {
-        self.replay_with(episode, None, Some(observe))
+        self.replay_with(episode, None, Some(observer))
     }
 
     fn replay_with(
         &self,
         episode: &EpisodeRecord,
-        draw: Option<&mut Draw<'_, G>>,
-        observe: Option<&mut Observe<'_, G>>,
+        source: Option<&mut SpawnSource<'_, G>>,
+        observer: Option<&mut ReplayObserver<'_, G>>,
     ) -> Result<Replayed, Fault> {
         let (opened, closed) = (episode.opened.at, episode.closed.at);
         let of_times = |reason| Fault {
@@ -256,7 +256,7 @@ impl<G: Game> Judge<G> {
         if actions.saturating_sub(1) > whole {
             return Err(of_times(Reason::TooLong { actions, whole }));
         }
-        let replay = Replay::new(&self.context, draw, observe);
+        let replay = Replay::new(&self.context, source, observer);
         let replayed = replay.run(&episode.moves);
         let mut replayed = replayed.map_err(|(number, reason)| {
             let one = episode.moves.get(number);

@@ -79,7 +79,7 @@ impl Goal {
 
 /// How spawns are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chance {
+pub enum SpawnMode {
     /// At random: the mean over all spawns.
     Mean,
     /// By an adversary: the minimum.
@@ -88,8 +88,8 @@ pub enum Chance {
     Best,
 }
 
-impl Chance {
-    /// The neutral value to which [`Chance::and`] adds spawns.
+impl SpawnMode {
+    /// The neutral value to which [`SpawnMode::and`] adds spawns.
     pub fn nothing(self) -> f64 {
         match self {
             Self::Mean => 0.0,
@@ -111,11 +111,11 @@ impl Chance {
 
 /// What values describe.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Aim {
+pub struct Criterion {
     /// The player's objective.
     pub goal: Goal,
     /// How spawns are chosen.
-    pub chance: Chance,
+    pub spawn_mode: SpawnMode,
 }
 
 /// When a game is over, apart from the end of every game: no legal slide.
@@ -252,11 +252,16 @@ impl<G: Game<Board: Packed>> Solver<G> {
 
     /// The value of an afterstate, given those of its successors.
     #[inline]
-    pub fn after_value(&self, aim: Aim, after: AfterCode, value: impl Fn(StateCode) -> f64) -> f64 {
-        let Aim { goal, chance } = aim;
-        let mut all = chance.nothing();
+    pub fn after_value(
+        &self,
+        criterion: Criterion,
+        after: AfterCode,
+        value: impl Fn(StateCode) -> f64,
+    ) -> f64 {
+        let Criterion { goal, spawn_mode } = criterion;
+        let mut all = spawn_mode.nothing();
         self.for_each_spawn(after, |state, spawn_reward, p| {
-            all = chance.and(all, goal.spawned(spawn_reward, value(state)), p);
+            all = spawn_mode.and(all, goal.spawned(spawn_reward, value(state)), p);
         });
         all
     }

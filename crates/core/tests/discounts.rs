@@ -18,7 +18,7 @@ use afterstate::random::game_rng;
 use afterstate::replay::{
     NTupleReplayAgent, NTupleReplayParams, ReplayAgent, ReplayConfig, ReplayTrainer,
 };
-use afterstate::solve::{Aim, Chance, Ending, Goal, Recursive};
+use afterstate::solve::{Criterion, Ending, Goal, Recursive, SpawnMode};
 use afterstate::value::ValueFunction;
 
 const DISCOUNT: Value = 0.9;
@@ -149,8 +149,8 @@ impl Exact {
     fn new(game: PackedGrid) -> Self {
         let solution = |discount| {
             let goal = Goal::Score { discount };
-            let chance = Chance::Mean;
-            Recursive::new(game, Ending::Stuck, Aim { goal, chance })
+            let spawn_mode = SpawnMode::Mean;
+            Recursive::new(game, Ending::Stuck, Criterion { goal, spawn_mode })
         };
         Self {
             game,

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use afterstate::format::episode::EpisodeRecord;
 use afterstate::game::{Game, Position, Shape};
-use afterstate::judge::{Judge, Observed, RecordEnd};
+use afterstate::judge::{Judge, RecordEnd, ReplayEvent};
 
 use crate::LabError;
 use crate::agent::{Agent, RoundSpec};
@@ -19,7 +19,7 @@ use crate::control::{Control, Event, Job, Meter, Progress, Status, Task, Unit};
 use crate::evaluate::{Contender, EvalOptions};
 use crate::games::{GameVisitor, with_game};
 use crate::records::{Numbered, game_of};
-use crate::review::{Item, Records, item};
+use crate::review::{Item, RecordReader, item};
 use crate::seal::number_of;
 use crate::share::threads;
 
@@ -80,7 +80,7 @@ pub fn of_records(
     every: u64,
     control: &Control,
 ) -> Result<(String, Shape, Positions), LabError> {
-    let records = Records::open(path, control)?;
+    let records = RecordReader::open(path, control)?;
     let (game, shape) = records.game()?;
     let job = Job {
         task: Task::Positions,
@@ -109,7 +109,7 @@ pub fn of_records(
 struct Reading<'a> {
     name: &'a str,
     path: &'a Path,
-    records: Records,
+    records: RecordReader,
     every: u64,
     control: &'a Control,
 }
@@ -248,8 +248,8 @@ fn replay<G: Game>(
 ) -> Result<Positions, String> {
     let mut turns = Vec::new();
     let replayed = judge.observe(record, &mut |half| match half {
-        Observed::Slide { state, slide } => turns.push((state, slide, 0)),
-        Observed::Spawn { cell, state, .. } => {
+        ReplayEvent::Slide { state, slide } => turns.push((state, slide, 0)),
+        ReplayEvent::Spawn { cell, state, .. } => {
             if let Some((_, _, spawn_reward)) = turns.last_mut() {
                 *spawn_reward = game.spawn_reward(state.cell(cell));
             }

@@ -25,7 +25,7 @@ use std::sync::{Mutex, PoisonError};
 
 use afterstate::format::episode::EpisodeRecord;
 use afterstate::game::Shape;
-use afterstate::judge::Share;
+use afterstate::judge::SideTotals;
 use afterstate::tally::Tally;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ pub(crate) use lines::{LONGEST as LONGEST_LINE, Lines};
 pub use luck::LuckModel;
 use sealed::SealCheck;
 pub use sealed::SealReport;
-use verdict::Summary;
+use verdict::JudgeTotals;
 
 /// Writes the episodes from `play` to a file, which is replaced atomically at the end. `play` can
 /// check whether writing has failed, and stop.
@@ -202,9 +202,9 @@ pub struct JudgeReport {
     /// Whether it was fast enough; `None` if no speed was asked for.
     pub speed_passed: Option<bool>,
     /// The slides of the player.
-    pub player: Share,
+    pub player: SideTotals,
     /// The new tiles of the environment.
-    pub environment: Share,
+    pub environment: SideTotals,
     /// Points: the percentage of games that reach the goal tile, and one for each further tile from
     /// the goal on; `None` for games without a goal.
     pub assessment: Option<f64>,
@@ -343,7 +343,7 @@ fn judge_opened(
                 let mut faults = Faults::default();
                 faults.of_all(FaultKind::Game, mismatch.clone());
                 SealCheck::begin(options, &choice, &mut faults);
-                let nothing = Summary::default();
+                let nothing = JudgeTotals::default();
                 return Ok(verdict::report(options, &choice, &nothing, faults, false));
             }
             if let Some(model) = options.model {

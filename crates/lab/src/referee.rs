@@ -5,17 +5,17 @@
 //!
 //! [`Referee::new`] draws the secret and starts the first player, so that a wrong command is an
 //! error before anything else. Its commitment is to be published before [`Referee::play`]. Several
-//! players may sit side by side; the spawns of a game depend on its number only, and records are
+//! copies may play side by side; the spawns of a game depend on its number only, and records are
 //! written in the order of numbers.
 //!
 //! [`protocol`] is what both sides say, `channel.rs` bounds what a player can do, `player.rs`
-//! starts and ends players, `seat.rs` and `table.rs` play; [`crate::seal`] has the secret.
+//! starts and ends players, `slot.rs` and `game.rs` play; [`crate::seal`] has the secret.
 
 mod channel;
+mod game;
 mod player;
 pub mod protocol;
-mod seat;
-mod table;
+mod slot;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,12 +35,12 @@ use crate::games::{self, GameVisitor, with_game};
 use crate::recorder::{InOrder, Sink};
 use crate::records;
 use crate::report::Scores;
-use crate::seal::{Seal, Secret, Terms};
+use crate::seal::{MatchTerms, Seal, Secret};
 use crate::share::{share_out, threads};
 pub use player::{AgentPlayer, PlayerSource};
 use player::{StartedPlayer, Starter};
-pub(crate) use seat::Played;
-use seat::{Hall, Seat};
+pub(crate) use slot::FinishedGame;
+use slot::{MatchState, PlayerSlot};
 
 /// What a match and a tournament have in common.
 #[derive(Clone, Debug)]
@@ -241,11 +241,11 @@ impl Referee {
         meter: &Meter<'_>,
         sink: Sink<'_>,
         cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Games, LabError> {
+    ) -> Result<MatchGames, LabError> {
         let first = self.first.take();
         let (source, options) = (&self.options.source, &self.options.play);
         let (started, begun) = (SystemTime::now(), Instant::now());
-        let hall = Hall {
+        let state = MatchState {
             starter: &self.starter,
             first: Mutex::new(first),
             secret: &self.secret,
@@ -258,13 +258,13 @@ impl Referee {
             cancelled,
         };
         let playing = Playing {
-            hall: &hall,
+            state: &state,
             games: options.games,
             jobs: threads(options.jobs),
             in_order: &InOrder::new(sink),
             meter,
         };
-        Ok(Games {
+        Ok(MatchGames {
             played: with_game(&options.game, options.shape, playing)?,
             seconds: begun.elapsed().as_secs_f64(),
             started,
@@ -273,7 +273,7 @@ impl Referee {
     }
 
     /// Writes the seal of games beside their records.
-    pub(crate) fn seal(&self, records: &Path, games: &Games) -> Result<(), LabError> {
+    pub(crate) fn seal(&self, records: &Path, games: &MatchGames) -> Result<(), LabError> {
         let mut broken = BTreeMap::<String, Vec<u64>>::new();
         for (number, breach) in breaches(&games.played) {
             let games = broken.entry(breach.kind().to_owned()).or_default();
@@ -293,7 +293,7 @@ impl Referee {
     }
 
     /// The report of games.
-    pub(crate) fn report(&self, games: &Games) -> RefereeReport {
+    pub(crate) fn report(&self, games: &MatchGames) -> RefereeReport {
         let (options, played) = (&self.options.play, &games.played);
         let mut broken = BTreeMap::<String, u64>::new();
         let mut reported = Vec::new();
@@ -340,8 +340,8 @@ fn claim(path: &Path) -> Result<NameLock, LabError> {
 }
 
 /// The games of a match, in the order of their numbers.
-pub(crate) struct Games {
-    pub(crate) played: Vec<Played>,
+pub(crate) struct MatchGames {
+    pub(crate) played: Vec<FinishedGame>,
     /// The time of all of them.
     pub(crate) seconds: f64,
     started: SystemTime,
@@ -350,8 +350,8 @@ pub(crate) struct Games {
 
 impl MatchOptions {
     /// What the commitment binds.
-    pub(crate) fn terms(&self) -> Terms {
-        Terms {
+    pub(crate) fn terms(&self) -> MatchTerms {
+        MatchTerms {
             game: self.game.clone(),
             shape: self.shape,
             games: self.games,
@@ -360,14 +360,14 @@ impl MatchOptions {
 }
 
 /// The games that the player has broken off.
-fn breaches(played: &[Played]) -> impl Iterator<Item = (u64, &protocol::Breach)> {
+fn breaches(played: &[FinishedGame]) -> impl Iterator<Item = (u64, &protocol::Breach)> {
     let numbered = (0..).zip(played);
     numbered.filter_map(|(number, played)| Some((number, played.breach.as_ref()?)))
 }
 
 /// All games of a match.
 struct Playing<'a> {
-    hall: &'a Hall<'a>,
+    state: &'a MatchState<'a>,
     games: u64,
     jobs: usize,
     in_order: &'a InOrder<'a>,
@@ -375,21 +375,21 @@ struct Playing<'a> {
 }
 
 impl GameVisitor for Playing<'_> {
-    type Output = Vec<Played>;
+    type Output = Vec<FinishedGame>;
 
     fn visit<G: Game>(self, game: G) -> Self::Output {
-        let played = share_out(self.jobs, 0..self.games, self.hall.cancelled, |next| {
-            let mut seat = Seat::new(self.hall);
+        let played = share_out(self.jobs, 0..self.games, self.state.cancelled, |next| {
+            let mut slot = PlayerSlot::new(self.state);
             let mut all = Vec::new();
             while let Some(number) = next() {
-                let played = seat.play(game, number).map(|(played, record)| {
+                let played = slot.play(game, number).map(|(played, record)| {
                     self.in_order.record(number, record);
                     self.meter.game(&played.outcome);
                     played
                 });
                 all.push((number, played));
             }
-            seat.leave();
+            slot.leave();
             all
         });
         // A cancelled game and those after it do not count.

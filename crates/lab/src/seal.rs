@@ -1,7 +1,7 @@
 //! Seals: evidence that the spawns of recorded games were drawn by a referee, not chosen.
 //!
 //! A referee draws a [`Secret`] of 256 bits from the operating system. Before the first game it
-//! publishes a commitment, SHA-256 of the secret and the [`Terms`] of the match; after the last
+//! publishes a commitment, SHA-256 of the secret and the [`MatchTerms`] of the match; after the last
 //! game it reveals the secret in a [`Seal`], a JSON file beside the records. With the secret, a
 //! judge draws every spawn of every game again.
 //!
@@ -146,7 +146,7 @@ impl SealKind {
 
 /// What a commitment binds besides the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct MatchTerms {
     /// The game.
     pub game: String,
     /// The board.
@@ -155,7 +155,7 @@ pub struct Terms {
     pub games: u64,
 }
 
-impl Terms {
+impl MatchTerms {
     /// SHA-256 of the terms and the secret, in hexadecimal digits.
     pub fn commitment(&self, secret: &Secret) -> String {
         let Self { game, shape, games } = self;
@@ -223,7 +223,7 @@ fn is_zero(number: &u64) -> bool {
 
 impl Seal {
     /// A seal of this version and program.
-    pub(crate) fn new(terms: &Terms, secret: &Secret) -> Self {
+    pub(crate) fn new(terms: &MatchTerms, secret: &Secret) -> Self {
         Self {
             commitment: terms.commitment(secret),
             secret: secret.hex(),
@@ -232,7 +232,7 @@ impl Seal {
     }
 
     /// A seal without a source of spawns.
-    fn of_terms(terms: &Terms) -> Self {
+    fn of_terms(terms: &MatchTerms) -> Self {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -397,7 +397,7 @@ impl Seal {
 
     /// The commitment that belongs to its secret and terms.
     pub(crate) fn expected_commitment(&self) -> Option<String> {
-        let terms = Terms {
+        let terms = MatchTerms {
             game: self.game.clone(),
             shape: self.shape()?,
             games: self.games,

@@ -25,21 +25,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use afterstate::game::{Game, Shape};
-use afterstate::solve::{Aim, Chance, Code, Ending, Goal, Packed, Solver};
+use afterstate::solve::{Code, Criterion, Ending, Goal, Packed, Solver, SpawnMode};
 use serde::{Deserialize, Serialize};
 
 pub use crate::error::{FileError, SolveError};
 pub use crate::run::SymmetryMode;
-pub use against::{GapReport, Measure, measure};
+pub use against::{GapOptions, GapReport, measure};
 pub use layers::Layers;
-pub use solution::{About, Solution, TargetTile};
+pub use solution::{Solution, SolutionInfo, TargetTile};
 
 use crate::LabError;
 use crate::control::{Control, Event, Job, Progress, Status, Task, Unit};
 use crate::error::game_on;
 use crate::games::{PackedVisitor, with_packed_game};
 use crate::share::threads;
-use estimate::{Boards, Memory};
+use estimate::{BoardCounts, Memory};
 use work::{Stopped, Work};
 
 /// The options of a solution.
@@ -152,17 +152,17 @@ pub struct SolveReport {
 impl Solved {
     /// Its results.
     pub fn report(&self) -> SolveReport {
-        let about = self.solution.about();
+        let info = self.solution.info();
         SolveReport {
-            game: about.game.clone(),
-            board: about.shape.to_string(),
-            states: about.states,
+            game: info.game.clone(),
+            board: info.shape.to_string(),
+            states: info.states,
             canonical_states: self.solution.layers().codes().len() as u64,
-            expected_score: about.expected_score,
-            discount: about.discount,
-            target: about.target.map(|target| target.value),
-            win_probability: about.target.map(|target| target.probability),
-            ends_at_target: about.ends_at_target(),
+            expected_score: info.expected_score,
+            discount: info.discount,
+            target: info.target.map(|target| target.value),
+            win_probability: info.target.map(|target| target.probability),
+            ends_at_target: info.ends_at_target(),
             min_score: self.score_bounds.map(|[min, _]| min),
             max_score: self.score_bounds.map(|[_, max]| max),
             min_win_probability: self.win_bounds.map(|[min, _]| min),
@@ -277,15 +277,15 @@ impl PackedVisitor for Solve<'_> {
         let (layers, states) = list::list(&solver, &work, &memory, &boards, |sum, states| {
             self.report(Stage::Listing, boards.share(sum), states);
         })?;
-        let valued = |stage, chance, goal| {
-            let aim = Aim { goal, chance };
-            self.value(&solver, &layers, &work, stage, aim)
+        let valued = |stage, spawn_mode, goal| {
+            let criterion = Criterion { goal, spawn_mode };
+            self.value(&solver, &layers, &work, stage, criterion)
         };
         let (for_score, for_win) = (self.score(), self.target.map(Goal::Reach));
         // The bounds come first, because only the values computed after them are stored.
         let both = |[worst, best]: [Stage; 2], goal| {
-            let (min, _) = valued(worst, Chance::Worst, goal)?;
-            let (max, _) = valued(best, Chance::Best, goal)?;
+            let (min, _) = valued(worst, SpawnMode::Worst, goal)?;
+            let (max, _) = valued(best, SpawnMode::Best, goal)?;
             Ok::<_, Stopped>([min, max])
         };
         let bounds = |stage, goal: Option<Goal>| {
@@ -294,8 +294,8 @@ impl PackedVisitor for Solve<'_> {
         };
         let score_bounds = bounds([Stage::Worst, Stage::Best], Some(for_score))?;
         let win_bounds = bounds([Stage::WorstWin, Stage::BestWin], for_win)?;
-        let (expected_score, score) = valued(Stage::Score, Chance::Mean, for_score)?;
-        let win = for_win.map(|goal| valued(Stage::Win, Chance::Mean, goal));
+        let (expected_score, score) = valued(Stage::Score, SpawnMode::Mean, for_score)?;
+        let win = for_win.map(|goal| valued(Stage::Win, SpawnMode::Mean, goal));
         let win = win.transpose()?;
         let target = self.target.zip(win.as_ref()).map(|(tile, win)| TargetTile {
             tile,
@@ -303,7 +303,7 @@ impl PackedVisitor for Solve<'_> {
             ends: ending != Ending::Stuck,
             probability: win.0,
         });
-        let about = About {
+        let info = SolutionInfo {
             game: self.options.game.to_owned(),
             shape: self.options.shape,
             discount: self.options.discount,
@@ -312,7 +312,7 @@ impl PackedVisitor for Solve<'_> {
             expected_score,
         };
         let solution = Solution {
-            about,
+            info,
             code: solver.code().clone(),
             lacks_checksums: false,
             _reserved: Arc::new(memory.into_reserved(layers.codes().len() as u64)),
@@ -336,7 +336,7 @@ impl Solve<'_> {
         &self,
         game: G,
         memory: &Memory,
-    ) -> Result<(Solver<G>, Ending, Boards), SolveError> {
+    ) -> Result<(Solver<G>, Ending, BoardCounts), SolveError> {
         let shape = game.shape();
         let most = Code::most_cells(game.rules());
         let solver = |ending| Solver::new(game, ending).ok_or(SolveError::Cells { shape, most });
@@ -344,18 +344,18 @@ impl Solve<'_> {
         let holds = game.largest_tile() <= Code::LARGEST;
         match self.target {
             Some(tile) => {
-                let boards = holds.then(|| Boards::count(&whole, Ending::Stuck));
+                let boards = holds.then(|| BoardCounts::count(&whole, Ending::Stuck));
                 if let Some(boards) = boards.filter(|boards| memory.is_sure(boards)) {
                     return Ok((whole, Ending::Stuck, boards));
                 }
                 let ending = Ending::Tile(tile);
                 let solver = solver(ending)?;
-                let boards = Boards::count(&solver, ending);
+                let boards = BoardCounts::count(&solver, ending);
                 memory.hopeful(&boards)?;
                 Ok((solver, ending, boards))
             }
             None if holds => {
-                let boards = Boards::count(&whole, Ending::Stuck);
+                let boards = BoardCounts::count(&whole, Ending::Stuck);
                 memory.hopeful(&boards)?;
                 Ok((whole, Ending::Stuck, boards))
             }
@@ -381,12 +381,12 @@ impl Solve<'_> {
         layers: &Layers,
         work: &Work<'_>,
         stage: Stage,
-        aim: Aim,
+        criterion: Criterion,
     ) -> Result<(f64, Vec<f64>), Stopped> {
         let all = layers.codes().len() as f64;
         let seen = |valued| self.report(stage, valued as f64 / all, valued);
-        let values = value::values(solver, layers, aim, work, seen)?;
-        let start = value::start(solver, layers, aim, &values);
+        let values = value::values(solver, layers, criterion, work, seen)?;
+        let start = value::start(solver, layers, criterion, &values);
         Ok((start, values))
     }
 

@@ -26,11 +26,13 @@ use crate::disk::{nameless, replace, replace_with, try_lock_folder};
 use crate::error::SolveError;
 use crate::games;
 use crate::records::write_lines;
-use crate::referee::{Games, MatchOptions, PlayerSource, Referee, RefereeOptions, close_memory};
+use crate::referee::{
+    MatchGames, MatchOptions, PlayerSource, Referee, RefereeOptions, close_memory,
+};
 use crate::seal::Secret;
 pub use entrants::{Entrant, Entrants, Skipped, find};
 use table::Finished;
-pub use table::{Reached, ScoreDifference, Standing};
+pub use table::{ScoreDifference, Standing, TargetReach};
 
 /// The table of a tournament, in its folder of results.
 pub const RESULTS_CSV: &str = "results.csv";
@@ -102,7 +104,7 @@ pub struct Tournament {
 /// A player that has played all its games, with what its seal needs.
 struct Sealable {
     referee: Referee,
-    games: Games,
+    games: MatchGames,
     name: String,
     /// Its records in the spool.
     records: Range<u64>,
@@ -238,7 +240,7 @@ impl Tournament {
         referee: &mut Referee,
         meter: &Meter<'_>,
         control: &Control,
-    ) -> Result<(Games, Range<u64>), LabError> {
+    ) -> Result<(MatchGames, Range<u64>), LabError> {
         let wrong = || LabError::file("write", &self.options.out);
         let hints = games::rules(&self.options.play.game)?.shows_hint(self.options.play.shape);
         let begin = self.spool.seek(SeekFrom::End(0)).map_err(wrong())?;

@@ -13,7 +13,7 @@ use afterstate_lab::evaluate::{Contender, EvalOptions, evaluate};
 use afterstate_lab::recipe::Recipe;
 use afterstate_lab::search::SearchSpec;
 use afterstate_lab::session::Session;
-use afterstate_lab::solve::{Measure, Solution, SolveOptions, SymmetryMode, measure, solve};
+use afterstate_lab::solve::{GapOptions, Solution, SolveOptions, SymmetryMode, measure, solve};
 use afterstate_lab::trainer::Trainer;
 
 fn shape() -> Shape {
@@ -56,7 +56,7 @@ fn searching(contender: &Contender, search: &str) -> Contender {
 }
 
 fn expected_score(contender: &Contender, solution: &Solution) -> f64 {
-    let measured = measure(&Measure {
+    let measured = measure(&GapOptions {
         contender,
         solution,
         symmetries: SymmetryMode::One,
@@ -114,7 +114,7 @@ fn deeper_search_is_better_on_a_solved_board() {
         }
     }
     let plies = ["2ply", "3ply"].map(|search| searching(&learner, search));
-    let optimum = solution.about().expected_score;
+    let optimum = solution.info().expected_score;
     let mut before = expected_score(&learner, &solution);
     let greedy = before;
     for contender in &plies {

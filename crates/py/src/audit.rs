@@ -1,7 +1,7 @@
 //! The judge of environments.
 
 use afterstate::game::{Direction, Grid};
-use afterstate::judge::{EnvironmentJudge as Judge, Transition};
+use afterstate::judge::{EnvironmentJudge as Judge, ObservedAction};
 use afterstate_lab::games;
 use pyo3::prelude::*;
 
@@ -42,7 +42,7 @@ impl EnvironmentJudge {
         terminated: bool,
         mask: Option<[bool; 4]>,
     ) -> PyResult<()> {
-        let seen = Transition {
+        let seen = ObservedAction {
             before: &before,
             action: direction(action)?,
             after: &after,
@@ -62,6 +62,6 @@ impl EnvironmentJudge {
 
     /// What was found, as JSON.
     fn findings(&self) -> PyResult<String> {
-        json(&self.0.findings())
+        json(&self.0.results())
     }
 }

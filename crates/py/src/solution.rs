@@ -47,27 +47,27 @@ impl Solution {
 
     #[getter]
     fn game(&self) -> &str {
-        &self.solved.about().game
+        &self.solved.info().game
     }
 
     #[getter]
     fn board(&self) -> String {
-        self.solved.about().shape.to_string()
+        self.solved.info().shape.to_string()
     }
 
     #[getter]
     fn expected_score(&self) -> f64 {
-        self.solved.about().expected_score
+        self.solved.info().expected_score
     }
 
     #[getter]
     fn discount(&self) -> f64 {
-        self.solved.about().discount
+        self.solved.info().discount
     }
 
     #[getter]
     fn states(&self) -> u64 {
-        self.solved.about().states
+        self.solved.info().states
     }
 
     #[getter]
@@ -78,7 +78,7 @@ impl Solution {
     /// The target tile, the probability of reaching it, and whether the game ends there.
     #[getter]
     fn target(&self) -> Option<(u64, f64, bool)> {
-        let target = self.solved.about().target?;
+        let target = self.solved.info().target?;
         Some((target.value, target.probability, target.ends))
     }
 

@@ -66,7 +66,7 @@ fn by_solution(args: &AnalyzeArgs, path: &Path, text: Option<&str>) -> anyhow::R
         bail!("--threads has no effect on a solution without rollouts; add --rollouts 1000");
     }
     let solution = Arc::new(open_solution(path)?);
-    let about = solution.about();
+    let about = solution.info();
     check_game(args, path, &about.game, about.shape)?;
     let mut title = format!(
         "{}: {}, exact values",
@@ -90,7 +90,7 @@ fn by_solution(args: &AnalyzeArgs, path: &Path, text: Option<&str>) -> anyhow::R
         },
         digits: 4,
     };
-    let info = described_in_json(args, solution.info(path))?;
+    let info = described_in_json(args, solution.model_info(path))?;
     let ask = |text: &str| {
         let model = Some(info.clone());
         solution.analyze(text).map(|it| Analysis { model, ..it })

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use std::io;
 use std::path::Path;
 
-use afterstate::judge::Share;
+use afterstate::judge::SideTotals;
 use afterstate_lab::LabError;
 use afterstate_lab::games;
 use afterstate_lab::numbers::p_value;
@@ -249,7 +249,7 @@ fn passed(passed: bool) -> &'static str {
 }
 
 /// How fast one side was, if its times were recorded.
-fn pace(side: &Share) -> String {
+fn pace(side: &SideTotals) -> String {
     let pace = side.speed().map(|found| format!(" ({})", speed(found)));
     pace.unwrap_or_default()
 }

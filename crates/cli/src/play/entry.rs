@@ -2,7 +2,7 @@
 //! then, in games that show it, the next tile.
 
 use afterstate::game::{ChanceState, Direction, Shape};
-use afterstate::judge::Placed;
+use afterstate::judge::PlacedTile;
 use afterstate_lab::session::PossibleSpawn;
 
 /// A tile that is being entered.
@@ -47,7 +47,7 @@ impl Entry {
     }
 
     /// Each key of some spawns, with its share of their probability.
-    fn shares(&self, key: impl Fn(Placed) -> Option<u8>) -> Vec<(u8, f64)> {
+    fn shares(&self, key: impl Fn(PlacedTile) -> Option<u8>) -> Vec<(u8, f64)> {
         let mut shares: Vec<(u8, f64)> = Vec::new();
         for one in &self.spawns {
             let Some(key) = key(one.placed) else {
@@ -148,12 +148,12 @@ impl Entry {
     }
 
     /// Confirms the tile or the hint; the spawn, if nothing more is to be asked.
-    pub fn confirm(&mut self) -> Option<Placed> {
+    pub fn confirm(&mut self) -> Option<PlacedTile> {
         if !self.asks_hint && self.hints().len() > 1 {
             self.asks_hint = true;
             return None;
         }
-        Some(Placed {
+        Some(PlacedTile {
             cell: self.cell,
             tile: self.tile,
             hint: self.hint,

@@ -2,7 +2,7 @@
 
 use super::neighbours::TILES;
 use super::spawns::HINTS;
-use super::{Placed, Reason};
+use super::{PlacedTile, Reason};
 use crate::game::{After, Game, Spawn, each_cell};
 
 /// A spawn that the rules allow, with the probabilities of all that might have come instead.
@@ -23,7 +23,7 @@ pub struct AllowedSpawn {
 pub fn allowed_spawn<G: Game>(
     game: &G,
     after: After<G::Board>,
-    placed: Placed,
+    placed: PlacedTile,
 ) -> Result<AllowedSpawn, Reason> {
     check_cell(game, after, placed.cell)?;
     let (mut tiles, mut hints) = ([0.0; TILES], [0.0; HINTS]);

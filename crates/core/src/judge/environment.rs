@@ -60,7 +60,7 @@ impl Check {
 
 /// What was found by a check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
+pub struct CheckResult {
     /// The check.
     pub check: Check,
     /// Whether it passed; `None` if there was nothing to check.
@@ -77,7 +77,7 @@ pub struct Finding {
 
 /// An action of an environment, seen from outside. Boards are tile indices in row-major order.
 #[derive(Clone, Copy, Debug)]
-pub struct Transition<'a> {
+pub struct ObservedAction<'a> {
     /// The board before it.
     pub before: &'a [u8],
     /// The direction.
@@ -206,7 +206,7 @@ impl<G: Game> EnvironmentJudge<G> {
     ///
     /// # Errors
     /// When a board cannot occur in the game: a wrong number of cells, or unknown tiles.
-    pub fn see(&mut self, seen: &Transition<'_>) -> Result<(), ImpossibleBoard> {
+    pub fn see(&mut self, seen: &ObservedAction<'_>) -> Result<(), ImpossibleBoard> {
         let impossible = |tiles: &[u8]| ImpossibleBoard(tiles.to_vec());
         let before = self
             .state(seen.before)
@@ -242,7 +242,7 @@ impl<G: Game> EnvironmentJudge<G> {
         Ok(())
     }
 
-    fn see_illegal(&mut self, seen: &Transition<'_>) {
+    fn see_illegal(&mut self, seen: &ObservedAction<'_>) {
         let board = self.shown(seen.before);
         let action = seen.action.name();
         let fault = if seen.before != seen.after {
@@ -257,8 +257,8 @@ impl<G: Game> EnvironmentJudge<G> {
         self.count(Check::IllegalActions).see(fault);
     }
 
-    fn see_legal(&mut self, seen: &Transition<'_>, slid: &[u8], reward: u32) {
-        let Transition { before, after, .. } = *seen;
+    fn see_legal(&mut self, seen: &ObservedAction<'_>, slid: &[u8], reward: u32) {
+        let ObservedAction { before, after, .. } = *seen;
         let (board, action) = (self.shown(before), seen.action.name());
         let is_large = before.iter().chain(slid).any(|&tile| tile >= LARGE);
         let or_large = |check| if is_large { Check::LargeTiles } else { check };
@@ -314,11 +314,11 @@ impl<G: Game> EnvironmentJudge<G> {
     }
 
     /// What was found by each check.
-    pub fn findings(&self) -> Vec<Finding> {
-        Check::ALL.map(|check| self.finding(check)).into()
+    pub fn results(&self) -> Vec<CheckResult> {
+        Check::ALL.map(|check| self.result(check)).into()
     }
 
-    fn finding(&self, check: Check) -> Finding {
+    fn result(&self, check: Check) -> CheckResult {
         let Count {
             tried,
             faults,
@@ -338,7 +338,7 @@ impl<G: Game> EnvironmentJudge<G> {
         let by_chance = unfair.map(|test| format!("{what}: p = {:.1e}", test.p_value));
         // Draws that are too few to test show faults at most.
         let is_tested = *tried > 0 && (draws.is_none() || test.is_some() || *faults > 0);
-        Finding {
+        CheckResult {
             check,
             passed: is_tested.then_some(*faults == 0 && unfair.is_none()),
             tried: *tried,
@@ -419,7 +419,7 @@ mod tests {
         FarMerge,
     }
 
-    fn judged(flaw: Flaw) -> Vec<Finding> {
+    fn judged(flaw: Flaw) -> Vec<CheckResult> {
         let game = Grid::new(Shape::FOUR, &PowersOfTwo);
         let mut judge = EnvironmentJudge::new(game).unwrap();
         for number in 0..60 {
@@ -433,7 +433,7 @@ mod tests {
                 tiles = after;
             }
         }
-        judge.findings()
+        judge.results()
     }
 
     fn spawn(tiles: &mut [u8], flaw: Flaw, rng: &mut Rng) {
@@ -479,7 +479,7 @@ mod tests {
         }
         let over = !game.slides(judge.state(&after).unwrap()).any();
         let terminated = over || flaw == Flaw::OverWhenFull && !after.contains(&0);
-        let seen = Transition {
+        let seen = ObservedAction {
             before,
             action,
             after: &after,
@@ -509,16 +509,16 @@ mod tests {
     }
 
     fn failed(flaw: Flaw) -> Vec<Check> {
-        let findings = judged(flaw).into_iter();
-        let failed = findings.filter(|finding| finding.passed == Some(false));
-        failed.map(|finding| finding.check).collect()
+        let results = judged(flaw).into_iter();
+        let failed = results.filter(|result| result.passed == Some(false));
+        failed.map(|result| result.check).collect()
     }
 
     #[test]
     fn a_correct_environment_passes() {
-        for finding in judged(Flaw::None) {
-            let expected = (finding.check != Check::LargeTiles).then_some(true);
-            assert_eq!(finding.passed, expected, "{finding:?}");
+        for result in judged(Flaw::None) {
+            let expected = (result.check != Check::LargeTiles).then_some(true);
+            assert_eq!(result.passed, expected, "{result:?}");
         }
     }
 
@@ -554,7 +554,7 @@ mod tests {
         ] {
             let mut after = vec![0; 16];
             (after[0], after[15]) = (tile, 1);
-            let seen = Transition {
+            let seen = ObservedAction {
                 before: &before,
                 action: Direction::Left,
                 after: &after,
@@ -564,9 +564,9 @@ mod tests {
             };
             let mut judge = judge.clone();
             judge.see(&seen).unwrap();
-            let finding = judge.finding(Check::LargeTiles);
-            assert_eq!(finding.passed, Some(passed), "{finding:?}");
-            assert_eq!(judge.finding(Check::Slides).passed, None);
+            let result = judge.result(Check::LargeTiles);
+            assert_eq!(result.passed, Some(passed), "{result:?}");
+            assert_eq!(judge.result(Check::Slides).passed, None);
         }
     }
 

@@ -87,9 +87,9 @@ pub enum Reason {
     #[error("a new tile {found}, but the one that was drawn is {expected}")]
     NotDrawn {
         /// As recorded.
-        found: Placed,
+        found: PlacedTile,
         /// As drawn.
-        expected: Placed,
+        expected: PlacedTile,
     },
     /// An end time before the start time.
     #[error("closed at {closed} ms, before it was opened at {opened} ms")]
@@ -111,7 +111,7 @@ pub enum Reason {
 
 /// A tile in a cell, with the hint after it; 0 where the game shows none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedTile {
     /// The cell, in row-major order.
     pub cell: usize,
     /// The tile's index.
@@ -120,7 +120,7 @@ pub struct Placed {
     pub hint: u8,
 }
 
-impl fmt::Display for Placed {
+impl fmt::Display for PlacedTile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "of index {} in cell {}", self.tile, self.cell)?;
         match self.hint {

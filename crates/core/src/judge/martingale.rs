@@ -23,7 +23,7 @@ pub struct Martingale {
 
 /// The result of a test of a martingale.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drift {
+pub struct MartingaleResult {
     /// The number of draws that had a choice.
     pub draws: u64,
     /// The sum in standard deviations.
@@ -73,7 +73,7 @@ impl Martingale {
 
     /// The sum in standard deviations, and a bound of the probability that fair draws deviate at
     /// least as far; `None` if no draw had a choice.
-    pub fn test(&self, tail: Tail) -> Option<(Drift, f64)> {
+    pub fn test(&self, tail: Tail) -> Option<(MartingaleResult, f64)> {
         if self.draws == 0 || self.variance <= 0.0 {
             return None;
         }
@@ -86,7 +86,7 @@ impl Martingale {
             Tail::Both => (2.0 * bound(z.abs())).min(1.0),
         };
         let draws = self.draws;
-        Some((Drift { draws, z }, p))
+        Some((MartingaleResult { draws, z }, p))
     }
 }
 

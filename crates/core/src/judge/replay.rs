@@ -3,8 +3,8 @@
 use super::allowed::{AllowedSpawn, allowed_spawn, possible};
 use super::identity::Identity;
 use super::neighbours::{SURROUNDINGS, TILES};
-use super::spawns::{Recent, Spawns};
-use super::{Context, Draw, Observe, Observed, Placed, Reason, Share};
+use super::spawns::{Recent, SpawnTests};
+use super::{Context, PlacedTile, Reason, ReplayEvent, ReplayObserver, SideTotals, SpawnSource};
 use crate::format::episode::{Action, RecordedMove};
 use crate::game::{After, Direction, Game, Shape, State, each_cell};
 use crate::tally::Outcome;
@@ -14,13 +14,13 @@ use crate::tally::Outcome;
 pub struct Replayed {
     pub(super) outcome: Outcome,
     pub(super) end: RecordEnd,
-    pub(super) spawns: Spawns,
+    pub(super) spawns: SpawnTests,
     pub(super) ln_probability: f64,
     pub(super) identity: Identity,
     /// Opened and closed.
     pub(super) times: (u64, u64),
-    pub(super) player: Share,
-    pub(super) environment: Share,
+    pub(super) player: SideTotals,
+    pub(super) environment: SideTotals,
 }
 
 /// How a record ends.
@@ -64,14 +64,14 @@ impl Replayed {
 /// The replay of one episode.
 pub(super) struct Replay<'a, 'd, 'o, G: Game> {
     context: &'a Context<G>,
-    spawns: Spawns,
+    spawns: SpawnTests,
     recent_cells: Recent,
     recent_tiles: Recent,
     outcome: Outcome,
     ln_probability: f64,
     /// The spawns, if they are known.
-    draw: Option<&'a mut Draw<'d, G>>,
-    observe: Option<&'a mut Observe<'o, G>>,
+    source: Option<&'a mut SpawnSource<'d, G>>,
+    observer: Option<&'a mut ReplayObserver<'o, G>>,
     /// The number of the action.
     number: usize,
     successors: Successors<G>,
@@ -98,8 +98,8 @@ impl<G: Game> Default for Successors<G> {
 impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
     pub(super) fn new(
         context: &'a Context<G>,
-        draw: Option<&'a mut Draw<'d, G>>,
-        observe: Option<&'a mut Observe<'o, G>>,
+        source: Option<&'a mut SpawnSource<'d, G>>,
+        observer: Option<&'a mut ReplayObserver<'o, G>>,
     ) -> Self {
         let spawns = context.spawns();
         Self {
@@ -109,8 +109,8 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
             spawns,
             outcome: Outcome::default(),
             ln_probability: 0.0,
-            draw,
-            observe,
+            source,
+            observer,
             number: 0,
             successors: Successors::default(),
         }
@@ -166,8 +166,8 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
             ln_probability: self.ln_probability,
             identity: self.context.images.identity(moves),
             times: (0, 0),
-            player: Share::default(),
-            environment: Share::default(),
+            player: SideTotals::default(),
+            environment: SideTotals::default(),
         })
     }
 
@@ -188,8 +188,8 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
         }
         self.outcome.score += expected;
         self.outcome.moves += 1;
-        if let Some(observe) = &mut self.observe {
-            observe(Observed::Slide { state, slide });
+        if let Some(observer) = &mut self.observer {
+            observer(ReplayEvent::Slide { state, slide });
         }
         Ok(slide.after())
     }
@@ -205,7 +205,7 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
         };
         let game = self.context.game;
         let at = usize::from(cell);
-        let found = Placed {
+        let found = PlacedTile {
             cell: at,
             tile,
             hint,
@@ -217,10 +217,10 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
             let found = one.reward;
             return Err(Reason::Reward { found, expected });
         }
-        if let Some(draw) = &mut self.draw {
-            let (cell, spawn) = draw(after);
+        if let Some(source) = &mut self.source {
+            let (cell, spawn) = source(after);
             let (tile, hint) = (spawn.tile, spawn.chance_state.hint);
-            let expected = Placed { cell, tile, hint };
+            let expected = PlacedTile { cell, tile, hint };
             if found != expected {
                 return Err(Reason::NotDrawn { found, expected });
             }
@@ -231,9 +231,9 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
         self.see_cell(after, at, tile);
         if follows_slide {
             self.see_luck(after, state);
-            if let Some(observe) = &mut self.observe {
+            if let Some(observer) = &mut self.observer {
                 let cell = at;
-                observe(Observed::Spawn { after, cell, state });
+                observer(ReplayEvent::Spawn { after, cell, state });
             }
         }
         Ok(state)

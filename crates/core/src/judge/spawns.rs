@@ -12,7 +12,7 @@
 //!   fixed value function. Spawns chosen for the player are too kind.
 
 use super::frequency::Frequency;
-use super::martingale::{Drift, Martingale, Tail};
+use super::martingale::{Martingale, MartingaleResult, Tail};
 use super::neighbours::SURROUNDINGS;
 use crate::game::Shape;
 
@@ -27,7 +27,7 @@ const EVEN_FROM: usize = 8;
 
 /// What a test is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum SpawnTestKind {
     /// The frequency of each cell.
     Cells,
     /// The frequency of each tile.
@@ -44,7 +44,7 @@ pub enum Subject {
     Luck,
 }
 
-impl Subject {
+impl SpawnTestKind {
     /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ pub enum Statistic {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpawnTest {
     /// What was tested.
-    pub subject: Subject,
+    pub kind: SpawnTestKind,
     /// The number of draws that had a choice.
     pub draws: u64,
     /// The statistic.
@@ -99,7 +99,7 @@ impl SpawnTest {
 
 /// The spawns so far.
 #[derive(Clone, Debug)]
-pub(super) struct Spawns {
+pub(super) struct SpawnTests {
     pub(super) cells: Frequency,
     pub(super) tiles: Frequency,
     pub(super) hints: Frequency,
@@ -109,7 +109,7 @@ pub(super) struct Spawns {
     pub(super) luck: Martingale,
 }
 
-impl Spawns {
+impl SpawnTests {
     pub(super) fn new(shape: Shape, tiles: usize) -> Self {
         Self {
             cells: Frequency::new(shape.cells()),
@@ -135,15 +135,15 @@ impl Spawns {
     /// The results of all tests for which there are enough spawns.
     pub(super) fn tests(&self) -> Vec<SpawnTest> {
         let counted = [
-            (Subject::Cells, &self.cells),
-            (Subject::Tiles, &self.tiles),
-            (Subject::Hints, &self.hints),
-            (Subject::Surroundings, &self.surroundings),
+            (SpawnTestKind::Cells, &self.cells),
+            (SpawnTestKind::Tiles, &self.tiles),
+            (SpawnTestKind::Hints, &self.hints),
+            (SpawnTestKind::Surroundings, &self.surroundings),
         ];
-        let counted = counted.into_iter().filter_map(|(subject, frequency)| {
+        let counted = counted.into_iter().filter_map(|(kind, frequency)| {
             let test = frequency.test()?;
             Some(SpawnTest {
-                subject,
+                kind,
                 draws: test.draws,
                 statistic: Statistic::ChiSquared {
                     value: test.chi_squared,
@@ -153,14 +153,14 @@ impl Spawns {
             })
         });
         let summed = [
-            (Subject::PastCells, &self.past_cells, Tail::Both),
-            (Subject::PastTiles, &self.past_tiles, Tail::Both),
-            (Subject::Luck, &self.luck, Tail::Upper),
+            (SpawnTestKind::PastCells, &self.past_cells, Tail::Both),
+            (SpawnTestKind::PastTiles, &self.past_tiles, Tail::Both),
+            (SpawnTestKind::Luck, &self.luck, Tail::Upper),
         ];
-        let summed = summed.into_iter().filter_map(|(subject, sum, tail)| {
-            let (Drift { draws, z }, p) = sum.test(tail)?;
+        let summed = summed.into_iter().filter_map(|(kind, sum, tail)| {
+            let (MartingaleResult { draws, z }, p) = sum.test(tail)?;
             Some(SpawnTest {
-                subject,
+                kind,
                 draws,
                 statistic: Statistic::Z(z),
                 p,

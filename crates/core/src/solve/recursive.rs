@@ -5,38 +5,38 @@
 
 use std::collections::HashMap;
 
-use super::{Aim, Ending};
+use super::{Criterion, Ending};
 use crate::game::{Game, State};
 
 /// Values of states, computed on demand.
 pub struct Recursive<G: Game> {
     game: G,
     ending: Ending,
-    aim: Aim,
+    criterion: Criterion,
     values: HashMap<State<G::Board>, f64>,
 }
 
 impl<G: Game> Recursive<G> {
     /// Creates an empty cache of values.
-    pub fn new(game: G, ending: Ending, aim: Aim) -> Self {
+    pub fn new(game: G, ending: Ending, criterion: Criterion) -> Self {
         Self {
             game,
             ending,
-            aim,
+            criterion,
             values: HashMap::new(),
         }
     }
 
     /// The expected value of a new game.
     pub fn start(&mut self) -> f64 {
-        let (game, Aim { goal, chance }) = (self.game, self.aim);
+        let (game, Criterion { goal, spawn_mode }) = (self.game, self.criterion);
         let mut starts = Vec::new();
         game.for_each_start(|state, p| starts.push((state, p)));
         let value = starts
             .into_iter()
-            .fold(chance.nothing(), |all, (state, p)| {
+            .fold(spawn_mode.nothing(), |all, (state, p)| {
                 let value = goal.started(game.initial_score(state), self.value(state));
-                chance.and(all, value, p)
+                spawn_mode.and(all, value, p)
             });
         goal.bounded(value)
     }
@@ -47,7 +47,7 @@ impl<G: Game> Recursive<G> {
             return value;
         }
         let game = self.game;
-        let value = match self.aim.goal.settled(&game, state) {
+        let value = match self.criterion.goal.settled(&game, state) {
             Some(value) => value,
             None if self.ending.is_over(&game, state) => 0.0,
             None => {
@@ -57,7 +57,10 @@ impl<G: Game> Recursive<G> {
                     game.for_each_spawn(slide.after(), |state, spawn_reward, p| {
                         next.push((state, spawn_reward, p))
                     });
-                    let total = self.aim.goal.total(slide.reward(), self.expected(&next));
+                    let total = self
+                        .criterion
+                        .goal
+                        .total(slide.reward(), self.expected(&next));
                     best = Some(best.map_or(total, |best| best.max(total)));
                 }
                 best.unwrap_or(0.0)
@@ -68,10 +71,10 @@ impl<G: Game> Recursive<G> {
     }
 
     fn expected(&mut self, next: &[(State<G::Board>, u32, f64)]) -> f64 {
-        let Aim { goal, chance } = self.aim;
+        let Criterion { goal, spawn_mode } = self.criterion;
         next.iter()
-            .fold(chance.nothing(), |all, &(state, spawn_reward, p)| {
-                chance.and(all, goal.spawned(spawn_reward, self.value(state)), p)
+            .fold(spawn_mode.nothing(), |all, &(state, spawn_reward, p)| {
+                spawn_mode.and(all, goal.spawned(spawn_reward, self.value(state)), p)
             })
     }
 

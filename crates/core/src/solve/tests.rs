@@ -13,9 +13,9 @@ fn grid(rows: usize, cols: usize) -> Grid {
     Grid::new(Shape::new(rows, cols).unwrap(), &PowersOfTwo)
 }
 
-fn mean(goal: Goal) -> Aim {
-    let chance = Chance::Mean;
-    Aim { goal, chance }
+fn mean(goal: Goal) -> Criterion {
+    let spawn_mode = SpawnMode::Mean;
+    Criterion { goal, spawn_mode }
 }
 
 /// Every layer upwards, then every value downwards, on one thread and the packed board.
@@ -23,7 +23,7 @@ fn by_layers(
     rules: &'static dyn Rules,
     shape: Shape,
     ending: Ending,
-    aim: Aim,
+    criterion: Criterion,
 ) -> (Solver<PackedGrid>, HashMap<StateCode, f64>) {
     let solver = Solver::new(PackedGrid::new(shape, rules).unwrap(), ending).unwrap();
     let mut waiting: BTreeMap<u64, Vec<StateCode>> = BTreeMap::new();
@@ -44,11 +44,11 @@ fn by_layers(
     }
     let mut values = HashMap::new();
     for layer in layers.iter().rev() {
-        let value = |after| solver.after_value(aim, after, |state| values[&state]);
+        let value = |after| solver.after_value(criterion, after, |state| values[&state]);
         let afters = solver.afters(&layer.states).into_iter();
         let afters: HashMap<AfterCode, f64> = afters.map(|after| (after, value(after))).collect();
         for &state in &layer.states {
-            let value = solver.state_value(aim.goal, state, |after| afters[&after]);
+            let value = solver.state_value(criterion.goal, state, |after| afters[&after]);
             values.insert(state, value);
         }
     }
@@ -57,14 +57,14 @@ fn by_layers(
 
 fn start(
     solver: &Solver<PackedGrid>,
-    Aim { goal, chance }: Aim,
+    Criterion { goal, spawn_mode }: Criterion,
     values: &HashMap<StateCode, f64>,
 ) -> f64 {
     let starts = solver.starts();
     starts
         .iter()
-        .fold(chance.nothing(), |all, (state, score, p)| {
-            chance.and(all, goal.started(*score, values[state]), *p)
+        .fold(spawn_mode.nothing(), |all, (state, score, p)| {
+            spawn_mode.and(all, goal.started(*score, values[state]), *p)
         })
 }
 
@@ -72,9 +72,10 @@ fn start(
 #[test]
 fn values_of_2x2_are_the_known_ones() {
     let value = |goal| {
-        let aim = mean(goal);
-        let (solver, values) = by_layers(&PowersOfTwo, grid(2, 2).shape(), Ending::Stuck, aim);
-        start(&solver, aim, &values)
+        let criterion = mean(goal);
+        let (solver, values) =
+            by_layers(&PowersOfTwo, grid(2, 2).shape(), Ending::Stuck, criterion);
+        start(&solver, criterion, &values)
     };
     let near =
         |found: f64, known: f64, digit: f64| assert!((found - known).abs() < digit, "{found}");
@@ -89,24 +90,24 @@ fn layers_and_the_definition_agree<R: Rules + Copy + PartialEq>(
     rules: &'static R,
     shapes: &[(usize, usize)],
 ) {
-    let with_chance = |goal, chance| Aim { goal, chance };
-    let aims = [
+    let by_spawns = |goal, spawn_mode| Criterion { goal, spawn_mode };
+    let criteria = [
         (Ending::Stuck, mean(SCORE)),
         (Ending::Stuck, mean(Goal::Score { discount: 0.9 })),
         (Ending::Stuck, mean(Goal::Reach(4))),
         (Ending::Tile(4), mean(Goal::Reach(4))),
         (Ending::Tile(5), mean(Goal::Reach(5))),
         (Ending::Tile(5), mean(SCORE)),
-        (Ending::Stuck, with_chance(SCORE, Chance::Worst)),
-        (Ending::Tile(5), with_chance(SCORE, Chance::Best)),
+        (Ending::Stuck, by_spawns(SCORE, SpawnMode::Worst)),
+        (Ending::Tile(5), by_spawns(SCORE, SpawnMode::Best)),
     ];
     for &(rows, cols) in shapes {
         let game = Grid::new(Shape::new(rows, cols).unwrap(), rules);
-        for (ending, aim) in aims {
-            let (solver, values) = by_layers(rules, game.shape(), ending, aim);
-            let mut slow = Recursive::new(game, ending, aim);
+        for (ending, criterion) in criteria {
+            let (solver, values) = by_layers(rules, game.shape(), ending, criterion);
+            let mut slow = Recursive::new(game, ending, criterion);
             let value = slow.start();
-            let found = start(&solver, aim, &values);
+            let found = start(&solver, criterion, &values);
             assert!((found - value).abs() <= 1e-12 * value.max(1.0));
             let mut counts: HashMap<StateCode, usize> = HashMap::new();
             for (&state, &value) in slow.values() {
@@ -117,9 +118,9 @@ fn layers_and_the_definition_agree<R: Rules + Copy + PartialEq>(
             }
             // The definition stops where a value is decided, the layers only where the game is
             // over.
-            let all_listed = ending != Ending::Stuck || aim.goal == SCORE;
+            let all_listed = ending != Ending::Stuck || criterion.goal == SCORE;
             if all_listed {
-                assert_eq!(counts.len(), values.len(), "{rows}x{cols} {aim:?}");
+                assert_eq!(counts.len(), values.len(), "{rows}x{cols} {criterion:?}");
                 for (code, count) in counts {
                     assert_eq!(solver.count_symmetric(code), count);
                 }
@@ -180,9 +181,9 @@ fn symmetric_positions_of_threes_have_one_code() {
 fn late_positions_of_3x3_agree_with_the_definition() {
     let game = grid(3, 3);
     let ending = Ending::Tile(5);
-    for aim in [mean(SCORE), mean(Goal::Reach(5))] {
-        let (solver, values) = by_layers(&PowersOfTwo, game.shape(), ending, aim);
-        let mut slow = Recursive::new(game, ending, aim);
+    for criterion in [mean(SCORE), mean(Goal::Reach(5))] {
+        let (solver, values) = by_layers(&PowersOfTwo, game.shape(), ending, criterion);
+        let mut slow = Recursive::new(game, ending, criterion);
         let mut codes: Vec<StateCode> = values.keys().copied().collect();
         codes.sort_unstable_by_key(|&code| (solver.code().sum(code), code));
         let mut rng = game_rng(1, 1);
@@ -190,7 +191,10 @@ fn late_positions_of_3x3_agree_with_the_definition() {
             let late = codes.len() / 2 + rng.bits() as usize % (codes.len() / 2);
             let value = slow.value(solver.code().state(codes[late]));
             let found = values[&codes[late]];
-            assert!((found - value).abs() <= 1e-12 * value.max(1.0), "{aim:?}");
+            assert!(
+                (found - value).abs() <= 1e-12 * value.max(1.0),
+                "{criterion:?}"
+            );
         }
     }
 }

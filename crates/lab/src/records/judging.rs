@@ -16,7 +16,7 @@ use super::lines::{LONGEST, Lines};
 use super::luck::ByAgent;
 use super::sealed::SealCheck;
 use super::times::Times;
-use super::verdict::{Summary, report};
+use super::verdict::{JudgeTotals, report};
 use super::{JudgeOptions, JudgeReport};
 use crate::LabError;
 use crate::control::{Event, Progress, Task, Unit};
@@ -80,11 +80,11 @@ impl GameVisitor for Judging<'_> {
         if state.judge.tally().games + state.faults.count() == 0 && !interrupted {
             return Err(LabError::NoRecords(options.path.to_owned()));
         }
-        let summary = Summary::of(&state.judge, &state.duplicates, &state.times);
+        let totals = JudgeTotals::of(&state.judge, &state.duplicates, &state.times);
         Ok(report(
             options,
             self.choice,
-            &summary,
+            &totals,
             state.faults,
             interrupted,
         ))

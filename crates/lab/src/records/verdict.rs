@@ -1,7 +1,7 @@
 //! The verdict: what was found in all records, and whether they pass.
 
 use afterstate::game::Game;
-use afterstate::judge::{Judge, Share, SpawnTest, Statistic, Subject};
+use afterstate::judge::{Judge, SideTotals, SpawnTest, SpawnTestKind, Statistic};
 use afterstate::tally::Tally;
 
 use super::duplicates::{Duplicates, Repeated};
@@ -15,10 +15,10 @@ use crate::numbers::{grouped, p_value};
 
 /// What was found in the valid games.
 #[derive(Default)]
-pub(super) struct Summary {
+pub(super) struct JudgeTotals {
     tally: Tally,
     unfinished: u64,
-    shares: (Share, Share),
+    side_totals: (SideTotals, SideTotals),
     tests: Vec<SpawnTest>,
     duplicates: u64,
     /// Repeated games that are no chance.
@@ -27,7 +27,7 @@ pub(super) struct Summary {
     notes: Vec<String>,
 }
 
-impl Summary {
+impl JudgeTotals {
     pub(super) fn of<G: Game>(judge: &Judge<G>, duplicates: &Duplicates, times: &Times) -> Self {
         let tally = judge.tally();
         let repeated: Vec<Repeated> = duplicates.implausible(tally.games).collect();
@@ -41,7 +41,7 @@ impl Summary {
         }
         Self {
             unfinished: judge.unfinished(),
-            shares: judge.shares(),
+            side_totals: judge.side_totals(),
             tests: judge.tests(),
             duplicates: duplicates.count(),
             repeated,
@@ -68,12 +68,12 @@ const OTHER_FORMULA: &str = "By the published formula: the percentage of games t
 pub(super) fn report(
     options: &JudgeOptions<'_>,
     choice: &JudgedGame,
-    summary: &Summary,
+    totals: &JudgeTotals,
     mut faults: Faults,
     interrupted: bool,
 ) -> JudgeReport {
-    let Summary { tally, .. } = summary;
-    for repeated in &summary.repeated {
+    let JudgeTotals { tally, .. } = totals;
+    for repeated in &totals.repeated {
         faults.of_line(FaultKind::Duplicate, repeated.line, repeated.reason());
     }
     match options.games {
@@ -87,13 +87,13 @@ pub(super) fn report(
         ),
         _ => {}
     }
-    let tests = named_tests(&summary.tests, &mut faults);
-    for reason in &summary.faults_of_times {
+    let tests = named_tests(&totals.tests, &mut faults);
+    for reason in &totals.faults_of_times {
         faults.of_all(FaultKind::Times, reason.clone());
     }
     let speed = (tally.seconds > 0.0).then(|| tally.speed());
     check_speed(options, tally, speed, &mut faults);
-    let (player, environment) = summary.shares;
+    let (player, environment) = totals.side_totals;
     let passed = faults.count() == 0 && !interrupted;
     let actions = [FaultKind::Game, FaultKind::Rules, FaultKind::Seal];
     let sealed = options.seal.is_some() && faults.none_of(&actions) && !interrupted;
@@ -107,8 +107,8 @@ pub(super) fn report(
         guessed: choice.is_guess,
         episodes: tally.games,
         games_required: options.games,
-        unfinished: summary.unfinished,
-        duplicates: summary.duplicates,
+        unfinished: totals.unfinished,
+        duplicates: totals.duplicates,
         mean: tally.mean(),
         max: tally.max,
         moves_per_second: speed,
@@ -125,7 +125,7 @@ pub(super) fn report(
         luck_model: options.model.map(|model| model.label.clone()),
         fault_count: faults.count(),
         faults: faults.reported,
-        notes: summary.notes.clone(),
+        notes: totals.notes.clone(),
         limits: if sealed { SEALED } else { UNSEALED }.to_owned(),
         tally: tally.clone(),
     }
@@ -153,7 +153,7 @@ fn named_tests(tests: &[SpawnTest], faults: &mut Faults) -> Vec<NamedTest> {
             Statistic::Z(z) => (None, None, Some(z)),
         };
         NamedTest {
-            name: test.subject.name().to_owned(),
+            name: test.kind.name().to_owned(),
             p: test.p,
             passed,
             draws: test.draws,
@@ -167,7 +167,7 @@ fn named_tests(tests: &[SpawnTest], faults: &mut Faults) -> Vec<NamedTest> {
 
 /// What a test says, if it fails.
 fn fault_of(test: &SpawnTest, least: f64) -> Option<String> {
-    let name = test.subject.name();
+    let name = test.kind.name();
     if test.is_too_even(least) {
         return Some(format!("the frequencies of {name} are too even for chance"));
     }
@@ -179,11 +179,11 @@ fn fault_of(test: &SpawnTest, least: f64) -> Option<String> {
         true => format!("{what} that came up often become rare, as if they were kept even"),
         false => format!("{what} that came up often come up again too often"),
     };
-    (test.p < least).then(|| match test.subject {
-        Subject::Luck => format!("new tiles are too kind to the player (z = {z:.1})"),
-        Subject::PastCells => often("cells"),
-        Subject::PastTiles => often("tiles"),
-        Subject::Surroundings => {
+    (test.p < least).then(|| match test.kind {
+        SpawnTestKind::Luck => format!("new tiles are too kind to the player (z = {z:.1})"),
+        SpawnTestKind::PastCells => often("cells"),
+        SpawnTestKind::PastTiles => often("tiles"),
+        SpawnTestKind::Surroundings => {
             "the cells of new tiles depend on the tiles beside them".to_owned()
         }
         _ => format!("the frequencies of {name} differ from the rules"),

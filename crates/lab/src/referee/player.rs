@@ -94,13 +94,13 @@ impl PlayerSource {
 
 /// Starts players of one source.
 pub(super) enum Starter {
-    Program(Program),
+    Program(PlayerCommand),
     Listener(TcpListener),
     Agent(Arc<dyn Agent>),
 }
 
 /// A program and how it is started.
-pub(super) struct Program {
+pub(super) struct PlayerCommand {
     words: Vec<OsString>,
     /// The most memory, in bytes.
     memory: Option<u64>,
@@ -112,12 +112,12 @@ pub(super) struct Program {
 impl Starter {
     pub(super) fn new(source: &PlayerSource, memory: Option<u64>) -> Result<Self, LabError> {
         match source {
-            PlayerSource::Program(words) => Ok(Self::Program(Program {
+            PlayerSource::Program(words) => Ok(Self::Program(PlayerCommand {
                 words: words.clone(),
                 memory,
                 folder: None,
             })),
-            PlayerSource::Entrant { words, folder, .. } => Ok(Self::Program(Program {
+            PlayerSource::Entrant { words, folder, .. } => Ok(Self::Program(PlayerCommand {
                 words: words.clone(),
                 memory,
                 folder: Some(folder.clone()),
@@ -135,7 +135,7 @@ impl Starter {
         }
     }
 
-    /// The policy of an agent, for one seat.
+    /// The policy of an agent, for one slot.
     pub(super) fn policy(&self) -> Option<PolicyFn<'_>> {
         match self {
             Self::Agent(agent) => Some(agent.policy_fn()),
@@ -152,7 +152,7 @@ impl Starter {
     }
 
     /// Starts a player, or waits for one.
-    pub(super) fn start(&self, cancelled: &dyn Fn() -> bool) -> Result<StartedPlayer, Halt> {
+    pub(super) fn start(&self, cancelled: &dyn Fn() -> bool) -> Result<StartedPlayer, GameEnd> {
         let gone = |error: io::Error| Breach::Exit(format!("cannot be started: {error}"));
         let listener = match self {
             Self::Listener(listener) => listener,
@@ -162,7 +162,7 @@ impl Starter {
         let deadline = Instant::now() + IDLE;
         while Instant::now() < deadline {
             if cancelled() {
-                return Err(Halt::Cancelled);
+                return Err(GameEnd::Cancelled);
             }
             // Another thread may take the connection first.
             if wait(listener, PAUSE)
@@ -181,12 +181,12 @@ impl Starter {
 
 /// Why a game does not go on.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(super) enum GameEnd {
     Breach(Breach),
     Cancelled,
 }
 
-impl From<Breach> for Halt {
+impl From<Breach> for GameEnd {
     fn from(breach: Breach) -> Self {
         Self::Breach(breach)
     }
@@ -207,13 +207,13 @@ impl StartedPlayer {
         line: &str,
         limit: Duration,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<(Vec<u8>, Duration), Halt> {
+    ) -> Result<(Vec<u8>, Duration), GameEnd> {
         let begun = Instant::now();
         let asked = self.channel.ask(line);
         let reply = asked.and_then(|()| self.channel.receive(begun + limit, cancelled));
         let took = begun.elapsed();
         let reply = reply.map_err(|silence| match silence {
-            Silence::Cancelled => Halt::Cancelled,
+            Silence::Cancelled => GameEnd::Cancelled,
             Silence::Timeout => Breach::Timeout(limit.as_millis()).into(),
             Silence::Closed => Breach::Exit(self.how_it_ended()).into(),
             Silence::LongLine => Breach::LongLine.into(),
@@ -256,7 +256,7 @@ impl StartedPlayer {
 struct Process(Child);
 
 impl Process {
-    fn start(program: &Program) -> io::Result<StartedPlayer> {
+    fn start(program: &PlayerCommand) -> io::Result<StartedPlayer> {
         let (first, args) = program.words.split_first().ok_or(io::ErrorKind::NotFound)?;
         let mut command = Command::new(first);
         if let Some(folder) = &program.folder {

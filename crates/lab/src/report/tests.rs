@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use afterstate::game::Direction;
-use afterstate::judge::Share;
+use afterstate::judge::SideTotals;
 
 use crate::analyze::{Analysis, Exact, Move};
 use crate::bench::{BenchReport, BenchRow, BenchSearch, Mode};
@@ -286,11 +286,11 @@ fn judgements_and_gaps() {
         min_speed: Some(1000.0),
         actions_passed: true,
         speed_passed: Some(false),
-        player: Share {
+        player: SideTotals {
             moves: 7,
             millis: 3,
         },
-        environment: Share::default(),
+        environment: SideTotals::default(),
         assessment: Some(0.5),
         assessment_note: Some("by another formula".to_owned()),
         sealed: false,
@@ -412,7 +412,7 @@ fn every_task_has_a_start_and_an_end() {
     use crate::control::{Control, cancelled};
     use crate::evaluate::{Contender, EvalOptions, evaluate, record};
     use crate::records::{JudgeOptions, judge, judge_stream};
-    use crate::solve::{Measure, SolveOptions, measure, solve};
+    use crate::solve::{GapOptions, SolveOptions, measure, solve};
     use crate::{agent::Baseline, compare::compare};
     use crate::{bench::*, convert::*};
     use std::path::Path;
@@ -478,7 +478,7 @@ fn every_task_has_a_start_and_an_end() {
     finished(Task::Solve);
     assert!(solve(&solving(&cancelled)).unwrap().is_none());
     stopped(Task::Solve);
-    let measuring = |contender, control| Measure {
+    let measuring = |contender, control| GapOptions {
         contender,
         solution: &solution,
         symmetries: SymmetryMode::All,

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use afterstate::game::{Game, Slide, State};
-use afterstate::judge::{Fault, Judge, Martingale, Observed, RecordEnd};
+use afterstate::judge::{Fault, Judge, Martingale, RecordEnd, ReplayEvent};
 
-use super::input::{Item, Records, item};
+use super::input::{Item, RecordReader, item};
 use super::result::{ReviewResult, Top};
 use super::{
     Detail, GameReview, Highlights, Review, ReviewFault, ReviewOptions, ReviewedMove,
@@ -39,7 +39,7 @@ const LISTED: usize = 100;
 /// Reviews the games of a file.
 pub(super) struct Reviewing<'a> {
     pub(super) grader: Grader<'a>,
-    pub(super) records: Records,
+    pub(super) records: RecordReader,
     pub(super) review: &'a mut Review,
 }
 
@@ -127,12 +127,12 @@ impl Grader<'_> {
         };
         let mut turns: Vec<MoveAndSpawn<G>> = Vec::new();
         let replayed = judge.observe(&record, &mut |half| match half {
-            Observed::Slide { state, slide } => turns.push(MoveAndSpawn {
+            ReplayEvent::Slide { state, slide } => turns.push(MoveAndSpawn {
                 state,
                 slide,
                 spawn: None,
             }),
-            Observed::Spawn { cell, state, .. } => {
+            ReplayEvent::Spawn { cell, state, .. } => {
                 if let Some(turn) = turns.last_mut() {
                     turn.spawn = Some((cell, state));
                 }

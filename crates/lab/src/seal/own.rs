@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use afterstate::game::{After, Game, Shape, Spawn};
 use afterstate::random::Rng;
 
-use super::{Seal, SealKind, Terms};
+use super::{MatchTerms, Seal, SealKind};
 use crate::LabError;
 use crate::disk::sha256;
 use crate::recorder::evaluation_rng;
@@ -96,7 +96,7 @@ pub(crate) fn write(records: &Path, of: &OwnGames<'_>) -> Result<(), LabError> {
         player: vec![of.player.to_owned()],
         started: time(of.started),
         finished: time(SystemTime::now()),
-        ..Seal::of_terms(&Terms {
+        ..Seal::of_terms(&MatchTerms {
             game: of.game.to_owned(),
             shape: of.shape,
             games: of.games,

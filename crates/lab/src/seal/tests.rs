@@ -5,8 +5,8 @@ use rand_core::Rng as _;
 
 use super::*;
 
-fn terms() -> Terms {
-    Terms {
+fn terms() -> MatchTerms {
+    MatchTerms {
         game: "2048".to_owned(),
         shape: Shape::FOUR,
         games: 3,

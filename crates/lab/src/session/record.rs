@@ -2,9 +2,9 @@
 
 use afterstate::format::episode::{Action, EpisodeRecord, Meta};
 use afterstate::game::Shape;
-use afterstate::judge::{Fault, Placed, Reason};
+use afterstate::judge::{Fault, PlacedTile, Reason};
 
-use super::{Phase, Session};
+use super::{Session, TurnState};
 use crate::error::RecordError;
 use crate::recorder::{LAST, now};
 
@@ -20,7 +20,7 @@ impl Session {
         let taken = moves.iter().map(|one| one.millis);
         let taken = taken.fold(0, u64::saturating_add);
         let last = match self.end().board {
-            Phase::Spawn(_) if self.all_moves() > 0 => PLAYER,
+            TurnState::Spawn(_) if self.all_moves() > 0 => PLAYER,
             _ => LAST,
         };
         EpisodeRecord {
@@ -65,7 +65,7 @@ impl Session {
                 Action::Slide(direction) => (self.slide(direction).map_err(fault)?, true),
                 Action::Place { cell, tile, hint } => {
                     let cell = cell.into();
-                    self.spawn(Placed { cell, tile, hint }).map_err(fault)?;
+                    self.spawn(PlacedTile { cell, tile, hint }).map_err(fault)?;
                     (self.rules().spawn_reward(tile), false)
                 }
             };

@@ -158,7 +158,7 @@ fn an_undone_spawn_comes_again_and_another_action_forgets_what_was_undone() {
 #[test]
 fn actions_against_the_rules_change_nothing() {
     let mut session = Session::new("2048", Shape::FOUR, 1, 0).unwrap();
-    let place = |cell, tile, hint| Placed { cell, tile, hint };
+    let place = |cell, tile, hint| PlacedTile { cell, tile, hint };
     assert_eq!(session.slide(Direction::Up), Err(Reason::TileDue));
     assert_eq!(session.spawn(place(0, 1, 0)), Ok(()));
     assert_eq!(session.initial_tiles_left(), 1);

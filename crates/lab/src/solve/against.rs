@@ -32,11 +32,11 @@ use crate::evaluate::Contender;
 use crate::games::{PackedVisitor, with_packed_game};
 use crate::memory::Reservation;
 use crate::report::ModelInfo;
-use crate::run::{Measurement, SymmetryMode};
+use crate::run::{GapRow, SymmetryMode};
 use crate::share::threads;
 
 /// The options of a measurement.
-pub struct Measure<'a> {
+pub struct GapOptions<'a> {
     /// The player.
     pub contender: &'a Contender,
     /// The solution of its game.
@@ -97,8 +97,8 @@ pub struct GapReport {
 
 impl GapReport {
     /// The measurement to store, for a player trained for `games` games.
-    pub fn measurement(&self, games: u64) -> Measurement {
-        Measurement {
+    pub fn measurement(&self, games: u64) -> GapRow {
+        GapRow {
             games,
             expected_score: self.expected_score,
             optimum: self.optimum,
@@ -118,7 +118,7 @@ impl GapReport {
 /// When the two have different games or boards, when only canonical boards are to be measured and
 /// the player has no symmetries, when the solution is discounted, when there may be too little
 /// memory, or when the solution lacks a state that the player reaches.
-pub fn measure(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
+pub fn measure(measure: &GapOptions<'_>) -> Result<Option<GapReport>, LabError> {
     let job = Job {
         task: Task::Measure,
         subject: measure.contender.label.clone(),
@@ -136,25 +136,25 @@ pub fn measure(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
     )
 }
 
-fn gap(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
-    let Measure {
+fn gap(measure: &GapOptions<'_>) -> Result<Option<GapReport>, LabError> {
+    let GapOptions {
         contender,
         solution,
         ..
     } = measure;
-    let about = solution.about();
-    let (found, expected) = (contender.game_on(), game_on(&about.game, about.shape));
+    let info = solution.info();
+    let (found, expected) = (contender.game_on(), game_on(&info.game, info.shape));
     if found != expected {
         return Err(SolveError::OtherGame { found, expected }.into());
     }
     if measure.symmetries == SymmetryMode::One && !contender.is_symmetric {
         return Err(SolveError::Asymmetric.into());
     }
-    if about.discount != 1.0 {
-        return Err(SolveError::Discounted(about.discount).into());
+    if info.discount != 1.0 {
+        return Err(SolveError::Discounted(info.discount).into());
     }
     let begun = Instant::now();
-    let totals = match with_packed_game(&about.game, about.shape, MeasureVisitor(measure))? {
+    let totals = match with_packed_game(&info.game, info.shape, GapVisitor(measure))? {
         Ok(totals) => totals,
         Err(SolveFailure::Stopped) => return Ok(None),
         Err(SolveFailure::Failed(error)) => return Err(error.into()),
@@ -162,29 +162,29 @@ fn gap(measure: &Measure<'_>) -> Result<Option<GapReport>, LabError> {
     if totals.moves == 0.0 {
         return Err(SolveError::NoMoves.into());
     }
-    let gap = about.expected_score - totals.score;
+    let gap = info.expected_score - totals.score;
     Ok(Some(GapReport {
         model: contender.model.clone(),
-        game: about.game.clone(),
-        board: about.shape.to_string(),
-        ends_at_target: about.ends_at_target(),
-        optimum: about.expected_score,
+        game: info.game.clone(),
+        board: info.shape.to_string(),
+        ends_at_target: info.ends_at_target(),
+        optimum: info.expected_score,
         expected_score: totals.score,
         gap,
-        relative_gap: gap / about.expected_score,
+        relative_gap: gap / info.expected_score,
         moves: totals.moves,
         mean_regret: totals.regret / totals.moves,
         optimal_moves: totals.optimal / totals.moves,
-        target: about.target.map(|target| target.value),
-        win_probability: about.target.map(|_| totals.won),
-        best_win_probability: about.target.map(|target| target.probability),
+        target: info.target.map(|target| target.value),
+        win_probability: info.target.map(|_| totals.won),
+        best_win_probability: info.target.map(|target| target.probability),
         symmetries: measure.symmetries,
         states: totals.states,
         seconds: begun.elapsed().as_secs_f64(),
     }))
 }
 
-impl Measure<'_> {
+impl GapOptions<'_> {
     /// Reserves the most memory that a measurement may need.
     fn reserve<G: Game<Board: Packed>>(
         &self,
@@ -251,20 +251,20 @@ const ROUNDING: f64 = 1e-9;
 /// States with their probabilities, sorted by number.
 type Chances = Vec<(StateCode, f64)>;
 
-struct MeasureVisitor<'a>(&'a Measure<'a>);
+struct GapVisitor<'a>(&'a GapOptions<'a>);
 
-impl PackedVisitor for MeasureVisitor<'_> {
+impl PackedVisitor for GapVisitor<'_> {
     type Output = Result<Totals, SolveFailure>;
 
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
-        let Measure {
+        let GapOptions {
             solution, control, ..
         } = *self.0;
         let work = Work {
             threads: threads(self.0.threads),
             stop: &|| control.is_cancelled(),
         };
-        let ending = solution.about().ending();
+        let ending = solution.info().ending();
         let solver = Solver::with_code(game, solution.code().clone(), ending);
         let layers = solution.layers();
         let symmetries = self.0.symmetries;
@@ -285,7 +285,7 @@ impl PackedVisitor for MeasureVisitor<'_> {
                         solver: &solver,
                         symmetries,
                         known: &known,
-                        target: solution.about().target.map(|target| target.tile),
+                        target: solution.info().target.map(|target| target.tile),
                         choose: self.0.contender.agent.policy_fn(),
                         totals: Totals::default(),
                         above: BTreeMap::new(),

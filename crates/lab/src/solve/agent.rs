@@ -69,13 +69,13 @@ impl<G: Game<Board: Packed>> ValueFunction<G> for ExactValues<G> {
     }
 
     fn fits(&self, game: &G) -> bool {
-        game.shape() == self.solution.about().shape
+        game.shape() == self.solution.info().shape
     }
 
     fn discount(&self) -> f32 {
         match self.target {
             Some(_) => 1.0,
-            None => self.solution.about().discount as f32,
+            None => self.solution.info().discount as f32,
         }
     }
 }
@@ -172,7 +172,7 @@ impl PackedVisitor for NewAgent {
 
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let Self { solution, target } = self;
-        let (code, ending) = (solution.code().clone(), solution.about().ending());
+        let (code, ending) = (solution.code().clone(), solution.info().ending());
         let solver = Solver::with_code(game, code, ending);
         let values = ExactValues {
             solution,
@@ -185,13 +185,13 @@ impl PackedVisitor for NewAgent {
 
 impl Solution {
     /// The description of the solution of this file.
-    pub fn info(&self, path: &Path) -> ModelInfo {
-        let about = self.about();
+    pub fn model_info(&self, path: &Path) -> ModelInfo {
+        let info = self.info();
         ModelInfo {
             path: path.display().to_string(),
             sha256: None,
-            game: about.game.clone(),
-            board: about.shape.to_string(),
+            game: info.game.clone(),
+            board: info.shape.to_string(),
             recipe: None,
             trained: None,
         }
@@ -204,8 +204,8 @@ impl Contender {
     /// # Errors
     /// When the solution is of a game that ends with its target.
     pub fn exact(solution: Arc<Solution>, path: &Path) -> Result<Self, LabError> {
-        let about = solution.about();
-        if let Some(target) = about.target.filter(|_| about.ends_at_target()) {
+        let info = solution.info();
+        if let Some(target) = info.target.filter(|_| info.ends_at_target()) {
             return Err(SolveError::EndsAtTarget(target.value).into());
         }
         Self::of_solution(solution, path, None)
@@ -217,7 +217,7 @@ impl Contender {
     /// # Errors
     /// When the solution has no target.
     pub fn exact_for_target(solution: Arc<Solution>, path: &Path) -> Result<Self, LabError> {
-        let target = solution.about().target;
+        let target = solution.info().target;
         let target = target.ok_or(SolveError::NoTarget)?.tile;
         Self::of_solution(solution, path, Some(target))
     }
@@ -227,9 +227,9 @@ impl Contender {
         path: &Path,
         target: Option<u8>,
     ) -> Result<Self, LabError> {
-        let about = solution.about();
-        let (game, shape) = (about.game.clone(), about.shape);
-        let model = solution.info(path);
+        let info = solution.info();
+        let (game, shape) = (info.game.clone(), info.shape);
+        let model = solution.model_info(path);
         let label = model.path.clone();
         let agent = with_packed_game(&game, shape, NewAgent { solution, target })?;
         Ok(Self {
@@ -277,7 +277,7 @@ mod tests {
             },
         );
         let [low, high] = found.scores.mean_ci95.unwrap();
-        let optimum = solution.about().expected_score;
+        let optimum = solution.info().expected_score;
         // The interval is widened to five standard errors.
         let margin = 1.6 * (high - low);
         assert!(

@@ -1,7 +1,7 @@
 //! Queries of a solution: the value of each move of a board.
 
 use afterstate::game::{Direction, Game, Slides, State};
-use afterstate::solve::{AfterCode, Aim, Chance, Code, Goal, Packed, Solver};
+use afterstate::solve::{AfterCode, Code, Criterion, Goal, Packed, Solver, SpawnMode};
 
 use super::{Solution, SolveError};
 use crate::LabError;
@@ -16,12 +16,12 @@ impl Solution {
     /// # Errors
     /// When the text is not a board of the game, or the board is not reachable.
     pub fn analyze(&self, board: &str) -> Result<Analysis<f64>, LabError> {
-        let about = self.about();
+        let info = self.info();
         let question = Question {
             solution: self,
             board,
         };
-        with_packed_game(&about.game, about.shape, question)?
+        with_packed_game(&info.game, info.shape, question)?
     }
 
     /// The expected future score of an afterstate; `None` if it is not reachable.
@@ -30,7 +30,7 @@ impl Solution {
         solver: &Solver<G>,
         after: AfterCode,
     ) -> Option<f64> {
-        self.mean(self.scores(), self.about().goal(), solver, after)
+        self.mean(self.scores(), self.info().goal(), solver, after)
     }
 
     /// The probability of reaching the target from an afterstate; `None` if there is no target, or
@@ -40,7 +40,7 @@ impl Solution {
         solver: &Solver<G>,
         after: AfterCode,
     ) -> Option<f64> {
-        let goal = Goal::Reach(self.about().target?.tile);
+        let goal = Goal::Reach(self.info().target?.tile);
         let win = self.mean(self.wins()?, goal, solver, after)?;
         Some(goal.bounded(win))
     }
@@ -54,8 +54,8 @@ impl Solution {
     ) -> Option<f64> {
         // A missing state makes the mean NaN.
         let value = |state| self.place(state).map_or(f64::NAN, |place| values[place]);
-        let chance = Chance::Mean;
-        let mean = solver.after_value(Aim { goal, chance }, after, value);
+        let spawn_mode = SpawnMode::Mean;
+        let mean = solver.after_value(Criterion { goal, spawn_mode }, after, value);
         mean.is_finite().then_some(mean)
     }
 }
@@ -71,7 +71,7 @@ impl PackedVisitor for Question<'_> {
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
         let solution = self.solution;
         let (state, position) = self.state(&game)?;
-        let ending = solution.about().ending();
+        let ending = solution.info().ending();
         // Reuses the code of the solution instead of building new tables for every query.
         let solver = Solver::with_code(game, solution.code().clone(), ending);
         let slides = (!ending.is_over(&game, state)).then(|| game.slides(state));
@@ -79,20 +79,20 @@ impl PackedVisitor for Question<'_> {
         let mut moves: Vec<Move<f64>> = moves.into_iter().collect::<Result<_, _>>()?;
         set_losses(&mut moves);
         set_win_losses(&mut moves);
-        let about = solution.about();
+        let info = solution.info();
         let win = |m: &Move<f64>| m.win_probability.flatten().filter(|&p| p > 0.0);
         Ok(Analysis {
             model: None,
-            game: about.game.clone(),
-            board: about.shape.to_string(),
+            game: info.game.clone(),
+            board: info.shape.to_string(),
             position,
             rollouts: None,
             search: "exact".to_owned(),
             plies: None,
             interrupted: false,
             exact: Some(Exact {
-                discount: about.discount,
-                target: about.target.map(|target| target.value),
+                discount: info.discount,
+                target: info.target.map(|target| target.value),
                 best_for_target: best(&moves, win),
             }),
             best: best(&moves, |m| m.total),
@@ -119,7 +119,7 @@ impl Question<'_> {
             has_chance_state: game.rules().has_chance_state(),
         };
         let state = known.ok_or_else(unknown)?;
-        let board = GameBoard::new(&self.solution.about().game, shape, tiles, chance_state)?;
+        let board = GameBoard::new(&self.solution.info().game, shape, tiles, chance_state)?;
         Ok((state, board.text()))
     }
 
@@ -130,7 +130,7 @@ impl Question<'_> {
         direction: Direction,
     ) -> Result<Move<f64>, SolveError> {
         let solution = self.solution;
-        let has_target = solution.about().target.is_some();
+        let has_target = solution.info().target.is_some();
         let Some(slide) = slides.and_then(|slides| slides.get(direction)) else {
             let illegal = Move::illegal(direction);
             return Ok(Move {
@@ -145,7 +145,7 @@ impl Question<'_> {
             legal: true,
             reward: Some(slide.reward()),
             value: Some(value),
-            total: Some(solution.about().goal().total(slide.reward(), value)),
+            total: Some(solution.info().goal().total(slide.reward(), value)),
             win_probability: has_target.then(|| solution.after_win(solver, after)),
             ..Move::illegal(direction)
         })

@@ -34,14 +34,14 @@ const ENOUGH: u64 = 100_000;
 const EARLY: f64 = 3.0;
 
 /// The number of boards by tile sum.
-pub(super) struct Boards {
+pub(super) struct BoardCounts {
     /// The boards of this sum and all smaller ones, up to symmetry.
     up_to: Vec<f64>,
     /// Boards per state, at most.
     ratio: f64,
 }
 
-impl Boards {
+impl BoardCounts {
     pub(super) fn count<G: Game<Board: Packed>>(solver: &Solver<G>, ending: Ending) -> Self {
         let game = solver.game();
         let cells = game.shape().cells();
@@ -145,12 +145,12 @@ impl Memory {
     }
 
     /// Refuses a game that is far too large.
-    pub(super) fn hopeful(&self, boards: &Boards) -> Result<(), SolveError> {
+    pub(super) fn hopeful(&self, boards: &BoardCounts) -> Result<(), SolveError> {
         self.reserve(self.bytes(boards.all() / boards.ratio))
     }
 
     /// Whether a game certainly fits.
-    pub(super) fn is_sure(&self, boards: &Boards) -> bool {
+    pub(super) fn is_sure(&self, boards: &BoardCounts) -> bool {
         self.fits(self.bytes(boards.all() / SURE)).is_ok()
     }
 
@@ -167,7 +167,12 @@ impl Memory {
 
     /// Refuses a game of which `listed` states are listed, up to a sum, if the predicted number
     /// does not fit.
-    pub(super) fn foresee(&self, boards: &Boards, sum: u64, listed: u64) -> Result<(), SolveError> {
+    pub(super) fn foresee(
+        &self,
+        boards: &BoardCounts,
+        sum: u64,
+        listed: u64,
+    ) -> Result<(), SolveError> {
         self.reserve(self.bytes(boards.foretold(sum, listed) as f64))
     }
 
@@ -283,7 +288,7 @@ mod tests {
         ];
         for (rows, cols, ending, all, listed) in cases {
             let game = Grid::new(Shape::new(rows, cols).unwrap(), &PowersOfTwo);
-            let boards = Boards::count(&Solver::new(game, ending).unwrap(), ending);
+            let boards = BoardCounts::count(&Solver::new(game, ending).unwrap(), ending);
             for (sum, states) in listed {
                 let foretold = boards.foretold(sum, states);
                 assert!(

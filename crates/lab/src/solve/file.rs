@@ -12,7 +12,7 @@ use afterstate::format::solution::{BYTES, Place, SolutionLayout, lay_out};
 use afterstate::game::Game;
 use afterstate::solve::{Code, Goal, Packed, Solver, StateCode};
 
-use super::solution::{About, Solution, TargetTile};
+use super::solution::{Solution, SolutionInfo, TargetTile};
 use super::{FileError, Layers, SolveError, tile_of};
 use crate::LabError;
 use crate::disk::{AtomicFile, SharedFile, can_be_written};
@@ -53,7 +53,7 @@ impl Solution {
 
     fn write_temporary(&self, path: &Path) -> std::io::Result<AtomicFile> {
         let (states, layers) = (self.layers.codes().len(), self.layers.count());
-        let metadata = metadata(&self.about);
+        let metadata = metadata(&self.info);
         let (header, layout) = lay_out(&metadata, layers, states, self.win.is_some());
         let output = AtomicFile::create(path)?;
         output.write_header(header.draft(), layout.end())?;
@@ -102,7 +102,7 @@ impl Solution {
                 expected: "a solution",
             });
         }
-        let game = About::read(&fields)?;
+        let game = SolutionInfo::read(&fields)?;
         let layout = SolutionLayout::of(&header, game.target.is_some()).map_err(wrong(path))?;
         // Together, the tensors of a file are at most as long as the file.
         let reserved = budget.reserve(size).map_err(|over| {
@@ -127,7 +127,7 @@ impl Solution {
         let layers = Layers::checked(sums, &starts, states);
         let layers = layers.ok_or_else(|| damaged("layers that are not in order"))?;
         let task = Check {
-            about: &game,
+            info: &game,
             layers: &layers,
             score: &score,
             win: win.as_deref(),
@@ -135,7 +135,7 @@ impl Solution {
         let code = with_packed_game(&game.game, game.shape, task)?;
         Ok(Self {
             code: code.map_err(damaged)?,
-            about: game,
+            info: game,
             layers,
             score,
             win,
@@ -147,7 +147,7 @@ impl Solution {
 
 /// The unchecked numbers of a file.
 struct Check<'a> {
-    about: &'a About,
+    info: &'a SolutionInfo,
     layers: &'a Layers,
     score: &'a [f64],
     win: Option<&'a [f64]>,
@@ -158,7 +158,7 @@ impl PackedVisitor for Check<'_> {
 
     /// The code of the game's positions, or what is wrong with the numbers.
     fn visit<G: Game<Board: Packed>>(self, game: G) -> Self::Output {
-        let solver = Solver::new(game, self.about.ending()).ok_or("too many cells")?;
+        let solver = Solver::new(game, self.info.ending()).ok_or("too many cells")?;
         self.states(&solver)?;
         let all = |values: &[f64], fine: fn(f64) -> bool| values.iter().all(|&value| fine(value));
         if !all(self.score, f64::is_finite) {
@@ -166,11 +166,11 @@ impl PackedVisitor for Check<'_> {
         }
         self.is_start(
             &solver,
-            self.about.goal(),
+            self.info.goal(),
             self.score,
-            self.about.expected_score,
+            self.info.expected_score,
         )?;
-        if let (Some(win), Some(target)) = (self.win, self.about.target) {
+        if let (Some(win), Some(target)) = (self.win, self.info.target) {
             if !all(win, |value| (0.0..=1.0).contains(&value)) {
                 return Err("a probability that is not within 0 to 1");
             }
@@ -280,17 +280,17 @@ fn carry_in(
     Ok(numbers)
 }
 
-fn metadata(about: &About) -> Metadata {
+fn metadata(info: &SolutionInfo) -> Metadata {
     let mut entries = vec![
         (FORMAT, Format::NOW.to_string()),
         (SOLUTION, Format::NOW.to_string()),
-        ("game", about.game.clone()),
-        ("board", about.shape.to_string()),
-        ("discount", about.discount.to_string()),
-        ("states", about.states.to_string()),
-        ("expected_score", about.expected_score.to_string()),
+        ("game", info.game.clone()),
+        ("board", info.shape.to_string()),
+        ("discount", info.discount.to_string()),
+        ("states", info.states.to_string()),
+        ("expected_score", info.expected_score.to_string()),
     ];
-    if let Some(target) = about.target {
+    if let Some(target) = info.target {
         entries.extend([
             ("target", target.value.to_string()),
             ("ends_at_target", target.ends.to_string()),
@@ -303,7 +303,7 @@ fn metadata(about: &About) -> Metadata {
         .collect()
 }
 
-impl About {
+impl SolutionInfo {
     fn read(fields: &Fields<'_>) -> Result<Self, LabError> {
         fields.check_format(SOLUTION)?;
         let number = |text: &str| f64::from_str(text).ok().filter(|n| n.is_finite());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use afterstate::game::Game;
 use afterstate::solve::{AfterCode, Layer, Packed, Solver, StateCode};
 
-use super::estimate::{Boards, Memory};
+use super::estimate::{BoardCounts, Memory};
 use super::work::{Stopped, Waiting, Work};
 use super::{Layers, SolveFailure};
 
@@ -18,7 +18,7 @@ pub(super) fn list<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     work: &Work<'_>,
     memory: &Memory,
-    boards: &Boards,
+    boards: &BoardCounts,
     seen: impl Fn(u64, u64),
 ) -> Result<(Layers, u64), SolveFailure> {
     let mut starts: BTreeMap<u64, Vec<StateCode>> = BTreeMap::new();

@@ -10,7 +10,7 @@ use crate::memory::Reservation;
 
 /// What was solved, and its results.
 #[derive(Clone, Debug, PartialEq)]
-pub struct About {
+pub struct SolutionInfo {
     /// The game, by one of the names of [`crate::games::games`].
     pub game: String,
     /// The board.
@@ -38,7 +38,7 @@ pub struct TargetTile {
     pub probability: f64,
 }
 
-impl About {
+impl SolutionInfo {
     /// The objective of the values in `score`.
     pub fn goal(&self) -> Goal {
         Goal::Score {
@@ -64,7 +64,7 @@ impl About {
 /// [`Code`](afterstate::solve::Code).
 #[derive(Clone, Debug)]
 pub struct Solution {
-    pub(super) about: About,
+    pub(super) info: SolutionInfo,
     pub(super) code: Code,
     pub(super) layers: Layers,
     pub(super) score: Vec<f64>,
@@ -77,8 +77,8 @@ pub struct Solution {
 
 impl Solution {
     /// What was solved.
-    pub fn about(&self) -> &About {
-        &self.about
+    pub fn info(&self) -> &SolutionInfo {
+        &self.info
     }
 
     /// Whether it was read from a file of an earlier version, which has no checksums: damage of its

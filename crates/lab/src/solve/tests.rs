@@ -61,9 +61,9 @@ fn solutions_share_the_budget() {
     assert_eq!(read.scores(), small.scores());
 }
 
-fn mean(goal: Goal) -> Aim {
-    let chance = Chance::Mean;
-    Aim { goal, chance }
+fn mean(goal: Goal) -> Criterion {
+    let spawn_mode = SpawnMode::Mean;
+    Criterion { goal, spawn_mode }
 }
 
 #[test]
@@ -74,15 +74,15 @@ fn every_value_agrees_with_the_definition() {
             discount: 0.9,
             ..options(rows, cols)
         });
-        let about = solution.about();
-        let game = Grid::new(about.shape, &PowersOfTwo);
-        let mut score = Recursive::new(game, Ending::Stuck, mean(about.goal()));
+        let info = solution.info();
+        let game = Grid::new(info.shape, &PowersOfTwo);
+        let mut score = Recursive::new(game, Ending::Stuck, mean(info.goal()));
         let mut win = Recursive::new(game, Ending::Stuck, mean(Goal::Reach(5)));
-        let target = about.target.unwrap();
-        assert!((about.expected_score - score.start()).abs() < 1e-9);
+        let target = info.target.unwrap();
+        assert!((info.expected_score - score.start()).abs() < 1e-9);
         assert!((target.probability - win.start()).abs() < 1e-12);
         assert!(!target.ends && target.tile == 5);
-        assert_eq!(about.states, score.values().len() as u64);
+        assert_eq!(info.states, score.values().len() as u64);
         for (&state, &value) in score.values() {
             let place = solution.place(solution.code().of_state(state)).unwrap();
             assert!((solution.scores()[place] - value).abs() < 1e-9);
@@ -105,9 +105,9 @@ fn the_number_of_threads_changes_nothing() {
         })
     };
     let one = with(1);
-    assert!(one.solution.about().ends_at_target());
+    assert!(one.solution.info().ends_at_target());
     let other = with(3);
-    assert_eq!(one.solution.about(), other.solution.about());
+    assert_eq!(one.solution.info(), other.solution.info());
     assert!(one.solution.layers() == other.solution.layers());
     assert!(one.solution.scores() == other.solution.scores());
     assert!(one.solution.wins() == other.solution.wins());
@@ -122,18 +122,18 @@ fn bounds_enclose_the_mean_and_agree_with_the_definition() {
         ..options(2, 3)
     });
     let [min, max] = solved.score_bounds.unwrap();
-    let mean = solved.solution.about().expected_score;
+    let mean = solved.solution.info().expected_score;
     assert!(min < mean && mean < max);
-    let of = |goal, chance| {
+    let of = |goal, spawn_mode| {
         Recursive::new(
             Grid::new(options(2, 3).shape, &PowersOfTwo),
             Ending::Stuck,
-            Aim { goal, chance },
+            Criterion { goal, spawn_mode },
         )
         .start()
     };
-    let both = |goal| [of(goal, Chance::Worst), of(goal, Chance::Best)];
-    assert_eq!([min, max], both(solved.solution.about().goal()));
+    let both = |goal| [of(goal, SpawnMode::Worst), of(goal, SpawnMode::Best)];
+    assert_eq!([min, max], both(solved.solution.info().goal()));
     assert_eq!(solved.win_bounds, Some([0.0, 1.0]));
     assert_eq!(solved.win_bounds, Some(both(Goal::Reach(6))));
 }
@@ -277,7 +277,7 @@ fn a_written_solution_is_read_back() {
             ..options(2, 3)
         });
         let read = Solution::open(&path).unwrap();
-        assert_eq!(read.about(), solution.about());
+        assert_eq!(read.info(), solution.info());
         assert!(read.layers() == solution.layers());
         assert!(read.scores() == solution.scores() && read.wins() == solution.wins());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -291,8 +291,8 @@ fn the_value_of_every_move_agrees_with_the_definition() {
         ..options(2, 3)
     });
     let solution = Solution::open(&path).unwrap();
-    let game = Grid::new(solution.about().shape, &PowersOfTwo);
-    let mut slow = Recursive::new(game, Ending::Stuck, mean(solution.about().goal()));
+    let game = Grid::new(solution.info().shape, &PowersOfTwo);
+    let mut slow = Recursive::new(game, Ending::Stuck, mean(solution.info().goal()));
     slow.start();
     let mut wins = Recursive::new(game, Ending::Stuck, mean(Goal::Reach(6)));
     let states: HashMap<_, _> = slow.values().clone();
@@ -345,7 +345,7 @@ fn a_game_that_ends_at_its_target_has_no_moves_there() {
         ..options(3, 3)
     });
     let solution = solution.solution;
-    assert!(solution.about().ends_at_target());
+    assert!(solution.info().ends_at_target());
     let there = solution.analyze("16,2,0/0,0,0/0,0,2").unwrap();
     assert_eq!(there.best, None);
     let before = solution.analyze("8,8,0/0,0,0/0,0,2").unwrap();
@@ -463,12 +463,12 @@ fn invalid_metadata_is_refused() {
         solution = whole;
         Solution::open(&path).unwrap_err().to_string()
     };
-    let probability = |p| move |s: &mut Solution| s.about.target.as_mut().unwrap().probability = p;
-    assert!(with(&|s| s.about.discount = 5.0).contains("from 0 to 1"));
-    assert!(with(&|s| s.about.discount = -1.0).contains("from 0 to 1"));
+    let probability = |p| move |s: &mut Solution| s.info.target.as_mut().unwrap().probability = p;
+    assert!(with(&|s| s.info.discount = 5.0).contains("from 0 to 1"));
+    assert!(with(&|s| s.info.discount = -1.0).contains("from 0 to 1"));
     assert!(with(&probability(7.0)).contains("from 0 to 1"));
     assert!(with(&probability(0.5)).contains("do not come to the value"));
-    assert!(with(&|s| s.about.expected_score = 1e9).contains("do not come to the value"));
+    assert!(with(&|s| s.info.expected_score = 1e9).contains("do not come to the value"));
     assert!(with(&|s| s.layers = Layers::new(Vec::new())).contains("not a usable solution"));
 }
 

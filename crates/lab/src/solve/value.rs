@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use afterstate::game::Game;
-use afterstate::solve::{Aim, Packed, Solver, StateCode};
+use afterstate::solve::{Criterion, Packed, Solver, StateCode};
 
 use super::Layers;
 use super::list::afters;
@@ -15,7 +15,7 @@ use super::work::{Stopped, Work};
 pub(super) fn values<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     layers: &Layers,
-    aim: Aim,
+    criterion: Criterion,
     work: &Work<'_>,
     seen: impl Fn(u64),
 ) -> Result<Vec<f64>, Stopped> {
@@ -31,10 +31,12 @@ pub(super) fn values<G: Game<Board: Packed>>(
             found.unwrap_or_else(|| values[known(layers.place(sum, state))])
         };
         let after_values =
-            work.number_each(&afters, |after| solver.after_value(aim, after, value))?;
+            work.number_each(&afters, |after| solver.after_value(criterion, after, value))?;
         let after_values = ValueTable::new(&afters, &after_values);
         let found = work.number_each(states, |state| {
-            solver.state_value(aim.goal, state, |after| known(after_values.get(after)))
+            solver.state_value(criterion.goal, state, |after| {
+                known(after_values.get(after))
+            })
         })?;
         values[places.clone()].copy_from_slice(&found);
         recent.add(sum, ValueTable::new(states, &found));
@@ -66,16 +68,19 @@ impl Recent {
 pub(super) fn start<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     layers: &Layers,
-    aim: Aim,
+    criterion: Criterion,
     values: &[f64],
 ) -> f64 {
     let starts = solver.starts().into_iter();
-    let value = starts.fold(aim.chance.nothing(), |all, (state, score, chance)| {
-        let place = known(layers.place(solver.code().sum(state), state));
-        let value = aim.goal.started(score, values[place]);
-        aim.chance.and(all, value, chance)
-    });
-    aim.goal.bounded(value)
+    let value = starts.fold(
+        criterion.spawn_mode.nothing(),
+        |all, (state, score, chance)| {
+            let place = known(layers.place(solver.code().sum(state), state));
+            let value = criterion.goal.started(score, values[place]);
+            criterion.spawn_mode.and(all, value, chance)
+        },
+    );
+    criterion.goal.bounded(value)
 }
 
 fn known<T>(found: Option<T>) -> T {

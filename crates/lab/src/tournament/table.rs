@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use afterstate::tally::Outcome;
 use serde::{Deserialize, Serialize};
 
-use crate::referee::{Games, RefereeReport};
+use crate::referee::{MatchGames, RefereeReport};
 use crate::report::Scores;
 use crate::statistics::{Interval, mean_interval, share_interval};
 
@@ -27,7 +27,7 @@ pub struct Standing {
     #[serde(flatten)]
     pub scores: Scores,
     /// How often it reached the target tile; `None` if there is no target.
-    pub reached: Option<Reached>,
+    pub reached: Option<TargetReach>,
     /// The games that it played until no slide was legal.
     pub finished: u64,
     /// The games that it broke off, by kind.
@@ -50,7 +50,7 @@ pub struct Standing {
 
 /// How often a tile was reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Reached {
+pub struct TargetReach {
     /// Its value.
     pub tile: u64,
     /// The share of games that reached it or a larger tile.
@@ -99,14 +99,14 @@ impl Finished {
         number: usize,
         name: &str,
         target: Option<u64>,
-        games: &Games,
+        games: &MatchGames,
         report: RefereeReport,
     ) -> Self {
         let outcomes: Vec<Outcome> = games.played.iter().map(|played| played.outcome).collect();
         let count = outcomes.len() as u64;
         let reached = target.map(|tile| {
             let hits = outcomes.iter().filter(|game| game.largest >= tile).count() as u64;
-            Reached {
+            TargetReach {
                 tile,
                 reach: hits as f64 / count.max(1) as f64,
                 reach_ci95: share_interval(hits, count),

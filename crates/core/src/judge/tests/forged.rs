@@ -52,9 +52,9 @@ fn each(cells: u32) -> impl Iterator<Item = usize> + Clone {
     crate::game::each_cell(cells)
 }
 
-fn p_of<G: Game>(judge: &Judge<G>, subject: Subject) -> f64 {
+fn p_of<G: Game>(judge: &Judge<G>, kind: SpawnTestKind) -> f64 {
     let tests = judge.tests();
-    let test = tests.iter().find(|test| test.subject == subject);
+    let test = tests.iter().find(|test| test.kind == kind);
     test.expect("enough spawns").p
 }
 
@@ -67,14 +67,14 @@ fn levelled_kind_spawns_are_caught() {
         };
         let judge = forged(game, 0..200, forger);
         assert!(
-            p_of(&judge, Subject::Cells) > 0.5,
+            p_of(&judge, SpawnTestKind::Cells) > 0.5,
             "the forger levels cells"
         );
         assert!(
-            p_of(&judge, Subject::Tiles) > 1e-4,
+            p_of(&judge, SpawnTestKind::Tiles) > 1e-4,
             "the forger leaves tiles"
         );
-        assert!(p_of(&judge, Subject::Luck) < 1e-9);
+        assert!(p_of(&judge, SpawnTestKind::Luck) < 1e-9);
     }
     caught(Fast2048::new());
     caught(FastFibonacci::new(Fibonacci::OneTwo));
@@ -137,7 +137,7 @@ fn fails<G: Game>(game: G, first: u64, games: u64, percent: u32) -> [bool; 2] {
     let tests = forged(game, first..first + games, forger).tests();
     let limit = 1e-6 / tests.len() as f64;
     let failing = |test: &SpawnTest| test.p < limit || test.is_too_even(limit);
-    let of_luck = |test: &&SpawnTest| test.subject == Subject::Luck;
+    let of_luck = |test: &&SpawnTest| test.kind == SpawnTestKind::Luck;
     [
         tests.iter().any(failing),
         tests.iter().filter(of_luck).any(failing),
@@ -164,9 +164,9 @@ fn level_counts_are_too_even() {
         judge.watch(&episode).unwrap();
     }
     let tests = judge.tests();
-    let cells = tests.iter().find(|test| test.subject == Subject::Cells);
+    let cells = tests.iter().find(|test| test.kind == SpawnTestKind::Cells);
     assert!(cells.unwrap().is_too_even(1e-7), "{cells:?}");
-    assert!(p_of(&judge, Subject::PastCells) < 1e-9);
+    assert!(p_of(&judge, SpawnTestKind::PastCells) < 1e-9);
 }
 
 /// All images of a game are one game, and different games are not.

@@ -2,10 +2,10 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use afterstate::format::native::{self, Keep};
+use afterstate::format::native::{self, StoredParts};
 use afterstate::game::{Game, Grid, GridBoard, PowersOfTwo, Shape, State};
 use afterstate::ntuple::{NetworkOptions, WeightPart, WeightTables};
-use afterstate::solve::{Aim, Chance, Ending, Goal, Layer, Recursive};
+use afterstate::solve::{Criterion, Ending, Goal, Layer, Recursive, SpawnMode};
 
 use super::*;
 use crate::agent::{Agent, Baseline, BoardState, RoundSpec, ntuple_agent};
@@ -28,7 +28,7 @@ fn agents_without_a_file_are_measured() {
     let trainer = Trainer::in_memory(recipe(shape, &[]), quiet()).unwrap();
     for contender in [random, trainer.contender()] {
         for symmetries in [SymmetryMode::All, SymmetryMode::One] {
-            let measured = measure(&Measure {
+            let measured = measure(&GapOptions {
                 contender: &contender,
                 solution: &solution,
                 symmetries,
@@ -94,7 +94,7 @@ fn compare(
     symmetries: SymmetryMode,
     threads: usize,
 ) -> GapReport {
-    let measured = measure(&Measure {
+    let measured = measure(&GapOptions {
         contender: &Contender::from(model),
         solution,
         symmetries,
@@ -219,11 +219,11 @@ fn sampled_games_agree_with_the_exact_score_and_probability() {
 /// A model with the exact value of every afterstate in its weights.
 fn perfect(shape: Shape, folder: &Path) -> Model {
     let goal = Goal::Score { discount: 1.0 };
-    let chance = Chance::Mean;
+    let spawn_mode = SpawnMode::Mean;
     let mut exact = Recursive::new(
         Grid::new(shape, &PowersOfTwo),
         Ending::Stuck,
-        Aim { goal, chance },
+        Criterion { goal, spawn_mode },
     );
     exact.start();
     let recipe = recipe(shape, &["symmetry=false"]);
@@ -247,7 +247,7 @@ fn perfect(shape: Shape, folder: &Path) -> Model {
     native::write(
         &tables,
         &metadata(&AgentSpec::NTuple(spec), &recipe, 0),
-        Keep::Weights,
+        StoredParts::Weights,
         &mut file,
     )
     .unwrap();
@@ -285,7 +285,7 @@ fn canonical_boards_suffice_for_symmetric_networks() {
 fn mismatched_models_and_solutions_are_refused() {
     let (small, other) = (shape(2, 2), shape(2, 3));
     let refused = |model: &Model, solution: &Solution, symmetries| {
-        let measured = measure(&Measure {
+        let measured = measure(&GapOptions {
             contender: &Contender::from(model),
             solution,
             symmetries,
@@ -304,7 +304,7 @@ fn mismatched_models_and_solutions_are_refused() {
     let error = refused(&model, &solution(small, None), SymmetryMode::One);
     assert!(error.contains("does not use symmetries"), "{error}");
     let mut discounted = solution(small, None);
-    discounted.about.discount = 0.9;
+    discounted.info.discount = 0.9;
     let error = refused(&model, &discounted, SymmetryMode::All);
     assert!(error.contains("0.9"), "{error}");
     // A solution without its first layer, and one of another game with this game's metadata.
@@ -323,7 +323,7 @@ fn mismatched_models_and_solutions_are_refused() {
     lacking.score = solution(other, None).score;
     let error = refused(&model, &lacking, SymmetryMode::All);
     assert!(error.contains("damaged"), "{error}");
-    let stopped = measure(&Measure {
+    let stopped = measure(&GapOptions {
         contender: &Contender::from(&model),
         solution: &solution(small, None),
         symmetries: SymmetryMode::All,
@@ -341,7 +341,7 @@ fn a_measurement_that_may_not_fit_is_refused() {
         solution(shape(2, 3), None),
     );
     let with = |symmetries, memory| {
-        let measured = measure(&Measure {
+        let measured = measure(&GapOptions {
             contender: &Contender::from(&model),
             solution: &solution,
             symmetries,

@@ -16,7 +16,7 @@ use crate::recorder::{LAST, now};
 use crate::seal::SecretSpawns;
 
 /// A game in progress.
-pub(super) struct Table<G: Game> {
+pub(super) struct RefereedGame<G: Game> {
     game: G,
     spawns: SecretSpawns,
     episode: Episode<G>,
@@ -25,7 +25,7 @@ pub(super) struct Table<G: Game> {
     thought: Duration,
 }
 
-impl<G: Game> Table<G> {
+impl<G: Game> RefereedGame<G> {
     /// Spawns the initial tiles. `tag` names both sides in the record.
     pub(super) fn new(game: G, mut spawns: SecretSpawns, tag: String) -> Self {
         let mut record = EpisodeRecord {

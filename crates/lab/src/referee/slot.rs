@@ -1,5 +1,5 @@
-//! The seat of a player: it plays one game after another there, and is replaced when it has broken
-//! a rule.
+//! A player slot: its player plays one game after another, and is replaced when it has broken a
+//! rule.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -11,9 +11,9 @@ use afterstate::game::{Direction, Game};
 use afterstate::random::{Rng, game_rng};
 use afterstate::tally::Outcome;
 
-use super::player::{Halt, StartedPlayer, Starter};
+use super::game::RefereedGame;
+use super::player::{GameEnd, StartedPlayer, Starter};
 use super::protocol::{self, Breach};
-use super::table::Table;
 use crate::agent::PolicyFn;
 use crate::seal::{Secret, tag};
 
@@ -22,11 +22,11 @@ pub(super) const MOST_BROKEN: u64 = 100;
 /// Nor does one that was started this often without a greeting.
 pub(super) const MOST_FAILED_STARTS: u64 = 3;
 
-/// The seed of the lots that agents draw.
-const LOTS: u64 = 0x4C4F_5453;
+/// The seed of the random choices of agents.
+const POLICY_SEED: u64 = 0x4C4F_5453;
 
-/// What all seats of a match share.
-pub(super) struct Hall<'a> {
+/// What all slots of a match share.
+pub(super) struct MatchState<'a> {
     pub(super) starter: &'a Starter,
     /// A program that was started before the match.
     pub(super) first: Mutex<Option<StartedPlayer>>,
@@ -45,7 +45,7 @@ pub(super) struct Hall<'a> {
 
 /// A game that has ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Played {
+pub(crate) struct FinishedGame {
     pub(crate) outcome: Outcome,
     /// The rule that the player has broken.
     pub(crate) breach: Option<Breach>,
@@ -53,25 +53,25 @@ pub(crate) struct Played {
     pub(crate) thought: Duration,
 }
 
-impl Hall<'_> {
+impl MatchState<'_> {
     fn has_given_up(&self) -> bool {
         self.broken.load(Ordering::Relaxed) >= MOST_BROKEN
             || self.failed_starts.load(Ordering::Relaxed) >= MOST_FAILED_STARTS
     }
 
     /// Starts a player and greets it.
-    fn start(&self) -> Result<StartedPlayer, Halt> {
+    fn start(&self) -> Result<StartedPlayer, GameEnd> {
         if self.has_given_up() {
             return Err(Breach::Forfeit.into());
         }
         let started = self.start_and_greet();
-        if let Err(Halt::Breach(_)) = started {
+        if let Err(GameEnd::Breach(_)) = started {
             self.failed_starts.fetch_add(1, Ordering::Relaxed);
         }
         started
     }
 
-    fn start_and_greet(&self) -> Result<StartedPlayer, Halt> {
+    fn start_and_greet(&self) -> Result<StartedPlayer, GameEnd> {
         let first = self.first.lock();
         let first = first.unwrap_or_else(PoisonError::into_inner).take();
         let mut player = match first {
@@ -87,14 +87,14 @@ impl Hall<'_> {
     fn decide<G: Game>(
         &self,
         policy: &mut PolicyFn<'_>,
-        table: &Table<G>,
+        refereed: &RefereedGame<G>,
         rng: &mut Rng,
-    ) -> Result<(Direction, Duration), Halt> {
+    ) -> Result<(Direction, Duration), GameEnd> {
         if (self.cancelled)() {
-            return Err(Halt::Cancelled);
+            return Err(GameEnd::Cancelled);
         }
         let begun = Instant::now();
-        let choices = table.choices(policy);
+        let choices = refereed.choices(policy);
         let pick = rng.below(choices.len() as u32) as usize;
         let unknown = || Breach::Exit("does not know this board".to_owned());
         let direction = *choices.get(pick).ok_or_else(unknown)?;
@@ -102,20 +102,20 @@ impl Hall<'_> {
     }
 }
 
-/// A place at which one player plays.
-pub(super) struct Seat<'a> {
-    hall: &'a Hall<'a>,
+/// One of the copies of a player that play side by side.
+pub(super) struct PlayerSlot<'a> {
+    state: &'a MatchState<'a>,
     player: Option<StartedPlayer>,
     /// That of an agent, which takes the place of a player.
     policy: Option<PolicyFn<'a>>,
 }
 
-impl<'a> Seat<'a> {
-    pub(super) fn new(hall: &'a Hall<'a>) -> Self {
+impl<'a> PlayerSlot<'a> {
+    pub(super) fn new(state: &'a MatchState<'a>) -> Self {
         Self {
-            hall,
+            state,
             player: None,
-            policy: hall.starter.policy(),
+            policy: state.starter.policy(),
         }
     }
 
@@ -124,44 +124,44 @@ impl<'a> Seat<'a> {
         &mut self,
         game: G,
         number: u64,
-    ) -> Option<(Played, EpisodeRecord)> {
-        let spawns = self.hall.secret.spawns(number);
-        let mut table = Table::new(game, spawns, tag(&self.hall.name, number));
-        // An agent that draws lots has numbers of its own: those of spawns are secret.
-        let mut rng = game_rng(LOTS, number);
+    ) -> Option<(FinishedGame, EpisodeRecord)> {
+        let spawns = self.state.secret.spawns(number);
+        let mut refereed = RefereedGame::new(game, spawns, tag(&self.state.name, number));
+        // Random choices of an agent have a generator of their own: the numbers of spawns are secret.
+        let mut rng = game_rng(POLICY_SEED, number);
         let breach = loop {
-            let Some(question) = table.question() else {
+            let Some(question) = refereed.question() else {
                 break None;
             };
             let replied = match &mut self.policy {
                 None => self.ask(&question),
-                Some(policy) => self.hall.decide(policy, &table, &mut rng),
+                Some(policy) => self.state.decide(policy, &refereed, &mut rng),
             };
-            let moved = replied.and_then(|(direction, took)| Ok(table.slide(direction, took)?));
+            let moved = replied.and_then(|(direction, took)| Ok(refereed.slide(direction, took)?));
             match moved {
                 Ok(()) => {}
-                Err(Halt::Breach(breach)) => break Some(breach),
-                Err(Halt::Cancelled) => return None,
+                Err(GameEnd::Breach(breach)) => break Some(breach),
+                Err(GameEnd::Cancelled) => return None,
             }
         };
-        let outcome = table.outcome();
+        let outcome = refereed.outcome();
         self.end_game(outcome.score, breach.as_ref());
-        let played = Played {
+        let played = FinishedGame {
             outcome,
             breach,
-            thought: table.thought(),
+            thought: refereed.thought(),
         };
-        Some((played, table.into_record()))
+        Some((played, refereed.into_record()))
     }
 
     /// The slide of the player, and its time.
-    fn ask(&mut self, question: &str) -> Result<(Direction, Duration), Halt> {
-        let hall = self.hall;
+    fn ask(&mut self, question: &str) -> Result<(Direction, Duration), GameEnd> {
+        let state = self.state;
         let player = match &mut self.player {
             Some(player) => player,
-            none => none.insert(hall.start()?),
+            none => none.insert(state.start()?),
         };
-        let (reply, took) = player.ask(question, hall.time, hall.cancelled)?;
+        let (reply, took) = player.ask(question, state.time, state.cancelled)?;
         Ok((protocol::read_slide(&reply)?, took))
     }
 
@@ -170,13 +170,13 @@ impl<'a> Seat<'a> {
         match breach {
             None => {
                 let over = protocol::over(score);
-                // Whether it is gone, the next game shows.
+                // If the player has ended, the next game reports it.
                 self.player.as_mut().map(|player| player.tell(&over));
             }
             Some(breach) => {
                 self.player = None;
                 if *breach != Breach::Forfeit {
-                    self.hall.broken.fetch_add(1, Ordering::Relaxed);
+                    self.state.broken.fetch_add(1, Ordering::Relaxed);
                 }
             }
         }
