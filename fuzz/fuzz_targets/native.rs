@@ -1,6 +1,6 @@
 #![no_main]
 
-use afterstate::format::native::{self, Header, Keep};
+use afterstate::format::native::{self, Header, StoredParts};
 use afterstate::game::Shape;
 use afterstate::ntuple::{AfterstateNetwork, NetworkOptions, TupleSet};
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(tuples) = TupleSet::parse("0 12", Shape::FOUR, true) else {
         return;
     };
-    for keep in [Keep::Weights, Keep::Everything] {
+    for keep in [StoredParts::Weights, StoredParts::Everything] {
         if let Ok(network) = AfterstateNetwork::new(&tuples, &NetworkOptions::default()) {
             let _ = native::read(bytes, network.tables(), keep);
         }

@@ -132,7 +132,7 @@ impl<G: Game> Learner<G> for NoLearner {
 /// Makes the moves of an episode and learns from them: any [`Policy`] with any [`Learner`], as a
 /// pair, or both in one, so that they can share what the choice has read
 /// ([`OnPolicyForward`](crate::learn::OnPolicyForward)).
-pub trait Player<G: Game> {
+pub trait LearningPolicy<G: Game> {
     /// Chooses a slide and observes it. `spawn_reward` is the reward of the spawn before it.
     fn act(
         &mut self,
@@ -152,7 +152,7 @@ pub trait Player<G: Game> {
     fn td_errors(&self) -> TdErrorStats;
 }
 
-impl<G: Game, P: Policy<G>, L: Learner<G>> Player<G> for (P, L) {
+impl<G: Game, P: Policy<G>, L: Learner<G>> LearningPolicy<G> for (P, L) {
     #[inline(always)]
     fn act(
         &mut self,
@@ -180,7 +180,7 @@ impl<G: Game, P: Policy<G>, L: Learner<G>> Player<G> for (P, L) {
     }
 }
 
-impl<G: Game, P: Player<G> + ?Sized> Player<G> for Box<P> {
+impl<G: Game, P: LearningPolicy<G> + ?Sized> LearningPolicy<G> for Box<P> {
     fn act(
         &mut self,
         game: &G,
@@ -329,7 +329,12 @@ impl<G: Game> Episode<G> {
 
     /// Makes a move and a spawn. Returns the outcome if the game is over after them.
     #[inline(always)]
-    fn turn(&mut self, game: &G, player: &mut impl Player<G>, rng: &mut Rng) -> Option<Outcome> {
+    fn turn(
+        &mut self,
+        game: &G,
+        player: &mut impl LearningPolicy<G>,
+        rng: &mut Rng,
+    ) -> Option<Outcome> {
         if let Some(decision) = &self.decision {
             let slide = player.act(game, decision, self.spawn_reward, rng);
             self.advance(game, slide, rng);
@@ -353,7 +358,7 @@ pub fn play<G: Game>(
 
 /// Plays one game to its end with a player.
 #[inline(always)]
-pub fn play_as<G: Game>(game: &G, player: &mut impl Player<G>, rng: &mut Rng) -> Outcome {
+pub fn play_as<G: Game>(game: &G, player: &mut impl LearningPolicy<G>, rng: &mut Rng) -> Outcome {
     play_to_end(game, Episode::start(game, rng), player, rng)
 }
 
@@ -373,7 +378,7 @@ pub fn play_on<G: Game>(
 pub(crate) fn play_to_end<G: Game>(
     game: &G,
     mut episode: Episode<G>,
-    player: &mut impl Player<G>,
+    player: &mut impl LearningPolicy<G>,
     rng: &mut Rng,
 ) -> Outcome {
     loop {

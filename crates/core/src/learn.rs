@@ -14,7 +14,7 @@ mod restart;
 pub mod schedule;
 
 pub use backward::Backward;
-pub use carousel::{Carousel, Kept, KeptArrays, KeptError};
+pub use carousel::{Carousel, StartStateArrays, StartStateError, StartStates};
 pub use delayed::{Delayed, horizon};
 pub use forward::{Forward, OnPolicyForward};
 pub use n_step::{NStep, Order};
@@ -22,7 +22,7 @@ pub use published::{PublishedBackward, PublishedParams, SlideRewards, Subtracted
 pub use restart::Restarting;
 
 use crate::Value;
-use crate::episode::Player;
+use crate::episode::LearningPolicy;
 use crate::game::Game;
 use crate::random::Rng;
 use crate::tally::Outcome;
@@ -55,5 +55,5 @@ pub trait GameChain<G: Game> {
     fn play(&mut self, game: &G, rng: &mut Rng, finished: impl FnMut(Outcome));
 
     /// The player.
-    fn player(&mut self) -> &mut dyn Player<G>;
+    fn player(&mut self) -> &mut dyn LearningPolicy<G>;
 }

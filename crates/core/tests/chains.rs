@@ -3,7 +3,9 @@
 use afterstate::Value;
 use afterstate::episode::{Learner, NoLearner, Step, play};
 use afterstate::game::{Direction, Game, Grid, Position, PowersOfTwo, Shape, Slide, State};
-use afterstate::learn::{Backward, Carousel, Forward, GameChain, Kept, Restarting, TdParams};
+use afterstate::learn::{
+    Backward, Carousel, Forward, GameChain, Restarting, StartStates, TdParams,
+};
 use afterstate::ntuple::{AfterstateNetwork, NetworkOptions, Stages, Tc, Td, TupleSet, WeightPart};
 use afterstate::policy::{Greedy, Policy, Ties};
 use afterstate::random::{Rng, game_rng};
@@ -133,7 +135,7 @@ fn a_restart_by_hand() {
 #[test]
 fn a_carousel_by_hand() {
     let (game, network) = (two_by_two(), one_cell());
-    let (stages, kept) = (Stages::new(vec![1 << 3], true), Kept::default());
+    let (stages, kept) = (Stages::new(vec![1 << 3], true), StartStates::default());
     let mut log = td(&game, &network);
     let mut lengths = Vec::new();
     let mut chain = Carousel::new((LeftThenDown, &mut log), (&stages, 4), &kept, 100);
@@ -192,7 +194,7 @@ fn each_learns_to_play_2x2_at_the_optimum() {
         Greedy::new(&game, &network, Ties::Random),
         Backward::<_, _, Tc>::new(&game, &network, params),
     );
-    let kept = Kept::default();
+    let kept = StartStates::default();
     let carousel = Carousel::new(player, (&stages, 4), &kept, 100);
     near_the_optimum("carousel", &network, carousel);
 }

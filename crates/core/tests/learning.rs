@@ -2,7 +2,7 @@
 //! frozen results.
 
 use afterstate::Value;
-use afterstate::episode::{Learner, NoLearner, Player, Step, play, play_as};
+use afterstate::episode::{Learner, LearningPolicy, NoLearner, Step, play, play_as};
 use afterstate::game::{
     After, Board, Direction, Fast2048, FastFibonacci, FastThrees, Fibonacci, Game, Grid,
     POWERS_OF_TWO_SPAWNS, PowersOfTwo, Rules, Shape, State, Threes,
@@ -294,7 +294,7 @@ fn slide_rewards_hide_those_of_spawns() {
         let network = afterstate_network(1.0);
         let game = Fast2048::new();
         let player = OnPolicyForward::<_, _, Td>::new(&game, &network, Ties::Order, 0.5);
-        let mut player: Box<dyn Player<Fast2048>> = match hide {
+        let mut player: Box<dyn LearningPolicy<Fast2048>> = match hide {
             true => Box::new(SlideRewards(player)),
             false => Box::new(player),
         };

@@ -2,7 +2,7 @@
 
 use afterstate::Value;
 use afterstate::episode::{NoLearner, play};
-use afterstate::format::native::{self, Keep, Metadata};
+use afterstate::format::native::{self, Metadata, StoredParts};
 use afterstate::game::{After, Board, Fast2048, Game, Grid, PowersOfTwo, Shape};
 use afterstate::learn::{Backward, TdParams};
 use afterstate::ntuple::{AfterstateNetwork, NetworkOptions, Stages, Tc, TupleSet, WeightPart};
@@ -21,9 +21,9 @@ fn network(tuples: &TupleSet) -> AfterstateNetwork {
 fn model(trained: &AfterstateNetwork, tuples: &TupleSet) -> AfterstateNetwork {
     let mut bytes = Vec::new();
     let about = Metadata::from([("afterstate".to_owned(), "2".to_owned())]);
-    native::write(trained.tables(), &about, Keep::Weights, &mut bytes).unwrap();
+    native::write(trained.tables(), &about, StoredParts::Weights, &mut bytes).unwrap();
     let read = network(tuples);
-    native::read(&bytes, read.tables(), Keep::Weights).unwrap();
+    native::read(&bytes, read.tables(), StoredParts::Weights).unwrap();
     read
 }
 

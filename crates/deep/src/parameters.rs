@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use afterstate::format::native::Array;
+use afterstate::format::native::NamedArray;
 use afterstate::random::Rng;
 use afterstate::replay::InitialWeights;
 use thiserror::Error;
@@ -272,14 +272,14 @@ impl Parameters {
 
     /// Converts to PyTorch's order: convolutions by output, input, row and column, and linear
     /// layers by output and input, where inputs from convolutions are by channel, row and column.
-    pub fn to_torch(&self, architecture: &Architecture) -> Vec<Array> {
+    pub fn to_torch(&self, architecture: &Architecture) -> Vec<NamedArray> {
         let array = |one: &Parameter| {
             let places = architecture.places(one);
             let mut values = vec![0.0; one.values.len()];
             for (&value, place) in one.values.iter().zip(places) {
                 values[place] = value;
             }
-            Array {
+            NamedArray {
                 name: one.name.clone(),
                 shape: architecture.torch_shape(one),
                 values,

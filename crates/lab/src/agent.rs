@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use afterstate::episode::{Episode, play_interleaved_from, play_on};
-use afterstate::format::native::{Keep, Metadata, NativeError};
+use afterstate::format::native::{Metadata, NativeError, StoredParts};
 use afterstate::game::{ChanceState, Direction, Game, State};
 use afterstate::learn::GameChain;
 use afterstate::policy::Policy;
@@ -30,7 +30,7 @@ use afterstate::value::{ActionValues, Decision};
 
 pub use baseline::Baseline;
 use batch::analyze_each;
-pub use batch::{BoardSlides, BoardValues, Boards, Places, board_slides, board_values};
+pub use batch::{BoardBatch, BoardResults, BoardSlides, BoardValues, board_slides, board_values};
 pub use explain::{Explanation, Successor};
 pub use external::{ExternalKind, ExternalSpec, ExternalValues};
 pub(crate) use ntuple::{analyze_states, ntuple_agent, reserve};
@@ -43,7 +43,7 @@ use crate::recorder::{Recorder, Sink, evaluation_rng};
 use crate::search::SearchSpec;
 use crate::share::{share, share_out};
 use crate::spec::TdSpec;
-use crate::tables::Saved;
+use crate::tables::StoredTables;
 
 /// The games of a round of play or training.
 pub struct RoundSpec<'a> {
@@ -237,12 +237,29 @@ pub trait Agent: Send + Sync {
     /// Analyses many states; `None` for a board that is not a state of the game.
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>>;
 
-    /// Evaluates many boards; for use by [`board_values`].
+    /// The same; if `stop` returns true, the analyses of the last boards may be missing.
+    fn analyze_many(
+        &self,
+        boards: &[BoardState],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<Option<StateAnalysis>> {
+        match stop() {
+            true => Vec::new(),
+            false => self.analyze(boards),
+        }
+    }
+
+    /// Evaluates many boards, or some of them if `stop` returns true; for use by [`board_values`].
     ///
     /// # Errors
     /// With the number of the first board that no game can reach.
-    fn evaluate_boards(&self, boards: &Boards<'_>, places: &mut Places<'_>) -> Result<(), usize> {
-        analyze_each(self, boards, places)
+    fn evaluate_boards(
+        &self,
+        boards: &BoardBatch<'_>,
+        places: &mut BoardResults<'_>,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), usize> {
+        analyze_each(self, boards, places, stop)
     }
 
     /// The weights of its tables where they lie in memory; none for an agent without tables.
@@ -326,7 +343,7 @@ pub trait StoredAgent: Agent {
     fn write(
         &self,
         metadata: &Metadata,
-        keep: Keep,
+        keep: StoredParts,
         output: &AtomicFile,
         threads: usize,
     ) -> Result<(), NativeError>;
@@ -335,7 +352,7 @@ pub trait StoredAgent: Agent {
     ///
     /// # Errors
     /// When the file does not hold this agent.
-    fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError>;
+    fn read(&self, saved: &StoredTables, keep: StoredParts) -> Result<(), NativeError>;
 }
 
 /// Starts a game with its random stream.

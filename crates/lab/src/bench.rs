@@ -36,7 +36,7 @@ use crate::search::SearchSpec;
 use crate::share::threads;
 use crate::spec::{NTupleSpec, TdSpec};
 use crate::statistics::median;
-use rows::{Row, Rows, Subject, chosen};
+use rows::{BenchNetwork, Row, chosen};
 
 /// The smallest number of slices of each kind; fewer have no meaningful median.
 const MIN_SLICES: u32 = 3;
@@ -200,7 +200,7 @@ struct Trained {
 }
 
 impl Trained {
-    fn new(subject: &Subject, budget: &MemoryBudget) -> Result<Self, LabError> {
+    fn new(subject: &BenchNetwork, budget: &MemoryBudget) -> Result<Self, LabError> {
         let overrides = subject
             .tuples
             .map(|tuples| format!("network.tuples={tuples}"));
@@ -264,7 +264,7 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     /// Measures all rows of a network, and frees its memory.
-    fn measure(&mut self, subject: &Subject, rows: &Rows) -> Result<(), LabError> {
+    fn measure(&mut self, subject: &BenchNetwork, rows: &[Row]) -> Result<(), LabError> {
         let mut network = Trained::new(subject, self.options.control.memory())?;
         self.warm_up(&mut network, rows)?;
         for row in rows {
@@ -306,7 +306,7 @@ impl Bench<'_> {
 
     /// Trains a network with all threads: for the requested games, or for the warm-up time of all
     /// its rows.
-    fn warm_up(&mut self, network: &mut Trained, rows: &Rows) -> Result<(), LabError> {
+    fn warm_up(&mut self, network: &mut Trained, rows: &[Row]) -> Result<(), LabError> {
         let time = self.half * rows.len() as u32;
         let games = self.options.games;
         let (begun, played) = (Instant::now(), AtomicU64::new(0));
@@ -363,7 +363,7 @@ impl Bench<'_> {
         threads: usize,
         time: Duration,
     ) -> Result<u64, LabError> {
-        let shares = Mutex::new(HashMap::<ThreadId, Share>::new());
+        let shares = Mutex::new(HashMap::<ThreadId, ThreadWork>::new());
         let players = AtomicUsize::new(0);
         let begun = Instant::now();
         let note = |outcome: &Outcome| {
@@ -391,7 +391,7 @@ impl Bench<'_> {
             player.play(&round, None);
         }
         let shares = shares.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok(shares.values().map(Share::speed).sum::<f64>().round() as u64)
+        Ok(shares.values().map(ThreadWork::speed).sum::<f64>().round() as u64)
     }
 
     fn report(&self, network: &str, measured: bool, halves: f64) {
@@ -412,12 +412,12 @@ impl Bench<'_> {
 
 /// The work of one thread in a slice.
 #[derive(Default)]
-struct Share {
+struct ThreadWork {
     moves: u64,
     seconds: f64,
 }
 
-impl Share {
+impl ThreadWork {
     fn speed(&self) -> f64 {
         self.moves as f64 / self.seconds.max(1e-9)
     }

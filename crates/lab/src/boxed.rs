@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::LabError;
 use crate::disk::hex;
 use crate::packed::PackedTables;
-use crate::tables::Saved;
+use crate::tables::StoredTables;
 
 /// A network in the program.
 #[derive(Clone, Copy)]
@@ -119,11 +119,11 @@ impl Boxed {
         self.bytes
     }
 
-    pub(crate) fn open(&self) -> Result<Saved, LabError> {
+    pub(crate) fn open(&self) -> Result<StoredTables, LabError> {
         let tables = PackedTables::of_bytes(Cow::Borrowed(self.bytes));
         let tables =
             tables.map_err(|error: NativeError| LabError::model("read", &self.path())(error));
-        Ok(Saved::of_packed(tables?))
+        Ok(StoredTables::of_packed(tables?))
     }
 }
 

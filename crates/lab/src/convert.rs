@@ -19,7 +19,7 @@ pub use afterstate::format::foreign::Program;
 use afterstate::format::foreign::{Foreign, TensorSpan};
 use afterstate::format::framework::{self, Framework};
 use afterstate::format::native::{self, Metadata, NewHeader};
-use afterstate::format::scan::Frame;
+use afterstate::format::scan::FileFrame;
 use afterstate::format::tdl::{self, Tdl};
 use afterstate::game::Shape;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ use crate::foreign::{Weights, begins_with_w, extension};
 use crate::recipe::ValueOf;
 use crate::{LabError, Remedy};
 use carry::Copy;
-use input::{Input, Tuple, WIDE};
+use input::{SourceFile, Tuple, WIDE};
 
 /// The options of a conversion.
 pub struct ConvertOptions<'a> {
@@ -114,7 +114,7 @@ pub fn convert(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabError> 
 
 /// The same without the events of its start and its end.
 fn convert_silently(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabError> {
-    let mut input = Input::open(options)?;
+    let mut input = SourceFile::open(options)?;
     let free = can_be_written(options.to, |path| options.force || is_replaceable(path));
     if !free.map_err(LabError::file("write", options.to))? {
         return Err(ConvertError::Taken(options.to.to_owned()).into());
@@ -179,7 +179,7 @@ struct Output {
 }
 
 impl Output {
-    fn new(input: &Input, kind: Kind, options: &ConvertOptions<'_>) -> Result<Self, LabError> {
+    fn new(input: &SourceFile, kind: Kind, options: &ConvertOptions<'_>) -> Result<Self, LabError> {
         let original = input.original().filter(|_| !options.weights_only);
         let report = input.report(kind, options);
         let output = match (kind, original) {
@@ -214,7 +214,7 @@ impl Output {
     }
 
     fn of_frame(
-        frame: &Frame,
+        frame: &FileFrame,
         from: Vec<TensorSpan>,
         to: Vec<TensorSpan>,
         report: ConvertReport,
@@ -241,7 +241,7 @@ impl Output {
 
     /// Tables with patterns as a model of ours.
     fn tables_of_ours(
-        input: &Input,
+        input: &SourceFile,
         mut report: ConvertReport,
         options: &ConvertOptions<'_>,
     ) -> Result<Self, LabError> {
@@ -272,7 +272,7 @@ impl Output {
 
     /// Tables with patterns as a new file of another program.
     fn of_tables(
-        input: &Input,
+        input: &SourceFile,
         program: Program,
         mut report: ConvertReport,
         options: &ConvertOptions<'_>,
@@ -337,7 +337,7 @@ impl Output {
 
     fn write(
         &self,
-        input: &Input,
+        input: &SourceFile,
         file: &AtomicFile,
         options: &ConvertOptions<'_>,
     ) -> Result<(), LabError> {
@@ -367,7 +367,7 @@ fn json(foreign: &Foreign) -> String {
     serde_json::to_string(foreign).unwrap_or_default()
 }
 
-impl Input {
+impl SourceFile {
     /// Refuses what another program would misinterpret.
     fn fits(
         &self,

@@ -3,7 +3,7 @@
 //! Game n of a seed is game n of an evaluation with this seed, so a model that plays in an
 //! environment makes the scores of [`crate::evaluate`].
 
-use afterstate::environment::{Environment, Environments as Games};
+use afterstate::environment::{Environment, Environments};
 use afterstate::game::{Game, Shape};
 use afterstate::random::Rng;
 
@@ -93,7 +93,7 @@ pub struct Stepped {
 }
 
 /// Environments of any game.
-pub trait Environments: Send + Sync {
+pub trait EnvironmentBatch: Send + Sync {
     /// How many there are.
     fn count(&self) -> usize;
 
@@ -141,38 +141,44 @@ pub fn environments(
     count: usize,
     autoreset: Autoreset,
     seed: u64,
-) -> Result<Box<dyn Environments>, LabError> {
+) -> Result<Box<dyn EnvironmentBatch>, LabError> {
     struct New(usize, Autoreset, u64);
 
     impl GameVisitor for New {
-        type Output = Box<dyn Environments>;
+        type Output = Box<dyn EnvironmentBatch>;
 
         fn visit<G: Game>(self, game: G) -> Self::Output {
             let Self(count, autoreset, seed) = self;
-            Box::new(Games::new(game, count, autoreset, seed, evaluation_rng))
+            Box::new(Environments::new(
+                game,
+                count,
+                autoreset,
+                seed,
+                evaluation_rng,
+            ))
         }
     }
 
     with_game(game, shape, New(count, autoreset, seed))
 }
 
-impl<G: Game> Environments for Games<G> {
+impl<G: Game> EnvironmentBatch for Environments<G> {
     fn count(&self) -> usize {
         self.all().len()
     }
 
     fn restart(&mut self, environment: usize, seed: u64, number: u64, stride: u64) {
-        Games::restart(self, environment, seed, number, stride);
+        Environments::restart(self, environment, seed, number, stride);
     }
 
     fn start_next(&mut self, environment: usize) {
-        Games::start_next(self, environment);
+        Environments::start_next(self, environment);
     }
 
     fn set_state(&mut self, environment: usize, state: &BoardState) -> bool {
         let state = self.game().state(&state.tiles, state.chance_state);
         state.is_some_and(|state| {
-            Games::set_state(self, environment, state);
+            Environments::set_state(self, environment, state);
             true
         })
     }
@@ -187,7 +193,7 @@ impl<G: Game> Environments for Games<G> {
 
     fn step(&mut self, actions: &[i64], afterstates: bool) -> Result<Stepped, StepError> {
         let (mut ended, mut last) = (Vec::new(), Vec::new());
-        let results = Games::step(self, actions, |n, environment| {
+        let results = Environments::step(self, actions, |n, environment| {
             ended.push(n);
             last.push(environment.clone());
         })?;

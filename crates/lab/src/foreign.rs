@@ -18,18 +18,18 @@ use crate::boxed;
 pub use crate::error::Unplayable;
 use crate::metadata::{Fields, STAGES, THRESHOLDS};
 use crate::packed::PackedTables;
-use crate::tables::{Saved, open};
+use crate::tables::{StoredTables, open};
 
 /// A file of weights, open for reading.
 pub(crate) enum Weights {
     /// A model, a packed model or a checkpoint of ours.
-    Ours(Saved),
+    Ours(StoredTables),
     /// A file of another program.
-    Theirs(Theirs),
+    Theirs(ForeignWeights),
 }
 
 /// A weight file of another program.
-pub(crate) struct Theirs {
+pub(crate) struct ForeignWeights {
     pub(crate) file: File,
     pub(crate) foreign: Foreign,
 }
@@ -47,13 +47,13 @@ impl Weights {
         if start.starts_with(&packed::MAGIC) {
             let tables = PackedTables::read(&mut file, size);
             let tables = tables.map_err(LabError::model("read", path))?;
-            return Ok(Self::Ours(Saved::of_packed(tables)));
+            return Ok(Self::Ours(StoredTables::of_packed(tables)));
         }
         if !is_safetensors(&start, size, path) {
             let mut errors = Vec::new();
             for program in Program::ALL {
                 match Foreign::scan(program, &mut file, size, begins_with_w(path)) {
-                    Ok(foreign) => return Ok(Self::Theirs(Theirs { file, foreign })),
+                    Ok(foreign) => return Ok(Self::Theirs(ForeignWeights { file, foreign })),
                     Err(ScanError::Io(error)) => return Err(wrong(error)),
                     Err(error) => errors.push((program, error)),
                 }
@@ -70,7 +70,7 @@ impl Weights {
                 });
             }
         }
-        Saved::open(path).map(Self::Ours)
+        StoredTables::open(path).map(Self::Ours)
     }
 }
 

@@ -49,14 +49,14 @@ impl fmt::Display for Format {
 
 /// The content of a file, and its format.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stored<T> {
+pub struct Migrated<T> {
     /// Converted to the current format.
     pub content: T,
     /// The format of the file.
     pub format: Format,
 }
 
-impl<T> Stored<T> {
+impl<T> Migrated<T> {
     /// Whether the file was of an earlier format.
     pub fn is_migrated(&self) -> bool {
         self.format < Format::NOW

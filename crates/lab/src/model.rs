@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use afterstate::format::floats::Float;
 use afterstate::format::foreign::Foreign;
-use afterstate::format::native::{Keep, Metadata, NativeError};
+use afterstate::format::native::{Metadata, NativeError, StoredParts};
 use afterstate::game::Shape;
 use afterstate::ntuple::{Stages, TupleSet};
 use afterstate::policy::Ties;
@@ -22,7 +22,7 @@ use crate::agent::{Agent, StoredAgent, TrainableAgent, ntuple_agent};
 use crate::boxed;
 use crate::disk::sha256;
 use crate::error::FileKind;
-use crate::foreign::{self, Theirs, Unplayable, Weights, playable};
+use crate::foreign::{self, ForeignWeights, Unplayable, Weights, playable};
 use crate::games;
 use crate::memory::MemoryBudget;
 use crate::metadata::{
@@ -34,7 +34,7 @@ use crate::recipe::{Recipe, Rule, ValueOf, parse_board};
 use crate::report::ModelInfo;
 use crate::run;
 use crate::spec::{self, AgentSpec, CONVOLUTIONS, DISCOUNT, DeepSpec, NTupleSpec};
-use crate::tables::Saved;
+use crate::tables::StoredTables;
 
 /// A loaded model.
 pub struct Model {
@@ -69,7 +69,7 @@ struct ModelFile {
     spec: AgentSpec,
     recipe: Option<String>,
     episodes: Option<u64>,
-    saved: Saved,
+    saved: StoredTables,
 }
 
 impl ModelFile {
@@ -150,10 +150,10 @@ impl ModelFile {
     /// Weights of another program, which have no number of training games.
     fn of_theirs(
         path: PathBuf,
-        theirs: Theirs,
+        theirs: ForeignWeights,
         like: Option<&AgentSpec>,
     ) -> Result<Self, LabError> {
-        let Theirs { file, foreign } = theirs;
+        let ForeignWeights { file, foreign } = theirs;
         let player = theirs_alone(&foreign).or_else(|error| match like {
             Some(AgentSpec::NTuple(like)) if error.lacks_patterns() => theirs_as(&foreign, like),
             _ => Err(error),
@@ -173,7 +173,7 @@ impl ModelFile {
             spec: AgentSpec::NTuple(player),
             recipe: None,
             episodes: None,
-            saved: Saved::of_theirs(file, places.collect()),
+            saved: StoredTables::of_theirs(file, places.collect()),
         })
     }
 }
@@ -226,7 +226,7 @@ pub(crate) fn fill(
             expected,
         });
     }
-    let read = agent.read(&file.saved, Keep::Weights);
+    let read = agent.read(&file.saved, StoredParts::Weights);
     let read = read.and_then(|()| file.verify_rest());
     read.map_err(|error| file.unreadable(error))
 }
@@ -298,7 +298,7 @@ fn open_agent(file: &ModelFile, budget: &MemoryBudget) -> Result<Arc<dyn Agent>,
         #[cfg(not(feature = "deep"))]
         AgentSpec::Deep(_) => return Err(LabError::NoDeep),
     };
-    let read = agent.read(&file.saved, Keep::Weights);
+    let read = agent.read(&file.saved, StoredParts::Weights);
     let read = read.and_then(|()| file.verify_rest());
     read.map_err(|error| file.unreadable(error))?;
     Ok(Arc::from(agent as Box<dyn Agent>))

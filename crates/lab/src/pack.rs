@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use afterstate::Value;
-use afterstate::format::native::{Keep, Metadata, NativeError};
+use afterstate::format::native::{Metadata, NativeError, StoredParts};
 use afterstate::format::packed::{self, EncodedTable, PackedError, Quantisation};
 use afterstate::ntuple::{
     AtomicF32, NetworkError, NetworkOptions, WeightCell, WeightPart, WeightTables,
@@ -36,7 +36,7 @@ use crate::report::Evaluation;
 use crate::run;
 use crate::share::{threads, try_share};
 use crate::spec::{CONVOLUTIONS, NTupleSpec};
-use crate::tables::Saved;
+use crate::tables::StoredTables;
 
 /// The options of packing.
 pub struct PackOptions<'a> {
@@ -180,7 +180,7 @@ fn play(path: &Path, options: &PackOptions<'_>) -> Result<Option<Evaluation>, La
 }
 
 /// A checkpoint with TC's sums: its network, and the metadata of a model.
-fn open(path: &Path) -> Result<(Saved, NTupleSpec, Metadata), LabError> {
+fn open(path: &Path) -> Result<(StoredTables, NTupleSpec, Metadata), LabError> {
     let refused = |reason| {
         Err(LabError::CannotPack {
             path: path.to_owned(),
@@ -238,7 +238,7 @@ struct Packing {
 /// The largest file within the limit.
 fn encode<C: WeightCell>(
     spec: &NTupleSpec,
-    (saved, metadata): (&Saved, &Metadata),
+    (saved, metadata): (&StoredTables, &Metadata),
     path: &Path,
     options: &PackOptions<'_>,
 ) -> Result<Packing, LabError> {
@@ -308,7 +308,7 @@ fn weigh_unsummed<C: WeightCell>(tables: &WeightTables<C>) -> u64 {
 /// packing them takes.
 fn load<C: WeightCell>(
     spec: &NTupleSpec,
-    saved: &Saved,
+    saved: &StoredTables,
     path: &Path,
     options: &PackOptions<'_>,
 ) -> Result<(WeightTables<C>, Reservation), LabError> {
@@ -328,7 +328,7 @@ fn load<C: WeightCell>(
         NetworkError::Memory { source, .. } => LabError::Refused { needed, source },
         other => LabError::Layers(other.to_string()),
     })?;
-    let read = saved.read(&tables, Keep::Everything);
+    let read = saved.read(&tables, StoredParts::Everything);
     read.map_err(LabError::model("read", path))?;
     if spec.tuples.stages().promotes() {
         promote(&tables);

@@ -99,9 +99,9 @@ pub struct PlotReport {
     pub files: Vec<PathBuf>,
 }
 
-/// One of several items that are compared by a number: a row of [`lanes`].
+/// One of several items that are compared by a number: a row of [`dot_rows`].
 #[derive(Clone, Debug)]
-pub struct Lane {
+pub struct DotRow {
     /// Its name, at the left.
     pub label: String,
     /// The numbers.
@@ -115,17 +115,17 @@ pub struct Lane {
     /// A remark after it.
     pub remark: String,
     /// Its colour.
-    pub tint: Tint,
+    pub colour: RowColour,
 }
 
-/// The colours of lanes.
+/// The colours of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tint {
-    /// The first lane, which the others are compared with.
+pub enum RowColour {
+    /// The first row, which the others are compared with.
     First,
     /// Neither better nor worse.
     Plain,
-    /// Better than the first lane.
+    /// Better than the first row.
     Better,
     /// Worse than that.
     Worse,
@@ -318,19 +318,24 @@ pub fn plots(curves: &[Curve], title: &str) -> Result<Vec<Plot>, PlotError> {
     Ok(scenes.into_iter().filter_map(plot).collect())
 }
 
-/// Lays out a plot with a row for each lane: a dot for each number, the mean with its interval
-/// above them, and a line at the mean of the first lane through all rows.
+/// Lays out a plot with a row for each item: a dot for each number, the mean with its interval
+/// above them, and a line at the mean of the first row through all rows.
 ///
 /// # Errors
-/// When there are no lanes.
-pub fn lanes(lanes: &[Lane], title: &str, about: &str, name: &str) -> Result<Plot, PlotError> {
-    if lanes.is_empty() {
+/// When there are no rows.
+pub fn dot_rows(
+    dot_rows: &[DotRow],
+    title: &str,
+    about: &str,
+    name: &str,
+) -> Result<Plot, PlotError> {
+    if dot_rows.is_empty() {
         return Err(PlotError::NoRuns);
     }
     let letters = Letters::new()?;
     Ok(Plot {
         name: name.to_owned(),
-        scene: pages::lanes(lanes, title, about, &letters),
+        scene: pages::dot_rows(dot_rows, title, about, &letters),
     })
 }
 

@@ -54,7 +54,7 @@ pub(crate) use names::nearest;
 pub use network::{DeepRecipe, HiddenDropout, NTupleRecipe, NetworkRecipe, Relu};
 pub use phases::{Phase, Phases};
 
-use crate::migrate::Stored;
+use crate::migrate::Migrated;
 use crate::text::MARK;
 
 /// The game where none is named, and the only one of most other programs.
@@ -237,7 +237,7 @@ impl Recipe {
     ///
     /// # Errors
     /// When it cannot be read, or [`Recipe::parse_stored`] refuses it.
-    pub fn load_stored(path: &Path, overrides: &[String]) -> Result<Stored<Recipe>, RecipeError> {
+    pub fn load_stored(path: &Path, overrides: &[String]) -> Result<Migrated<Recipe>, RecipeError> {
         Recipe::parse_stored(&read(path)?, &path.to_string_lossy(), overrides)
     }
 
@@ -249,7 +249,7 @@ impl Recipe {
         text: &str,
         origin: &str,
         overrides: &[String],
-    ) -> Result<Stored<Recipe>, RecipeError> {
+    ) -> Result<Migrated<Recipe>, RecipeError> {
         read::stored(text, origin, overrides)
     }
 

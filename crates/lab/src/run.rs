@@ -4,7 +4,7 @@
 //! game, optional), `iterations.csv` (a row every few iterations of learning from a replay buffer,
 //! optional), `checkpoint.safetensors` (everything needed to resume), `model.safetensors`
 //! (what playing needs), `gaps.csv` (a line for each measurement against a solution, optional; its
-//! columns are the fields of [`Measurement`]), `plots/`.
+//! columns are the fields of [`GapRow`]), `plots/`.
 //!
 //! The logs grow between checkpoints. A checkpoint stores their lengths, and resuming truncates
 //! them to these lengths: after a crash they never include games that the network has lost.
@@ -29,13 +29,13 @@ mod rename;
 pub use curves::{blocks_of, curve_of, title};
 pub use diverged::Divergence;
 pub(crate) use found::{
-    Saved, blocks_path, check_logs, claim_folder, lock_of, model_path, model_recipe, recipe_path,
-    saved,
+    SavedProgress, blocks_path, check_logs, claim_folder, lock_of, model_path, model_recipe,
+    recipe_path, saved,
 };
 pub use found::{
     checkpoint_of, exists, has_checkpoint, model_games, model_of, newest, recipe_of, stored_recipe,
 };
-pub use gaps::{Gaps, Measurement, SymmetryMode};
+pub use gaps::{GapRow, Gaps, SymmetryMode};
 pub(crate) use guard::lock;
 
 use std::fs::{self, File};
@@ -43,7 +43,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use afterstate::format::native::{Keep, Metadata, NativeError};
+use afterstate::format::native::{Metadata, NativeError, StoredParts};
 use afterstate::tally::{Outcome, Tally};
 use serde::{Deserialize, Serialize};
 
@@ -201,7 +201,7 @@ impl Run {
         let lock = lock(folder)?;
         check_and_clean(folder)?;
         let path = folder.join(CHECKPOINT);
-        let saved = tables::Saved::open(&path)?;
+        let saved = tables::StoredTables::open(&path)?;
         let metadata = saved.metadata();
         let fields = Fields::new(metadata, &path, |path, error| {
             LabError::model("read", path)(error)
@@ -220,7 +220,7 @@ impl Run {
             return Err(LabError::Inconsistent { path, found });
         }
         agent
-            .read(&saved, Keep::Everything)
+            .read(&saved, StoredParts::Everything)
             .map_err(LabError::model("read", &path))?;
         Log::check(&folder.join(BLOCKS), progress.blocks_bytes)?;
         if format_of(metadata) == Some(Format::One) {
@@ -383,7 +383,13 @@ impl Run {
             Some(output) => output,
             None => self.new_file(CHECKPOINT)?,
         };
-        self.save(output, CHECKPOINT, agent, &metadata, Keep::Everything)
+        self.save(
+            output,
+            CHECKPOINT,
+            agent,
+            &metadata,
+            StoredParts::Everything,
+        )
     }
 
     /// Writes a draft of a checkpoint; the network may change meanwhile.
@@ -400,7 +406,7 @@ impl Run {
         let output = Arc::new(self.new_file(CHECKPOINT)?);
         self.draft = Some(Arc::clone(&output));
         self.saving.begin(move || {
-            match agent.write(&metadata, Keep::Everything, &output, 1) {
+            match agent.write(&metadata, StoredParts::Everything, &output, 1) {
                 // The actual save finds and reports the same error.
                 Err(NativeError::NotFinite { .. }) => Ok(()),
                 drafted => drafted.map_err(LabError::model("write", &path)),
@@ -429,7 +435,7 @@ impl Run {
     ) -> Result<(), LabError> {
         self.saved()?;
         let output = self.new_file(MODEL)?;
-        self.save(output, MODEL, agent, metadata, Keep::Weights)
+        self.save(output, MODEL, agent, metadata, StoredParts::Weights)
     }
 
     /// Creates a file.
@@ -444,7 +450,7 @@ impl Run {
         name: &str,
         agent: &dyn StoredAgent,
         metadata: &Metadata,
-        keep: Keep,
+        keep: StoredParts,
     ) -> Result<(), LabError> {
         let path = self.folder.join(name);
         let written = agent.write(metadata, keep, &output, threads(0));

@@ -15,7 +15,7 @@ use crate::LabError;
 use crate::block::{self, Block};
 use crate::disk::inside;
 use crate::recipe::{BufferRecipe, Recipe};
-use crate::run::{self, Saved};
+use crate::run::{self, SavedProgress};
 use crate::tables::open;
 
 /// A run, as `afterstate runs --json` prints it.
@@ -192,7 +192,7 @@ pub fn run_info(folder: &Path) -> RunInfo {
 /// The status of a run that no process trains.
 fn status(
     recipe: &Recipe,
-    saved: &Saved,
+    saved: &SavedProgress,
     iterations: Option<u64>,
     updates: Option<u64>,
 ) -> RunStatus {

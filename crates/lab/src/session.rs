@@ -23,10 +23,10 @@ use afterstate::game::{
     After, ChanceState, Direction, Game, Grid, GridBoard, Rules, Shape, Slides, Spawn, State,
     each_cell,
 };
-use afterstate::judge::{Placed, Reason, allowed_spawn};
+use afterstate::judge::{PlacedTile, Reason, allowed_spawn};
 use afterstate::random::Rng;
 
-pub use begun::Fortune;
+pub use begun::SpawnChoice;
 pub use file::{RecordFile, StoredRecord};
 
 use crate::LabError;
@@ -50,22 +50,22 @@ pub enum Turn {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PossibleSpawn {
     /// The tile, its cell, and the hint after it.
-    pub placed: Placed,
+    pub placed: PlacedTile,
     /// Its probability.
     pub probability: f64,
 }
 
 /// A board, and whose turn it is on it.
 #[derive(Clone, Copy, Debug)]
-enum Phase {
+enum TurnState {
     Spawn(After<GridBoard>),
     Slide(State<GridBoard>, Slides<GridBoard>),
 }
 
 /// What an action leads to.
 #[derive(Clone, Debug)]
-struct Position {
-    board: Phase,
+struct Moment {
+    board: TurnState,
     score: u64,
     moves: u64,
     /// The stream, as it is here: after an undo, the same spawn comes again.
@@ -81,8 +81,8 @@ pub struct Session {
     opened: Meta,
     /// All actions, also those that were undone.
     actions: Vec<RecordedMove>,
-    /// The position before the first action, and after each.
-    positions: Vec<Position>,
+    /// The moment before the first action, and after each.
+    moments: Vec<Moment>,
     /// The number of actions that are made and not undone.
     made: usize,
     /// When the last action was made here.
@@ -104,8 +104,8 @@ impl Session {
     pub fn new(game: &str, shape: Shape, seed: u64, number: u64) -> Result<Self, LabError> {
         let rules = games::rules(game)?;
         let grid = Grid::new(shape, rules);
-        let start = Position {
-            board: Phase::Spawn(grid.empty()),
+        let start = Moment {
+            board: TurnState::Spawn(grid.empty()),
             score: 0,
             moves: 0,
             rng: evaluation_rng(seed, number),
@@ -119,7 +119,7 @@ impl Session {
                 at: now(),
             },
             actions: Vec::new(),
-            positions: vec![start],
+            moments: vec![start],
             made: 0,
             last: Instant::now(),
             stored: None,
@@ -152,27 +152,27 @@ impl Session {
         self.rules().shows_hint(self.shape())
     }
 
-    fn position(&self) -> &Position {
-        &self.positions[self.made]
+    fn moment(&self) -> &Moment {
+        &self.moments[self.made]
     }
 
-    /// The position after all actions, those that were undone included.
-    fn end(&self) -> &Position {
-        &self.positions[self.actions.len()]
+    /// The moment after all actions, those that were undone included.
+    fn end(&self) -> &Moment {
+        &self.moments[self.actions.len()]
     }
 
     fn grid_board(&self) -> GridBoard {
-        match self.position().board {
-            Phase::Spawn(After(board)) | Phase::Slide(State(board), _) => board,
+        match self.moment().board {
+            TurnState::Spawn(After(board)) | TurnState::Slide(State(board), _) => board,
         }
     }
 
     /// Whose turn it is.
     pub fn turn(&self) -> Turn {
-        match self.position().board {
-            Phase::Spawn(_) => Turn::Spawn,
-            Phase::Slide(_, slides) if slides.any() => Turn::Slide,
-            Phase::Slide(..) => Turn::Over,
+        match self.moment().board {
+            TurnState::Spawn(_) => Turn::Spawn,
+            TurnState::Slide(_, slides) if slides.any() => Turn::Slide,
+            TurnState::Slide(..) => Turn::Over,
         }
     }
 
@@ -205,9 +205,9 @@ impl Session {
 
     /// The state, if it is the player's turn or the game is over.
     pub fn state(&self) -> Option<BoardState> {
-        match self.position().board {
-            Phase::Spawn(_) => None,
-            Phase::Slide(State(board), _) => Some(BoardState {
+        match self.moment().board {
+            TurnState::Spawn(_) => None,
+            TurnState::Slide(State(board), _) => Some(BoardState {
                 tiles: board.tiles().to_vec(),
                 chance_state: board.chance_state(),
             }),
@@ -216,12 +216,12 @@ impl Session {
 
     /// The score.
     pub fn score(&self) -> u64 {
-        self.position().score
+        self.moment().score
     }
 
     /// The number of slides.
     pub fn moves(&self) -> u64 {
-        self.position().moves
+        self.moment().moves
     }
 
     /// The number of slides, those that were undone included.
@@ -242,9 +242,9 @@ impl Session {
 
     /// The reward of each slide by direction; `None` if it is illegal, or not the player's turn.
     pub fn slides(&self) -> [Option<u32>; 4] {
-        match self.position().board {
-            Phase::Spawn(_) => [None; 4],
-            Phase::Slide(_, slides) => {
+        match self.moment().board {
+            TurnState::Spawn(_) => [None; 4],
+            TurnState::Slide(_, slides) => {
                 Direction::ALL.map(|direction| slides.get(direction).map(|slide| slide.reward()))
             }
         }
@@ -271,15 +271,15 @@ impl Session {
     /// # Errors
     /// When a tile is to spawn, or the slide changes nothing; then nothing is changed.
     pub fn slide(&mut self, direction: Direction) -> Result<u32, Reason> {
-        let Phase::Slide(_, slides) = self.position().board else {
+        let TurnState::Slide(_, slides) = self.moment().board else {
             return Err(Reason::TileDue);
         };
         let slide = slides.get(direction).ok_or(Reason::Illegal(direction))?;
-        let next = Position {
-            board: Phase::Spawn(slide.after()),
+        let next = Moment {
+            board: TurnState::Spawn(slide.after()),
             score: self.score() + u64::from(slide.reward()),
             moves: self.moves() + 1,
-            rng: self.position().rng.clone(),
+            rng: self.moment().rng.clone(),
         };
         self.push(Action::Slide(direction), slide.reward(), next);
         Ok(slide.reward())
@@ -288,7 +288,7 @@ impl Session {
     /// What may spawn now, with its probabilities, which sum to 1; nothing if it is not the turn of
     /// chance.
     pub fn spawns(&self) -> Vec<PossibleSpawn> {
-        let Phase::Spawn(after) = self.position().board else {
+        let TurnState::Spawn(after) = self.moment().board else {
             return Vec::new();
         };
         let cells = self.grid.spawn_cells(after);
@@ -306,14 +306,14 @@ impl Session {
     }
 
     /// Spawns a tile by chance, or the undone one again; `None` if it is not the turn of chance.
-    pub fn spawn_random(&mut self) -> Option<Placed> {
+    pub fn spawn_random(&mut self) -> Option<PlacedTile> {
         if let Some(Action::Place { cell, tile, hint }) = self.next_action() {
             self.redo();
             let cell = cell.into();
-            return Some(Placed { cell, tile, hint });
+            return Some(PlacedTile { cell, tile, hint });
         }
-        let Position { board, rng, .. } = self.position();
-        let (&Phase::Spawn(after), mut rng) = (board, rng.clone()) else {
+        let Moment { board, rng, .. } = self.moment();
+        let (&TurnState::Spawn(after), mut rng) = (board, rng.clone()) else {
             return None;
         };
         let (cell, spawn) = self.grid.draw_spawn(after, &mut rng);
@@ -330,12 +330,12 @@ impl Session {
     ///
     /// # Errors
     /// When it is the player's turn, or the rules do not allow this spawn; then nothing is changed.
-    pub fn spawn(&mut self, chosen: Placed) -> Result<(), Reason> {
-        let Phase::Spawn(after) = self.position().board else {
+    pub fn spawn(&mut self, chosen: PlacedTile) -> Result<(), Reason> {
+        let TurnState::Spawn(after) = self.moment().board else {
             return Err(Reason::SlideDue);
         };
         let spawn = allowed_spawn(&self.grid, after, chosen)?.spawn;
-        let rng = self.position().rng.clone();
+        let rng = self.moment().rng.clone();
         self.place(after, chosen.cell, spawn, rng);
         Ok(())
     }
@@ -343,11 +343,11 @@ impl Session {
     fn place(&mut self, after: After<GridBoard>, cell: usize, spawn: Spawn, rng: Rng) {
         let state = self.grid.place(after, cell, spawn);
         let board = match self.initial_tiles_left() > 1 {
-            true => Phase::Spawn(self.grid.as_afterstate(state)),
-            false => Phase::Slide(state, self.grid.slides(state)),
+            true => TurnState::Spawn(self.grid.as_afterstate(state)),
+            false => TurnState::Slide(state, self.grid.slides(state)),
         };
         let reward = self.grid.spawn_reward(spawn.tile);
-        let next = Position {
+        let next = Moment {
             board,
             score: self.score() + u64::from(reward),
             moves: self.moves(),
@@ -362,7 +362,7 @@ impl Session {
     }
 
     /// Makes an action. If it is the one that was undone, what was undone after it remains.
-    fn push(&mut self, action: Action, reward: u32, next: Position) {
+    fn push(&mut self, action: Action, reward: u32, next: Moment) {
         if self.next_action() == Some(action) {
             self.redo();
             return;
@@ -372,14 +372,14 @@ impl Session {
         let taken = self.last.elapsed().as_millis() as u64;
         let is_slide = matches!(action, Action::Slide(_));
         self.actions.truncate(self.made);
-        self.positions.truncate(self.made + 1);
+        self.moments.truncate(self.made + 1);
         self.actions.push(RecordedMove {
             action,
             reward: reward.into(),
             millis: if is_slide { taken } else { 0 },
             column: 0,
         });
-        self.positions.push(next);
+        self.moments.push(next);
         self.made += 1;
         self.last = Instant::now();
     }
@@ -401,8 +401,8 @@ impl Session {
     }
 }
 
-fn placed(cell: usize, spawn: Spawn) -> Placed {
-    Placed {
+fn placed(cell: usize, spawn: Spawn) -> PlacedTile {
+    PlacedTile {
         cell,
         tile: spawn.tile,
         hint: spawn.chance_state.hint,

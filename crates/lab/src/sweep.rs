@@ -2,7 +2,7 @@
 //! them.
 //!
 //! ```text
-//! file -> Sweep (every recipe is checked) -> runs, one per core at a time -> Summary: table and
+//! file -> Sweep (every recipe is checked) -> runs, one per core at a time -> SweepSummary: table and
 //! plots
 //! ```
 //!
@@ -30,7 +30,7 @@ pub use crate::run::Divergence;
 pub use found::{FoundSweep, FoundVariant, SavedRow, sweeps_of};
 pub use rates::{OverSeeds, TileRate};
 pub use saved::Evaluated;
-pub use summary::{DivergedSeed, Metric, Score, Summary, SummaryRow, Verdict};
+pub use summary::{DivergedSeed, Metric, Score, SummaryRow, SweepSummary, Verdict};
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -7,7 +7,7 @@ use std::path::Path;
 use afterstate::format::floats::Float;
 use afterstate::format::foreign::TensorSpan;
 use afterstate::format::native::{
-    self, Buffer, Header, Keep, Layout, Metadata, NativeError, Piece, RawTensor,
+    self, Buffer, Header, Metadata, NativeError, Piece, RawTensor, StoredParts, TensorLayout,
 };
 use afterstate::ntuple::{WeightCell, WeightTables};
 
@@ -25,7 +25,7 @@ use crate::share::{threads, try_share};
 pub(crate) fn write<C: WeightCell>(
     tables: &WeightTables<C>,
     metadata: &Metadata,
-    keep: Keep,
+    keep: StoredParts,
     output: &AtomicFile,
     threads: usize,
 ) -> Result<(), NativeError> {
@@ -36,7 +36,7 @@ pub(crate) fn write<C: WeightCell>(
 pub(crate) fn write_with<C: WeightCell>(
     tables: &WeightTables<C>,
     metadata: &Metadata,
-    keep: Keep,
+    keep: StoredParts,
     further: &[RawTensor],
     output: &AtomicFile,
     threads: usize,
@@ -59,14 +59,14 @@ pub(crate) fn write_with<C: WeightCell>(
 }
 
 /// Tables in an open file.
-pub struct Saved {
-    places: Places,
+pub struct StoredTables {
+    places: TableOffsets,
     /// The tables of each tuple that it has, if a network that reads it has more.
     banks: Option<usize>,
 }
 
 /// Where they are.
-enum Places {
+enum TableOffsets {
     /// In a model or a checkpoint: as its header says.
     Ours(SharedFile, Header),
     /// In a file of another program: the float type and the offset of each table.
@@ -78,7 +78,7 @@ enum Places {
 /// The metadata of a file of another program.
 static NO_METADATA: Metadata = Metadata::new();
 
-impl Saved {
+impl StoredTables {
     /// Opens a file and checks its header.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl Saved {
         let (mut file, size) = open(path).map_err(LabError::file("read", path))?;
         let header = Header::read(&mut file, size).map_err(LabError::model("read", path))?;
         Ok(Self {
-            places: Places::Ours(SharedFile::new(file), header),
+            places: TableOffsets::Ours(SharedFile::new(file), header),
             banks: None,
         })
     }
@@ -95,7 +95,7 @@ impl Saved {
     /// Tables in a file of another program: the float type and the offset of each.
     pub(crate) fn of_theirs(file: File, places: Vec<(Float, u64)>) -> Self {
         Self {
-            places: Places::Theirs(SharedFile::new(file), places),
+            places: TableOffsets::Theirs(SharedFile::new(file), places),
             banks: None,
         }
     }
@@ -103,14 +103,14 @@ impl Saved {
     /// A packed model.
     pub(crate) fn of_packed(packed: PackedTables) -> Self {
         Self {
-            places: Places::Packed(packed),
+            places: TableOffsets::Packed(packed),
             banks: None,
         }
     }
 
     /// Whether it is a packed model.
     pub(crate) fn is_packed(&self) -> bool {
-        matches!(self.places, Places::Packed(_))
+        matches!(self.places, TableOffsets::Packed(_))
     }
 
     /// Says how many tables of each tuple it has, so that a network with more can read them as its
@@ -122,17 +122,17 @@ impl Saved {
     /// The metadata.
     pub(crate) fn metadata(&self) -> &Metadata {
         match &self.places {
-            Places::Ours(_, header) => header.metadata(),
-            Places::Theirs(..) => &NO_METADATA,
-            Places::Packed(packed) => packed.metadata(),
+            TableOffsets::Ours(_, header) => header.metadata(),
+            TableOffsets::Theirs(..) => &NO_METADATA,
+            TableOffsets::Packed(packed) => packed.metadata(),
         }
     }
 
     /// The span of a tensor, if there is one of this name.
     pub(crate) fn span(&self, name: &str) -> Option<TensorSpan> {
         match &self.places {
-            Places::Ours(_, header) => header.span(name),
-            Places::Theirs(..) | Places::Packed(_) => None,
+            TableOffsets::Ours(_, header) => header.span(name),
+            TableOffsets::Theirs(..) | TableOffsets::Packed(_) => None,
         }
     }
 
@@ -144,8 +144,10 @@ impl Saved {
         count: u64,
     ) -> Result<TensorSpan, NativeError> {
         match &self.places {
-            Places::Ours(_, header) => header.span_of(name, float, count),
-            Places::Theirs(..) | Places::Packed(_) => Err(NativeError::NoTable(name.to_owned())),
+            TableOffsets::Ours(_, header) => header.span_of(name, float, count),
+            TableOffsets::Theirs(..) | TableOffsets::Packed(_) => {
+                Err(NativeError::NoTable(name.to_owned()))
+            }
         }
     }
 
@@ -158,8 +160,8 @@ impl Saved {
         let count = shape.iter().product::<usize>() as u64;
         self.span_of(name, Some(Float::F32), count)?;
         let found = match &self.places {
-            Places::Ours(_, header) => header.shape(name),
-            Places::Theirs(..) | Places::Packed(_) => None,
+            TableOffsets::Ours(_, header) => header.shape(name),
+            TableOffsets::Theirs(..) | TableOffsets::Packed(_) => None,
         };
         if found == Some(shape) {
             return Ok(());
@@ -203,8 +205,8 @@ impl Saved {
     /// When there is no such tensor, or it cannot be read.
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>, NativeError> {
         let (at, count) = match &self.places {
-            Places::Ours(_, header) => header.bytes_of(name)?,
-            Places::Theirs(..) | Places::Packed(_) => {
+            TableOffsets::Ours(_, header) => header.bytes_of(name)?,
+            TableOffsets::Theirs(..) | TableOffsets::Packed(_) => {
                 return Err(NativeError::NoTable(name.to_owned()));
             }
         };
@@ -217,22 +219,22 @@ impl Saved {
 
     fn verify_tensor(&self, name: &str, bytes: &[u8]) -> Result<(), NativeError> {
         match &self.places {
-            Places::Ours(_, header) => header.verify_tensor(name, bytes),
-            Places::Theirs(..) | Places::Packed(_) => Ok(()),
+            TableOffsets::Ours(_, header) => header.verify_tensor(name, bytes),
+            TableOffsets::Theirs(..) | TableOffsets::Packed(_) => Ok(()),
         }
     }
 
     /// Reads bytes at an offset of the file.
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<()> {
         match &self.places {
-            Places::Ours(file, _) | Places::Theirs(file, _) => file.read_at(bytes, at),
-            Places::Packed(_) => Err(io::ErrorKind::Unsupported.into()),
+            TableOffsets::Ours(file, _) | TableOffsets::Theirs(file, _) => file.read_at(bytes, at),
+            TableOffsets::Packed(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
     /// Whether it is one of our files, but without checksums: an earlier version wrote it.
     pub(crate) fn lacks_checksums(&self) -> bool {
-        matches!(&self.places, Places::Ours(_, header) if !header.has_checksums())
+        matches!(&self.places, TableOffsets::Ours(_, header) if !header.has_checksums())
     }
 
     /// Reads the whole file and compares it with its checksums, if it has any.
@@ -241,17 +243,17 @@ impl Saved {
     /// When it cannot be read, or at the first piece that is damaged.
     pub(crate) fn verify(&self) -> Result<(), NativeError> {
         match &self.places {
-            Places::Ours(file, header) => verify(file, header),
-            Places::Theirs(..) => Ok(()),
-            Places::Packed(packed) => packed.verify(),
+            TableOffsets::Ours(file, header) => verify(file, header),
+            TableOffsets::Theirs(..) => Ok(()),
+            TableOffsets::Packed(packed) => packed.verify(),
         }
     }
 
     /// The file alone; a packed model has none, since nothing is at an offset of it.
     pub(crate) fn into_file(self) -> Option<SharedFile> {
         match self.places {
-            Places::Ours(file, _) | Places::Theirs(file, _) => Some(file),
-            Places::Packed(_) => None,
+            TableOffsets::Ours(file, _) | TableOffsets::Theirs(file, _) => Some(file),
+            TableOffsets::Packed(_) => None,
         }
     }
 
@@ -262,16 +264,18 @@ impl Saved {
     pub(crate) fn read<C: WeightCell>(
         &self,
         tables: &WeightTables<C>,
-        keep: Keep,
+        keep: StoredParts,
     ) -> Result<(), NativeError> {
         let (file, layout, header) = match &self.places {
-            Places::Ours(file, header) => {
+            TableOffsets::Ours(file, header) => {
                 let banks = self.banks.unwrap_or(tables.tuples().banks());
                 let layout = header.layout_of_banks(tables, keep, banks)?;
                 (file, layout, Some(header))
             }
-            Places::Theirs(file, places) => (file, Layout::of_tables(tables, places), None),
-            Places::Packed(packed) => {
+            TableOffsets::Theirs(file, places) => {
+                (file, TensorLayout::of_tables(tables, places), None)
+            }
+            TableOffsets::Packed(packed) => {
                 let banks = self.banks.unwrap_or(tables.tuples().banks());
                 return packed.read_into(tables, banks);
             }
@@ -368,7 +372,7 @@ mod tests {
 
     fn bytes(network: &WeightTables) -> Vec<u8> {
         let mut bytes = Vec::new();
-        native::write(network, &about(), Keep::Everything, &mut bytes).unwrap();
+        native::write(network, &about(), StoredParts::Everything, &mut bytes).unwrap();
         bytes
     }
 
@@ -381,14 +385,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         let output = AtomicFile::create(&path).unwrap();
-        write(&network(), &about(), Keep::Everything, &output, 3).unwrap();
+        write(&network(), &about(), StoredParts::Everything, &output, 3).unwrap();
         output.commit().unwrap();
         assert!(fs::read(&path).unwrap() == bytes(&network()));
 
         let copy = new(network().tuples(), 0.0);
-        let saved = Saved::open(&path).unwrap();
+        let saved = StoredTables::open(&path).unwrap();
         assert_eq!(saved.metadata()["afterstate"], "1");
-        saved.read(&copy, Keep::Everything).unwrap();
+        saved.read(&copy, StoredParts::Everything).unwrap();
         assert!(bytes(&copy) == bytes(&network()));
     }
 
@@ -402,18 +406,18 @@ mod tests {
             let mut metadata = about();
             metadata.insert("long".to_owned(), "x".repeat(length));
             let output = AtomicFile::create(&path).unwrap();
-            write(&other, &metadata, Keep::Everything, &output, 1).unwrap();
-            write(&network(), &about(), Keep::Everything, &output, 3).unwrap();
+            write(&other, &metadata, StoredParts::Everything, &output, 1).unwrap();
+            write(&network(), &about(), StoredParts::Everything, &output, 3).unwrap();
             output.commit().unwrap();
             assert!(fs::read(&path).unwrap() == bytes(&network()));
 
             // Or shorter.
             let output = AtomicFile::create(&path).unwrap();
-            write(&network(), &about(), Keep::Everything, &output, 1).unwrap();
-            write(&other, &metadata, Keep::Everything, &output, 3).unwrap();
+            write(&network(), &about(), StoredParts::Everything, &output, 1).unwrap();
+            write(&other, &metadata, StoredParts::Everything, &output, 3).unwrap();
             output.commit().unwrap();
             let mut expected = Vec::new();
-            native::write(&other, &metadata, Keep::Everything, &mut expected).unwrap();
+            native::write(&other, &metadata, StoredParts::Everything, &mut expected).unwrap();
             assert!(fs::read(&path).unwrap() == expected);
         }
     }
@@ -427,11 +431,11 @@ mod tests {
         network.import(1, WeightPart::Weight, 300_000, &[f32::NAN]);
         network.import(2, WeightPart::Weight, 7, &[f32::NAN]);
         let output = AtomicFile::create(&path).unwrap();
-        let broken = write(&network, &about(), Keep::Weights, &output, 3).unwrap_err();
+        let broken = write(&network, &about(), StoredParts::Weights, &output, 3).unwrap_err();
         assert!(
             matches!(broken, NativeError::NotFinite { table, index: 300_000, .. } if table == "01234")
         );
-        let broken = write(&network, &about(), Keep::Everything, &output, 3).unwrap_err();
+        let broken = write(&network, &about(), StoredParts::Everything, &output, 3).unwrap_err();
         assert!(matches!(broken, NativeError::NotFinite { table, .. } if table == "cells"));
         drop(output);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -442,7 +446,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         fs::write(&path, bytes(&network())).unwrap();
-        let saved = Saved::open(&path).unwrap();
+        let saved = StoredTables::open(&path).unwrap();
         File::options()
             .write(true)
             .open(&path)
@@ -451,10 +455,13 @@ mod tests {
             .unwrap();
         let copy = new(network().tuples(), 0.0);
         assert!(matches!(
-            saved.read(&copy, Keep::Everything),
+            saved.read(&copy, StoredParts::Everything),
             Err(NativeError::Io(_))
         ));
-        assert!(matches!(Saved::open(&path), Err(LabError::Model { .. })));
+        assert!(matches!(
+            StoredTables::open(&path),
+            Err(LabError::Model { .. })
+        ));
     }
 
     /// One bit in each of many places: the header with its padding, and every tensor.
@@ -468,13 +475,13 @@ mod tests {
             network.import(table, WeightPart::Weight, 7, &[1.5, -2.0, 0.25]);
         }
         let further = [RawTensor::u8("replay.more", &[5000], &[3; 5000])];
-        for keep in [Keep::Weights, Keep::Everything] {
+        for keep in [StoredParts::Weights, StoredParts::Everything] {
             let output = AtomicFile::create(&path).unwrap();
             write_with(&network, &about(), keep, &further, &output, 2).unwrap();
             output.commit().unwrap();
             let good = fs::read(&path).unwrap();
             let opened = || {
-                let saved = Saved::open(&path)?;
+                let saved = StoredTables::open(&path)?;
                 assert!(!saved.lacks_checksums());
                 let read = saved.read(&new(&tuples, 0.0), keep);
                 read.map_err(LabError::model("read", &path))?;
@@ -502,7 +509,7 @@ mod tests {
                 fs::write(&path, bad).unwrap();
                 assert!(opened().is_err(), "{keep:?}: byte {at} of {}", good.len());
                 if at >= header {
-                    let found = Saved::open(&path).unwrap().verify().unwrap_err();
+                    let found = StoredTables::open(&path).unwrap().verify().unwrap_err();
                     let NativeError::Damaged { from, to, .. } = found else {
                         panic!("{found}");
                     };
@@ -523,8 +530,8 @@ mod tests {
         let tuples = TupleSet::parse(tuples, Shape::FOUR, true).unwrap();
         let network = new(&tuples, 320_000.0);
         let output = AtomicFile::create(&path).unwrap();
-        write(&network, &about(), Keep::Everything, &output, 2).unwrap();
-        let (_, layout) = native::lay_out(&network, &about(), Keep::Everything);
+        write(&network, &about(), StoredParts::Everything, &output, 2).unwrap();
+        let (_, layout) = native::lay_out(&network, &about(), StoredParts::Everything);
         let mut times = [const { Vec::new() }; 2];
         for number in 0..20 {
             let start = std::time::Instant::now();
@@ -533,7 +540,14 @@ mod tests {
                     piece.export(&network, buffer, |bytes, at| output.write_at(bytes, at))
                 })
                 .unwrap(),
-                _ => write(&network, &about(), Keep::Everything, &output, threads(0)).unwrap(),
+                _ => write(
+                    &network,
+                    &about(),
+                    StoredParts::Everything,
+                    &output,
+                    threads(0),
+                )
+                .unwrap(),
             }
             times[number % 2].push(start.elapsed().as_secs_f64());
         }

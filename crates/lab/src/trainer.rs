@@ -25,7 +25,7 @@ use crate::evaluate::Contender;
 use crate::finish::draw_plots;
 use crate::foreign::is_packed;
 use crate::games;
-use crate::migrate::{Format, Stored};
+use crate::migrate::{Format, Migrated};
 use crate::model::{self, metadata};
 use crate::recipe::{Limit, Recipe};
 use crate::run::{self, Divergence, Run, RunProgress};
@@ -123,7 +123,7 @@ impl Trainer {
         if is_packed(folder) {
             return Err(LabError::PackedResume(folder.to_owned()));
         }
-        let Stored {
+        let Migrated {
             content: mut recipe,
             format,
         } = run::stored_recipe(folder, overrides)?;

@@ -14,11 +14,11 @@ use afterstate_lab::part::Part;
 use afterstate_lab::positions::{Positions, of_play, of_records};
 use afterstate_lab::recipe::Recipe;
 use afterstate_lab::records::{JudgeOptions, LuckModel, judge as judge_records};
-use afterstate_lab::review::{Detail, Records, ReviewOptions, review as review_records};
+use afterstate_lab::review::{Detail, RecordReader, ReviewOptions, review as review_records};
 use afterstate_lab::run::{Gaps, blocks_of};
 use afterstate_lab::seal::Seal;
 use afterstate_lab::solve::{
-    Measure, Solution as Solved, SolveOptions, SymmetryMode, measure, solve as solve_game,
+    GapOptions, Solution as Solved, SolveOptions, SymmetryMode, measure, solve as solve_game,
 };
 use afterstate_lab::spec::BuiltinRecipe;
 use afterstate_lab::trainer::Trainer;
@@ -111,7 +111,7 @@ pub fn gaps(
     let found = work::run_with(py, listener, Place::None, &[player], |control| {
         // A folder that cannot be written to is an error before the work starts.
         let gaps = keep.as_deref().map(Gaps::open).transpose()?;
-        let found = measure(&Measure {
+        let found = measure(&GapOptions {
             contender: &hashed(player)?,
             solution: &solution.solved,
             symmetries: match fast {
@@ -366,7 +366,7 @@ pub fn review(
     let player = match player {
         Some(player) => player,
         None => {
-            let opened = py.detach(|| Records::open(&records, &Control::new())?.game());
+            let opened = py.detach(|| RecordReader::open(&records, &Control::new())?.game());
             let (game, shape) = opened.or_raise()?;
             open.call1(py, (game, shape.to_string()))?.extract(py)?
         }
@@ -394,7 +394,7 @@ pub fn review(
             threads,
             control,
         };
-        let records = Records::open(&records, control)?;
+        let records = RecordReader::open(&records, control)?;
         review_records(records, &contender, &values, &options)
     })?;
     json(&found)

@@ -4,7 +4,7 @@ use afterstate::game::Shape;
 use afterstate_lab::agent::BoardState;
 use afterstate_lab::board::GameBoard;
 use afterstate_lab::environment::{
-    Autoreset, Environments as Erased, Observation, environments, one_hot,
+    Autoreset, EnvironmentBatch as Erased, Observation, environments, one_hot,
 };
 use afterstate_lab::games;
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};

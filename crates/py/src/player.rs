@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use afterstate::game::Direction;
 use afterstate_lab::agent::{
-    Agent, Baseline, BoardState, Boards, ExternalKind, ExternalSpec, ExternalValues, WeightArray,
-    board_slides, board_values,
+    Agent, Baseline, BoardBatch, BoardState, ExternalKind, ExternalSpec, ExternalValues,
+    WeightArray, board_slides, board_values,
 };
 use afterstate_lab::analyze::{RolloutOptions, analyze_board, lines, rollouts as play_on};
 use afterstate_lab::board::GameBoard;
@@ -60,7 +60,7 @@ pub fn slides<'py>(
 ) -> PyResult<Slid<'py>> {
     let shape = shape(board)?;
     let (tiles, hints) = (tiles.as_slice()?.to_vec(), hints.as_slice()?.to_vec());
-    let found = py.detach(|| board_slides(game, &Boards::new(game, shape, &tiles, &hints)?));
+    let found = py.detach(|| board_slides(game, &BoardBatch::new(game, shape, &tiles, &hints)?));
     let found = found.or_raise()?;
     Ok((
         PyArray1::from_vec(py, found.afterstates),
@@ -309,7 +309,7 @@ impl Player {
         } = &self.contender;
         let watch = Watch::of(&[self]);
         let found = py.detach(|| {
-            let boards = Boards::new(game, *shape, &tiles, &hints)?;
+            let boards = BoardBatch::new(game, *shape, &tiles, &hints)?;
             board_values(&**agent, game, &boards, threads)
         });
         watch.check()?;

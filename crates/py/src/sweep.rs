@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use afterstate_lab::LabError;
 use afterstate_lab::part::Part;
-use afterstate_lab::sweep::{RunResult, Summary, Sweep};
+use afterstate_lab::sweep::{RunResult, Sweep, SweepSummary};
 use pyo3::prelude::*;
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ struct FinishedPart {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Swept {
-    Whole(Box<Summary>),
+    Whole(Box<SweepSummary>),
     Part(FinishedPart),
     Stopped,
 }
@@ -60,7 +60,7 @@ fn folder(sweep: &Sweep, out: Option<PathBuf>) -> PathBuf {
 }
 
 /// Saves the tables and plots.
-fn report(sweep: &Sweep, out: &Path, results: &[RunResult]) -> Result<Summary, LabError> {
+fn report(sweep: &Sweep, out: &Path, results: &[RunResult]) -> Result<SweepSummary, LabError> {
     let summary = sweep.summary(out, results)?;
     summary.save(out)?;
     Ok(summary)

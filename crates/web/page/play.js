@@ -179,7 +179,7 @@ export class Play {
     this.draw();
   }
 
-  /** Shows what happened. @param {import("./session.js").Played} played @param {boolean} animate */
+  /** Shows what happened. @param {import("./session.js").ActionResult} played @param {boolean} animate */
   happened(played, animate) {
     const { game } = played;
     const said = [];

@@ -19,14 +19,14 @@ import { forget, post, Problem } from "./api.js";
  *   | { event: "slide", direction: string, reward: number, to: (number | null)[], cells: number[] }
  *   | { event: "spawn", cell: number, tile: number }
  * )} Happened
- * @typedef {{ game: Game, events: Happened[], tokens: string[] }} Played
+ * @typedef {{ game: Game, events: Happened[], tokens: string[] }} ActionResult
  * @typedef {{
  *   game?: string, board?: string, position?: string, actions?: string, manual?: boolean,
  *   own?: boolean,
  * }} Wanted a game to begin; `own` if all of its moves were the player's
  * @typedef {{ game: string, board: string, position: string | null, tokens: string[], own: boolean }} Kept
  * @typedef {{
- *   began: () => void, happened: (played: Played, animate: boolean) => void,
+ *   began: () => void, happened: (played: ActionResult, animate: boolean) => void,
  *   complain: (error: unknown) => void, gone: (model: string) => void, manual: () => boolean,
  * }} Listener
  */
@@ -95,7 +95,7 @@ export class GameSession {
   /** Begins a game; only as queued work. @param {Wanted} wanted */
   async beginNow({ own = true, ...wanted }) {
     try {
-      const played = /** @type {Played} */ (await post("/games", wanted));
+      const played = /** @type {ActionResult} */ (await post("/games", wanted));
       if (this.ended) return forget(played.game.id);
       this.position = wanted.position ?? null;
       this.own = own && !wanted.position && !wanted.manual;
@@ -173,7 +173,7 @@ export class GameSession {
   async actNow(path, body, animate) {
     const game = /** @type {Game} */ (this.game);
     try {
-      const played = /** @type {Played} */ (await post(`/games/${game.id}${path}`, body));
+      const played = /** @type {ActionResult} */ (await post(`/games/${game.id}${path}`, body));
       // An answer about a game that was left.
       if (this.ended || this.game?.id !== game.id) return false;
       const kept = Math.min(played.game.made, game.made);

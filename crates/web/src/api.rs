@@ -17,10 +17,10 @@ use axum::Router;
 use axum::routing::{delete, get, post};
 
 use crate::error::Problem;
-use crate::state::App;
+use crate::state::AppState;
 
 /// All routes of the API.
-pub fn routes() -> Router<App> {
+pub fn routes() -> Router<AppState> {
     Router::new()
         .route("/api/v1/review", post(analyze::review))
         .route("/api/v1/judge", post(judge::judge))

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_stream::StreamExt;
 
 use crate::error::Problem;
-use crate::state::App;
+use crate::state::AppState;
 
 /// The most bytes of a JSON body: a record of a long game.
 pub const LONGEST_JSON: usize = 4 << 20;
@@ -44,7 +44,7 @@ struct Coming {
 
 impl Coming {
     /// Takes places for `length` bytes.
-    async fn fit(&mut self, app: &App, length: usize) -> Result<(), Problem> {
+    async fn fit(&mut self, app: &AppState, length: usize) -> Result<(), Problem> {
         let held = self.places.as_ref().map_or(0, |it| it.num_permits());
         let missing = length.div_ceil(1 << 20).saturating_sub(held);
         if length <= SMALL || missing == 0 {
@@ -98,7 +98,7 @@ fn too_slow() -> Problem {
 /// A body of at most some bytes, with its places in memory.
 async fn read(
     request: Request,
-    app: &App,
+    app: &AppState,
     most: usize,
 ) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), Problem> {
     let declared = request.headers().get(CONTENT_LENGTH);
@@ -131,10 +131,10 @@ async fn read(
 /// A body of JSON.
 pub struct Body<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
+impl<T: DeserializeOwned> FromRequest<AppState> for Body<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Problem> {
         if !is_json(request.headers()) {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -177,10 +177,10 @@ fn reason(text: &str) -> String {
 /// A body of JSON that may be left out.
 pub struct MaybeBody<T>(pub T);
 
-impl<T: DeserializeOwned + Default> FromRequest<App> for MaybeBody<T> {
+impl<T: DeserializeOwned + Default> FromRequest<AppState> for MaybeBody<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Problem> {
         let is_empty = request.body().is_end_stream();
         match is_empty {
             true => Ok(Self(T::default())),
@@ -204,12 +204,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
 }
 
 /// A body of text: a file of records, with its place in memory.
-pub struct Records(pub Vec<u8>, pub Option<OwnedSemaphorePermit>);
+pub struct RecordsBody(pub Vec<u8>, pub Option<OwnedSemaphorePermit>);
 
-impl FromRequest<App> for Records {
+impl FromRequest<AppState> for RecordsBody {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Problem> {
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Problem> {
         let (bytes, places) = read(request, app, LONGEST_RECORDS).await?;
         Ok(Self(bytes, places))
     }

@@ -18,7 +18,7 @@ use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 
 use crate::error::Problem;
-use crate::state::App;
+use crate::state::AppState;
 
 /// The longest time of a request, apart from streams.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -32,7 +32,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
      form-action 'none'; frame-ancestors 'none'";
 
 /// Checks a request, and adds headers to its answer.
-pub async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+pub async fn guard(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let is_api = request.uri().path().starts_with("/api/");
     let is_stream = request.uri().path().ends_with("/events");
     let mut answer = match check(&app, &request) {
@@ -87,7 +87,7 @@ pub async fn other_method() -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", message)
 }
 
-fn check(app: &App, request: &Request) -> Result<(), Box<Response>> {
+fn check(app: &AppState, request: &Request) -> Result<(), Box<Response>> {
     let forbidden = |message: &str| {
         let problem = Problem::new(StatusCode::FORBIDDEN, "forbidden", message);
         Box::new(problem.into_response())

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use crate::error::Problem;
 
 /// Places for work of one kind.
-pub struct Lane {
+pub struct JobQueue {
     places: Arc<Semaphore>,
     waiting: Semaphore,
     longest: Duration,
@@ -27,7 +27,7 @@ impl Drop for CancelOnDrop {
     }
 }
 
-impl Lane {
+impl JobQueue {
     /// A lane for `places` jobs at a time while `waiting` more wait, each for at most `longest`.
     pub fn new(places: usize, waiting: usize, longest: Duration) -> Self {
         Self {
@@ -78,8 +78,8 @@ impl Lane {
 mod tests {
     use super::*;
 
-    fn lane(longest: u64) -> Lane {
-        Lane::new(1, 0, Duration::from_millis(longest))
+    fn lane(longest: u64) -> JobQueue {
+        JobQueue::new(1, 0, Duration::from_millis(longest))
     }
 
     #[tokio::test]

@@ -31,7 +31,7 @@ pub use error::ServeError;
 pub use openapi::document;
 pub use page::page_bytes;
 pub use server::{Running, start};
-pub use state::App;
+pub use state::AppState;
 
 /// How the app is served.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ impl Config {
 }
 
 /// The page and the API, behind the guard.
-pub fn router(app: &App) -> Router {
+pub fn router(app: &AppState) -> Router {
     let routes = api::routes().merge(page::routes());
     let routes = routes.fallback(guard::not_found);
     let routes = routes.method_not_allowed_fallback(guard::other_method);

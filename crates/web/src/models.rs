@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::error::Problem;
-use crate::state::App;
+use crate::state::AppState;
 
 /// The most models that stay open.
 const OPEN: usize = 3;
@@ -427,7 +427,7 @@ fn no_such_model(id: &str) -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "no-such-model", message)
 }
 
-impl App {
+impl AppState {
     /// The model of this name; see `Models::find`. What has to be read is read in a lane of its own,
     /// so that nothing but its own requests waits for it. `None` if no model plays the game.
     pub async fn find_model(
@@ -528,7 +528,7 @@ mod tests {
         let run = folder.path().join("small");
         let mut trainer = Trainer::new(recipe, &run, &Control::new()).unwrap();
         trainer.train().unwrap();
-        let app = App::new(&Config::new(folder.path())).unwrap();
+        let app = AppState::new(&Config::new(folder.path())).unwrap();
         let shape = afterstate_lab::games::shape(2, 3).unwrap();
         let (read, reading) = std::sync::mpsc::channel::<()>();
         let (begun, begins) = std::sync::mpsc::channel();

@@ -10,7 +10,7 @@ use axum::routing::get;
 use sha2::{Digest, Sha256};
 
 use crate::error::Problem;
-use crate::state::App;
+use crate::state::AppState;
 
 /// Lists the files of the folder `page`.
 macro_rules! files {
@@ -65,7 +65,7 @@ static FILES: &[(&str, &[u8])] = files![
 ];
 
 /// The routes of the page. Its parts are shown by the script, so each has the same document.
-pub fn routes() -> Router<App> {
+pub fn routes() -> Router<AppState> {
     let document = |headers: HeaderMap| async move { file("index.html", &headers) };
     let mut routes = Router::new().route("/", get(document));
     for part in ["/play", "/analyse", "/inside", "/train", "/judge"] {

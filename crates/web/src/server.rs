@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use crate::error::ServeError;
-use crate::{App, Config, router};
+use crate::{AppState, Config, router};
 
 /// The most connections at a time; further ones wait.
 const CONNECTIONS: usize = 512;
@@ -33,7 +33,7 @@ pub struct Running {
     /// The link to its page, with the token if it needs one. If the server listens on all addresses,
     /// the link has the loopback address, which other machines replace by one of this machine.
     pub url: String,
-    app: App,
+    app: AppState,
     stop: watch::Sender<bool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -63,7 +63,7 @@ pub fn start(config: &Config) -> Result<Running, ServeError> {
     // A folder that is served is reported with its address; only a server that runs creates one.
     let is_there = config.runs.is_dir();
     let held = is_there.then(|| lock(&config.runs)).transpose()?;
-    let app = App::new(config)?;
+    let app = AppState::new(config)?;
     let asked = SocketAddr::new(config.host, config.port);
     let refused = |source| ServeError::Address {
         address: asked,
@@ -145,7 +145,7 @@ fn lock(folder: &Path) -> Result<File, ServeError> {
 }
 
 /// Serves connections until `stopped`.
-async fn accept(listener: TcpListener, app: &App, mut stopped: watch::Receiver<bool>) {
+async fn accept(listener: TcpListener, app: &AppState, mut stopped: watch::Receiver<bool>) {
     let router = router(app);
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     let graceful = GracefulShutdown::new();

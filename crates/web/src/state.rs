@@ -8,12 +8,12 @@ use tokio::sync::{Semaphore, broadcast, watch};
 
 use crate::Config;
 use crate::api::events::STREAMS;
-use crate::api::games::Games;
+use crate::api::games::OpenGames;
 use crate::api::runs::Trainings;
 use crate::error::ServeError;
 use crate::extract::BODIES;
 use crate::guard::{address_of, without_port};
-use crate::jobs::Lane;
+use crate::jobs::JobQueue;
 use crate::models::Models;
 
 /// An event for all pages.
@@ -27,7 +27,7 @@ pub struct PageEvent {
 
 /// The state of the app. Clones share it.
 #[derive(Clone)]
-pub struct App(Arc<Shared>);
+pub struct AppState(Arc<Shared>);
 
 pub struct Shared {
     names: Vec<String>,
@@ -36,17 +36,17 @@ pub struct Shared {
     /// The models.
     pub models: Models,
     /// The games in progress.
-    pub games: Mutex<Games>,
+    pub games: Mutex<OpenGames>,
     /// The runs that this process trains.
     pub trainings: Mutex<Trainings>,
     /// Answers that take milliseconds.
-    pub quick: Lane,
+    pub quick: JobQueue,
     /// Searches and rollouts.
-    pub searches: Lane,
+    pub searches: JobQueue,
     /// Reviews, judgements and lessons.
-    pub heavy: Lane,
+    pub heavy: JobQueue,
     /// Reading a model, which takes seconds: one at a time, and nothing else waits for it.
-    pub loading: Lane,
+    pub loading: JobQueue,
     /// MiB of large bodies that may be in memory.
     pub bodies: Arc<Semaphore>,
     /// Streams of events that may be open.
@@ -57,7 +57,7 @@ pub struct Shared {
     ending: watch::Sender<bool>,
 }
 
-impl App {
+impl AppState {
     /// An app for this configuration.
     ///
     /// # Errors
@@ -72,10 +72,10 @@ impl App {
             models: Models::new(config.runs.clone(), &config.models).map_err(ServeError::Model)?,
             games: Mutex::default(),
             trainings: Mutex::default(),
-            quick: Lane::new(cores.max(2), 512, Duration::from_secs(20)),
-            searches: Lane::new(cores, 32, Duration::from_secs(30)),
-            heavy: Lane::new(2, 8, Duration::from_secs(100)),
-            loading: Lane::new(1, 512, Duration::from_secs(100)),
+            quick: JobQueue::new(cores.max(2), 512, Duration::from_secs(20)),
+            searches: JobQueue::new(cores, 32, Duration::from_secs(30)),
+            heavy: JobQueue::new(2, 8, Duration::from_secs(100)),
+            loading: JobQueue::new(1, 512, Duration::from_secs(100)),
             bodies: Arc::new(Semaphore::new(BODIES)),
             streams: Arc::new(Semaphore::new(STREAMS)),
             events: broadcast::channel(256).0,
@@ -128,7 +128,7 @@ impl App {
     }
 }
 
-impl std::ops::Deref for App {
+impl std::ops::Deref for AppState {
     type Target = Shared;
 
     fn deref(&self) -> &Shared {

@@ -9,7 +9,7 @@ use afterstate_lab::evaluate::{Contender, EvalOptions, evaluate, evaluate_part, 
 use afterstate_lab::part::Part;
 use afterstate_lab::report::{Evaluation, ModelInfo, Scores};
 use afterstate_lab::run::Gaps;
-use afterstate_lab::solve::{GapReport, Measure, SymmetryMode, measure};
+use afterstate_lab::solve::{GapOptions, GapReport, SymmetryMode, measure};
 use anyhow::Context;
 
 use super::models::{
@@ -119,7 +119,7 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     }
     interrupt::listen()?;
     let display = Display::new();
-    let measured = measure(&Measure {
+    let measured = measure(&GapOptions {
         contender: &contender,
         solution: &solution,
         symmetries: if args.fast {

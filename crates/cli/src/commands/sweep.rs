@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use afterstate_lab::part::Part;
-use afterstate_lab::sweep::{RunResult, Summary, Sweep, SweepRun};
+use afterstate_lab::sweep::{RunResult, Sweep, SweepRun, SweepSummary};
 
 use super::{RUNS, shown};
 use crate::args::SweepArgs;
@@ -127,7 +127,7 @@ fn stopped(args: &SweepArgs, sweep: &Sweep, runs: &[SweepRun]) -> String {
     )
 }
 
-fn text(summary: &Summary, out: &Path, plots: &[PathBuf]) -> String {
+fn text(summary: &SweepSummary, out: &Path, plots: &[PathBuf]) -> String {
     let out = shown(out);
     let broken = summary.variants.iter().flat_map(|row| {
         let each = row.diverged.iter();

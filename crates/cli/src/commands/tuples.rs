@@ -24,7 +24,7 @@ pub fn run(args: &TuplesArgs) -> anyhow::Result<()> {
     let shape = shape(rows, cols)?;
     let (name, text, symmetry) = set(&args.set)?;
     let tuples = TupleSet::parse(&text, shape, symmetry && !args.no_symmetry)?;
-    let document = Document::new(name, &tuples);
+    let document = TuplesReport::new(name, &tuples);
     if let Some(file) = &args.out {
         let name = document.name.as_deref().unwrap_or("");
         let plot = tuple_set(name, &tuples, theme(args.theme));
@@ -66,7 +66,7 @@ fn written(file: &Path) -> String {
 
 /// A tuple set; the JSON of `tuples --json`.
 #[derive(Serialize)]
-struct Document {
+struct TuplesReport {
     /// The name of the set or recipe, if it was given by its name.
     name: Option<String>,
     board: String,
@@ -98,7 +98,7 @@ struct Bytes {
     state_tc: u64,
 }
 
-impl Document {
+impl TuplesReport {
     fn new(name: Option<String>, tuples: &TupleSet) -> Self {
         let shape = tuples.shape();
         let symmetries = if tuples.symmetry() {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::floats::Float;
 use super::foreign::{TensorSpan, hex};
-use super::scan::{Frame, Scan, ScanError};
+use super::scan::{FileFrame, Scan, ScanError};
 
 /// The longest accepted name, far longer than any real one.
 const LONGEST_NAME: u32 = 4096;
@@ -53,8 +53,8 @@ impl Demo {
     }
 
     /// Lays out the file: returns everything but its numbers, and sets their offsets.
-    pub fn lay_out(&mut self) -> Frame {
-        let mut frame = Frame::default();
+    pub fn lay_out(&mut self) -> FileFrame {
+        let mut frame = FileFrame::default();
         frame.put(&(self.tables.len() as u64).to_le_bytes());
         for table in &mut self.tables {
             frame.put(&(table.name.len() as u32).to_le_bytes());

@@ -10,6 +10,7 @@
 use std::fmt;
 
 use thiserror::Error;
+use twox_hash::XxHash3_64;
 
 use crate::game::{ChanceState, Direction};
 
@@ -24,6 +25,8 @@ pub struct EpisodeRecord {
     pub closed: Meta,
     /// The column of the closing meta in the line, from 1; not written.
     pub closed_at: usize,
+    /// A hash of the line as it was read; not written.
+    pub digest: u64,
 }
 
 /// A name and a time.
@@ -108,6 +111,7 @@ impl EpisodeRecord {
         text.expect(b'|', "`|` and the closing of the game")?;
         self.closed_at = text.at + 1;
         self.closed = text.meta()?;
+        self.digest = XxHash3_64::oneshot(line);
         match text.peek() {
             None => Ok(()),
             Some(_) => Err(text.wrong("the end of the line")),
@@ -256,6 +260,7 @@ impl fmt::Display for Line<'_> {
             moves,
             closed,
             closed_at: _,
+            digest: _,
         } = self.episode;
         write!(f, "{}@{}|", opened.tag, opened.at)?;
         for one in moves {

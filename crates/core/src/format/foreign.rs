@@ -16,7 +16,7 @@ use thiserror::Error;
 use super::demo::Demo;
 use super::floats::Float;
 use super::framework::Framework;
-use super::scan::{Frame, MOST_TABLES, ScanError};
+use super::scan::{FileFrame, MOST_TABLES, ScanError};
 use super::tdl::{self, Tdl};
 use super::{demo, framework};
 
@@ -221,7 +221,7 @@ impl Foreign {
 
     /// Lays out the file: returns everything but its numbers, and sets their offsets. `by_name` as
     /// in [`Foreign::scan`].
-    pub fn lay_out(&mut self, by_name: bool) -> Frame {
+    pub fn lay_out(&mut self, by_name: bool) -> FileFrame {
         match self {
             Self::Tdl(tdl) => tdl.lay_out(by_name),
             Self::Demo(demo) => demo.lay_out(),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::floats::Float;
 use super::foreign::TensorSpan;
-use super::scan::{Frame, Scan, ScanError};
+use super::scan::{FileFrame, Scan, ScanError};
 
 /// A weight file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,8 +94,8 @@ impl Framework {
     }
 
     /// Lays out the file: returns everything but its numbers, and sets their offsets.
-    pub fn lay_out(&mut self) -> Frame {
-        let mut frame = Frame::default();
+    pub fn lay_out(&mut self) -> FileFrame {
+        let mut frame = FileFrame::default();
         match self.wide {
             false => frame.put(&(self.tables.len() as u32).to_le_bytes()),
             true => frame.put(&(self.tables.len() as u64).to_le_bytes()),

@@ -30,7 +30,7 @@ pub use checksum::Checksums;
 pub use entries::peek_metadata;
 use entries::{Entries, read_header};
 pub use error::NativeError;
-pub use layout::{Buffer, Layout, Piece};
+pub use layout::{Buffer, Piece, TensorLayout};
 use layout::{Tensor, TensorSource, to_bytes};
 pub(super) use new::header;
 use new::shaped_header;
@@ -42,7 +42,7 @@ pub type Metadata = BTreeMap<String, String>;
 
 /// Which parts of a network a file stores, or a reader needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
+pub enum StoredParts {
     /// What playing needs: the weights.
     Weights,
     /// What learning needs: all of the network's memory.
@@ -57,8 +57,8 @@ const ORDER: &str = "order";
 pub fn lay_out<C: WeightCell>(
     network: &WeightTables<C>,
     metadata: &Metadata,
-    keep: Keep,
-) -> (NewHeader, Layout) {
+    keep: StoredParts,
+) -> (NewHeader, TensorLayout) {
     let (header, layout, _) = lay_out_with(network, metadata, keep, &[]);
     (header, layout)
 }
@@ -67,13 +67,13 @@ pub fn lay_out<C: WeightCell>(
 pub fn lay_out_with<C: WeightCell>(
     network: &WeightTables<C>,
     metadata: &Metadata,
-    keep: Keep,
+    keep: StoredParts,
     further: &[RawTensor],
-) -> (NewHeader, Layout, Vec<u64>) {
+) -> (NewHeader, TensorLayout, Vec<u64>) {
     let mut at = 0;
     let (mut tensors, metadata) = match keep {
-        Keep::Weights => (kept_tables(network.tuples()), metadata.clone()),
-        Keep::Everything => {
+        StoredParts::Weights => (kept_tables(network.tuples()), metadata.clone()),
+        StoredParts::Everything => {
             let mut metadata = metadata.clone();
             metadata.insert(ORDER.to_owned(), network.order());
             (blocks(network), metadata)
@@ -100,7 +100,7 @@ pub fn lay_out_with<C: WeightCell>(
         tensor.at += header.length();
     }
     places.iter_mut().for_each(|at| *at += header.length());
-    (header, Layout { tensors }, places)
+    (header, TensorLayout { tensors }, places)
 }
 
 /// The tensors of all tables, in the order of the tuples, without offsets.
@@ -149,7 +149,7 @@ const SUMS: &str = "sums";
 pub fn write<C: WeightCell>(
     network: &WeightTables<C>,
     metadata: &Metadata,
-    keep: Keep,
+    keep: StoredParts,
     out: &mut impl Write,
 ) -> Result<(), NativeError> {
     let (header, layout) = lay_out(network, metadata, keep);
@@ -165,7 +165,7 @@ pub fn write<C: WeightCell>(
 /// Calls `put` with all numbers in order, as bytes, and with their offset.
 fn in_order<C: WeightCell>(
     network: &WeightTables<C>,
-    layout: &Layout,
+    layout: &TensorLayout,
     mut put: impl FnMut(&[u8], u64) -> std::io::Result<()>,
 ) -> Result<(), NativeError> {
     const SOME: usize = 1 << 16;
@@ -184,7 +184,7 @@ fn in_order<C: WeightCell>(
 
 /// An array of floats with a name and a shape.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Array {
+pub struct NamedArray {
     /// Its name.
     pub name: String,
     /// The dimensions; the last one varies fastest.
@@ -198,7 +198,7 @@ pub struct Array {
 /// # Errors
 /// At a number that is not finite.
 pub fn file_of(
-    arrays: &[Array],
+    arrays: &[NamedArray],
     further: &[RawTensor],
     metadata: &Metadata,
 ) -> Result<Vec<u8>, NativeError> {
@@ -371,8 +371,8 @@ impl Header {
     pub fn layout<C: WeightCell>(
         &self,
         network: &WeightTables<C>,
-        keep: Keep,
-    ) -> Result<Layout, NativeError> {
+        keep: StoredParts,
+    ) -> Result<TensorLayout, NativeError> {
         self.layout_of_banks(network, keep, network.tuples().banks())
     }
 
@@ -383,10 +383,10 @@ impl Header {
     pub fn layout_of_banks<C: WeightCell>(
         &self,
         network: &WeightTables<C>,
-        keep: Keep,
+        keep: StoredParts,
         banks: usize,
-    ) -> Result<Layout, NativeError> {
-        let is_model = keep == Keep::Weights && !self.metadata.contains_key(ORDER);
+    ) -> Result<TensorLayout, NativeError> {
+        let is_model = keep == StoredParts::Weights && !self.metadata.contains_key(ORDER);
         let tuples = network.tuples();
         let mut tensors = if is_model {
             let mut tensors = tables(tuples);
@@ -400,11 +400,11 @@ impl Header {
             }
             tensors
         };
-        if keep == Keep::Weights {
+        if keep == StoredParts::Weights {
             tensors.retain(|tensor| tensor.source != TensorSource::Block(MemoryBlock::Sums));
         }
         let placed = tensors.into_iter().map(|tensor| self.place(tensor));
-        Ok(Layout {
+        Ok(TensorLayout {
             tensors: placed.collect::<Result<_, _>>()?,
         })
     }
@@ -514,7 +514,7 @@ fn dtype(float: Option<Float>) -> Dtype {
 pub fn read<C: WeightCell>(
     bytes: &[u8],
     network: &WeightTables<C>,
-    keep: Keep,
+    keep: StoredParts,
 ) -> Result<(), NativeError> {
     let header = Header::read(&mut &bytes[..], bytes.len() as u64)?;
     let (layout, sums) = (header.layout(network, keep)?, header.sums());

@@ -205,12 +205,12 @@ impl<'a, F: Read + Seek> Scan<'a, F> {
 
 /// A file to write: everything but its numbers, with offsets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Frame {
+pub struct FileFrame {
     pieces: Vec<(u64, Vec<u8>)>,
     end: u64,
 }
 
-impl Frame {
+impl FileFrame {
     /// The pieces, each with its offset.
     pub fn pieces(&self) -> &[(u64, Vec<u8>)] {
         &self.pieces

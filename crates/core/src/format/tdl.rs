@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::floats::Float;
 use super::foreign::{TensorSpan, hex};
-use super::scan::{Frame, Scan, ScanError};
+use super::scan::{FileFrame, Scan, ScanError};
 
 /// The tag byte of a section of weights.
 const WEIGHTS: u8 = b'w';
@@ -132,8 +132,8 @@ impl Tdl {
 
     /// Lays out the file: returns everything but its numbers, and sets their offsets. `by_name` as
     /// in [`Tdl::scan`].
-    pub fn lay_out(&mut self, by_name: bool) -> Frame {
-        let mut frame = Frame::default();
+    pub fn lay_out(&mut self, by_name: bool) -> FileFrame {
+        let mut frame = FileFrame::default();
         for section in &mut self.sections {
             let tagged = match section.tag {
                 Tag::ByName => !by_name,
@@ -291,7 +291,7 @@ impl TdlTable {
         Ok(fields)
     }
 
-    fn lay_out(&mut self, frame: &mut Frame) {
+    fn lay_out(&mut self, frame: &mut FileFrame) {
         frame.put(&[self.version]);
         frame.put(&self.name);
         for field in &mut self.fields {

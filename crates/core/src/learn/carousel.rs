@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use super::GameChain;
 use crate::Value;
-use crate::episode::{Episode, Player, TdErrorStats, play_to_end};
+use crate::episode::{Episode, LearningPolicy, TdErrorStats, play_to_end};
 use crate::game::{ChanceState, Game, Position, Slide, State};
 use crate::ntuple::Stages;
 use crate::random::Rng;
@@ -28,9 +28,9 @@ use crate::value::Decision;
 
 /// The states in which games entered each later stage, shared by all threads.
 #[derive(Debug)]
-pub struct Kept<B>(Mutex<Vec<VecDeque<State<B>>>>);
+pub struct StartStates<B>(Mutex<Vec<VecDeque<State<B>>>>);
 
-impl<B> Default for Kept<B> {
+impl<B> Default for StartStates<B> {
     fn default() -> Self {
         Self(Mutex::default())
     }
@@ -38,7 +38,7 @@ impl<B> Default for Kept<B> {
 
 /// Kept states as numbers, for a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeptArrays {
+pub struct StartStateArrays {
     /// How many there are for each later stage.
     pub counts: Vec<u32>,
     /// The tile indices of all, one state after the other.
@@ -49,7 +49,7 @@ pub struct KeptArrays {
 
 /// Why numbers are not those of kept states.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum KeptError {
+pub enum StartStateError {
     /// Arrays whose lengths do not belong together.
     #[error("{states} states of a carousel have {tiles} tiles and {chance_states} chance states")]
     Lengths {
@@ -65,7 +65,7 @@ pub enum KeptError {
     State(usize),
 }
 
-impl<B: Position> Kept<B> {
+impl<B: Position> StartStates<B> {
     fn lock(&self) -> MutexGuard<'_, Vec<VecDeque<State<B>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,11 +91,11 @@ impl<B: Position> Kept<B> {
     }
 
     /// All of them as numbers.
-    pub fn arrays<G: Game<Board = B>>(&self, game: &G) -> KeptArrays {
+    pub fn arrays<G: Game<Board = B>>(&self, game: &G) -> StartStateArrays {
         let all = self.lock();
         let cells = game.shape().cells();
         let states = || all.iter().flatten();
-        KeptArrays {
+        StartStateArrays {
             counts: all.iter().map(|kept| kept.len() as u32).collect(),
             tiles: states()
                 .flat_map(|state| (0..cells).map(|cell| state.cell(cell)))
@@ -106,21 +106,21 @@ impl<B: Position> Kept<B> {
         }
     }
 
-    /// Replaces all of them by those of [`Kept::arrays`].
+    /// Replaces all of them by those of [`StartStates::arrays`].
     ///
     /// # Errors
     /// When they are not states of the game.
     pub fn restore<G: Game<Board = B>>(
         &self,
         game: &G,
-        arrays: &KeptArrays,
-    ) -> Result<(), KeptError> {
+        arrays: &StartStateArrays,
+    ) -> Result<(), StartStateError> {
         let cells = game.shape().cells();
         let counts = arrays.counts.iter().map(|&count| count as usize);
         let states = counts.clone().fold(0, usize::saturating_add);
         let (tiles, chance_states) = (arrays.tiles.len(), arrays.chance_states.len());
         if chance_states != states || tiles != states.saturating_mul(cells) {
-            return Err(KeptError::Lengths {
+            return Err(StartStateError::Lengths {
                 states,
                 tiles,
                 chance_states,
@@ -130,7 +130,7 @@ impl<B: Position> Kept<B> {
             let known = packed >> ChanceState::BITS == 0;
             let chance_state = ChanceState::unpacked(packed);
             let state = game.state(tiles, chance_state).filter(|_| known);
-            state.ok_or(KeptError::State(number))
+            state.ok_or(StartStateError::State(number))
         };
         let pairs = arrays.tiles.chunks(cells).zip(&arrays.chance_states);
         let states = pairs.enumerate().map(one);
@@ -147,19 +147,19 @@ pub struct Carousel<'k, G: Game, P> {
     stages: Stages,
     /// The largest tile that the stages distinguish.
     largest: u8,
-    kept: &'k Kept<G::Board>,
+    kept: &'k StartStates<G::Board>,
     /// The most states that are kept for a stage.
     most: usize,
     /// The last stage that this game has entered.
     stage: usize,
 }
 
-impl<'k, G: Game, P: Player<G>> Carousel<'k, G, P> {
+impl<'k, G: Game, P: LearningPolicy<G>> Carousel<'k, G, P> {
     /// Keeps up to `most` states of each stage. `tile_bits` is that of the tables.
     pub fn new(
         player: P,
         (stages, tile_bits): (&Stages, usize),
-        kept: &'k Kept<G::Board>,
+        kept: &'k StartStates<G::Board>,
         most: usize,
     ) -> Self {
         Self {
@@ -179,7 +179,7 @@ impl<'k, G: Game, P: Player<G>> Carousel<'k, G, P> {
     }
 }
 
-impl<G: Game, P: Player<G>> GameChain<G> for Carousel<'_, G, P> {
+impl<G: Game, P: LearningPolicy<G>> GameChain<G> for Carousel<'_, G, P> {
     fn play(&mut self, game: &G, rng: &mut Rng, mut finished: impl FnMut(Outcome)) {
         finished(self.play_from(game, Episode::start(game, rng), rng));
         for stage in 1..self.stages.count() {
@@ -190,12 +190,12 @@ impl<G: Game, P: Player<G>> GameChain<G> for Carousel<'_, G, P> {
         }
     }
 
-    fn player(&mut self) -> &mut dyn Player<G> {
+    fn player(&mut self) -> &mut dyn LearningPolicy<G> {
         &mut self.player
     }
 }
 
-impl<G: Game, P: Player<G>> Player<G> for Carousel<'_, G, P> {
+impl<G: Game, P: LearningPolicy<G>> LearningPolicy<G> for Carousel<'_, G, P> {
     fn act(
         &mut self,
         game: &G,
@@ -256,7 +256,7 @@ mod tests {
 
     fn play<G: Game>(
         game: &G,
-        kept: &Kept<G::Board>,
+        kept: &StartStates<G::Board>,
         numbers: std::ops::Range<u64>,
     ) -> Vec<Vec<Outcome>> {
         let stages = stages();
@@ -281,7 +281,7 @@ mod tests {
                 let cells = game.shape().cells();
                 let tiles: Vec<u8> = (0..cells).map(|cell| second.cell(cell)).collect();
                 let is_kept =
-                    |arrays: &KeptArrays| arrays.tiles.chunks(cells).any(|one| one == tiles);
+                    |arrays: &StartStateArrays| arrays.tiles.chunks(cells).any(|one| one == tiles);
                 assert!(is_kept(&before) || is_kept(&after));
                 assert_eq!(stages.of(second.0, 15), 1);
             }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     fn every_stage_begins_games<G: Game>(game: &G) {
-        let kept = Kept::default();
+        let kept = StartStates::default();
         let batches = play(game, &kept, 0..200);
         let arrays = kept.arrays(game);
         // The oldest states give way.
@@ -315,7 +315,7 @@ mod tests {
         );
 
         // A restored carousel goes on with the same games.
-        let restored = Kept::default();
+        let restored = StartStates::default();
         restored.restore(game, &arrays).unwrap();
         assert_eq!(restored.arrays(game), arrays);
         assert_eq!(play(game, &kept, 200..230), play(game, &restored, 200..230));
@@ -330,8 +330,8 @@ mod tests {
     #[test]
     fn numbers_that_are_no_states_are_refused() {
         let game = Grid::new(Shape::new(2, 2).unwrap(), &PowersOfTwo);
-        let kept = Kept::default();
-        let good = KeptArrays {
+        let kept = StartStates::default();
+        let good = StartStateArrays {
             counts: vec![1],
             tiles: vec![5, 1, 0, 0],
             chance_states: vec![0],
@@ -339,40 +339,40 @@ mod tests {
         kept.restore(&game, &good).unwrap();
         for (bad, expected) in [
             (
-                KeptArrays {
+                StartStateArrays {
                     counts: vec![2],
                     ..good.clone()
                 },
-                KeptError::Lengths {
+                StartStateError::Lengths {
                     states: 2,
                     tiles: 4,
                     chance_states: 1,
                 },
             ),
             (
-                KeptArrays {
+                StartStateArrays {
                     counts: vec![u32::MAX; 3],
                     ..good.clone()
                 },
-                KeptError::Lengths {
+                StartStateError::Lengths {
                     states: 3 * u32::MAX as usize,
                     tiles: 4,
                     chance_states: 1,
                 },
             ),
             (
-                KeptArrays {
+                StartStateArrays {
                     tiles: vec![200, 1, 0, 0],
                     ..good.clone()
                 },
-                KeptError::State(0),
+                StartStateError::State(0),
             ),
             (
-                KeptArrays {
+                StartStateArrays {
                     chance_states: vec![0xFFFF],
                     ..good.clone()
                 },
-                KeptError::State(0),
+                StartStateError::State(0),
             ),
         ] {
             assert_eq!(kept.restore(&game, &bad), Err(expected));

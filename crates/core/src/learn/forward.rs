@@ -10,7 +10,7 @@
 use std::marker::PhantomData;
 
 use crate::Value;
-use crate::episode::{Learner, Player, Step, TdErrorStats};
+use crate::episode::{Learner, LearningPolicy, Step, TdErrorStats};
 use crate::game::{Game, Slide, State};
 use crate::ntuple::UpdateRule;
 use crate::ntuple::{Trainable, TrajectoryStep};
@@ -123,7 +123,7 @@ impl<'n, G: Game, N: Trainable<G>, R: UpdateRule> OnPolicyForward<'n, G, N, R> {
     }
 }
 
-impl<G: Game, N: Trainable<G>, R: UpdateRule> Player<G> for OnPolicyForward<'_, G, N, R> {
+impl<G: Game, N: Trainable<G>, R: UpdateRule> LearningPolicy<G> for OnPolicyForward<'_, G, N, R> {
     #[inline(always)]
     fn act(
         &mut self,

@@ -15,7 +15,7 @@
 //! - `reward_twice` (both DLP lab reports): z = r_t + gamma V(s_t).
 
 use crate::Value;
-use crate::episode::{Player, Step, TdErrorStats};
+use crate::episode::{LearningPolicy, Step, TdErrorStats};
 use crate::game::{Game, Slide, State};
 use crate::ntuple::{Td, Trainable, TrajectoryStep};
 use crate::policy::{Greedy, Ties};
@@ -114,7 +114,7 @@ impl<'n, G: Game, N: Trainable<G>> PublishedBackward<'n, G, N> {
     }
 }
 
-impl<G: Game, N: Trainable<G>> Player<G> for PublishedBackward<'_, G, N> {
+impl<G: Game, N: Trainable<G>> LearningPolicy<G> for PublishedBackward<'_, G, N> {
     fn act(
         &mut self,
         game: &G,
@@ -173,7 +173,7 @@ impl<G: Game, N: Trainable<G>> Player<G> for PublishedBackward<'_, G, N> {
 /// it learns from the reward of its slides alone.
 pub struct SlideRewards<P>(pub P);
 
-impl<G: Game, P: Player<G>> Player<G> for SlideRewards<P> {
+impl<G: Game, P: LearningPolicy<G>> LearningPolicy<G> for SlideRewards<P> {
     fn act(&mut self, game: &G, decision: &Decision<G>, _: u32, rng: &mut Rng) -> Slide<G::Board> {
         self.0.act(game, decision, 0, rng)
     }

@@ -13,7 +13,7 @@
 
 use super::GameChain;
 use crate::Value;
-use crate::episode::{Episode, Player, TdErrorStats, play_to_end};
+use crate::episode::{Episode, LearningPolicy, TdErrorStats, play_to_end};
 use crate::game::{After, Game, Slide, State};
 use crate::random::Rng;
 use crate::tally::Outcome;
@@ -27,7 +27,7 @@ pub struct Restarting<G: Game, P> {
     path: Vec<After<G::Board>>,
 }
 
-impl<G: Game, P: Player<G>> Restarting<G, P> {
+impl<G: Game, P: LearningPolicy<G>> Restarting<G, P> {
     /// Games of at least `shortest` moves are played again; none if it is 0.
     pub fn new(player: P, shortest: usize) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl<G: Game, P: Player<G>> Restarting<G, P> {
     }
 }
 
-impl<G: Game, P: Player<G>> GameChain<G> for Restarting<G, P> {
+impl<G: Game, P: LearningPolicy<G>> GameChain<G> for Restarting<G, P> {
     #[inline(always)]
     fn play(&mut self, game: &G, rng: &mut Rng, mut finished: impl FnMut(Outcome)) {
         finished(self.play_on(game, Episode::start(game, rng), rng));
@@ -55,12 +55,12 @@ impl<G: Game, P: Player<G>> GameChain<G> for Restarting<G, P> {
         }
     }
 
-    fn player(&mut self) -> &mut dyn Player<G> {
+    fn player(&mut self) -> &mut dyn LearningPolicy<G> {
         &mut self.player
     }
 }
 
-impl<G: Game, P: Player<G>> Player<G> for Restarting<G, P> {
+impl<G: Game, P: LearningPolicy<G>> LearningPolicy<G> for Restarting<G, P> {
     #[inline(always)]
     fn act(
         &mut self,

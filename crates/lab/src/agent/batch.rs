@@ -16,7 +16,7 @@ use crate::share::{threads, try_share};
 
 /// Boards of one game and shape.
 #[derive(Clone, Copy, Debug)]
-pub struct Boards<'a> {
+pub struct BoardBatch<'a> {
     rules: &'static dyn Rules,
     shape: Shape,
     tiles: &'a [u8],
@@ -24,7 +24,7 @@ pub struct Boards<'a> {
     hints: &'a [u8],
 }
 
-impl<'a> Boards<'a> {
+impl<'a> BoardBatch<'a> {
     /// Boards by their tile indices in row-major order, one board after another, and the hints that
     /// a game shows: see [`ChanceState::hint`].
     ///
@@ -109,12 +109,12 @@ pub struct BoardValues {
 }
 
 /// Where an agent writes what it finds, a place for each board.
-pub struct Places<'o> {
+pub struct BoardResults<'o> {
     totals: &'o mut [[f32; 4]],
     best: &'o mut [i8],
 }
 
-impl Places<'_> {
+impl BoardResults<'_> {
     fn set(&mut self, board: usize, values: &ActionValues, chosen: Option<Direction>) {
         let total = |direction| {
             let total = values.get(direction).map(|value| value.total);
@@ -128,15 +128,17 @@ impl Places<'_> {
 /// The boards that an agent evaluates in one piece.
 const PIECE: usize = 4096;
 
-/// The values of many boards, on several threads (0 means one for each core).
+/// The values of many boards, on several threads (0 means one for each core). If `stop` returns true,
+/// the rest of the boards has no values.
 ///
 /// # Errors
 /// When no game can reach one of the boards.
 pub fn board_values(
     agent: &dyn Agent,
     game: &str,
-    boards: &Boards<'_>,
+    boards: &BoardBatch<'_>,
     asked: usize,
+    stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<BoardValues, LabError> {
     let mut found = BoardValues {
         totals: vec![[NONE; 4]; boards.len()],
@@ -144,15 +146,18 @@ pub fn board_values(
     };
     let totals = found.totals.chunks_mut(PIECE);
     let pieces = totals.zip(found.best.chunks_mut(PIECE));
-    let pieces: Vec<Mutex<Places<'_>>> = pieces
-        .map(|(totals, best)| Mutex::new(Places { totals, best }))
+    let pieces: Vec<Mutex<BoardResults<'_>>> = pieces
+        .map(|(totals, best)| Mutex::new(BoardResults { totals, best }))
         .collect();
     let evaluated = try_share(threads(asked), pieces.len(), || {
         |piece: usize| {
+            if stop() {
+                return Ok(());
+            }
             let from = piece * PIECE;
             let count = PIECE.min(boards.len() - from);
             let mut places = pieces[piece].lock().unwrap_or_else(|it| it.into_inner());
-            let done = agent.evaluate_boards(&boards.part(from, count), &mut places);
+            let done = agent.evaluate_boards(&boards.part(from, count), &mut places, stop);
             done.map_err(|at| from + at)
         }
     });
@@ -178,12 +183,12 @@ pub struct BoardSlides {
 ///
 /// # Errors
 /// When there is no such game, or no game can reach one of the boards.
-pub fn board_slides(game: &str, boards: &Boards<'_>) -> Result<BoardSlides, LabError> {
+pub fn board_slides(game: &str, boards: &BoardBatch<'_>) -> Result<BoardSlides, LabError> {
     let found = with_game(game, boards.shape, Sliding(boards))?;
     found.map_err(|at| impossible(game, boards, at))
 }
 
-struct Sliding<'b>(&'b Boards<'b>);
+struct Sliding<'b>(&'b BoardBatch<'b>);
 
 impl GameVisitor for Sliding<'_> {
     /// Or the number of a board that no game can reach.
@@ -211,8 +216,8 @@ impl GameVisitor for Sliding<'_> {
     }
 }
 
-fn impossible(game: &str, boards: &Boards<'_>, at: usize) -> LabError {
-    let Boards { shape, rules, .. } = boards;
+fn impossible(game: &str, boards: &BoardBatch<'_>, at: usize) -> LabError {
+    let BoardBatch { shape, rules, .. } = boards;
     let name = game_on(game, *shape);
     let largest = rules.largest_tile(*shape);
     let tiles = boards.part(at, 1).tiles;
@@ -230,8 +235,9 @@ fn impossible(game: &str, boards: &Boards<'_>, at: usize) -> LabError {
 /// Evaluates boards one analysis at a time: for agents without a faster way.
 pub(super) fn analyze_each(
     agent: &(impl Agent + ?Sized),
-    boards: &Boards<'_>,
-    places: &mut Places<'_>,
+    boards: &BoardBatch<'_>,
+    places: &mut BoardResults<'_>,
+    stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<(), usize> {
     let state = |(tiles, chance_state): (&[u8], Option<ChanceState>)| {
         chance_state.map(|chance_state| BoardState {
@@ -244,7 +250,7 @@ pub(super) fn analyze_each(
         return Err(at);
     }
     let states: Vec<BoardState> = states.into_iter().flatten().collect();
-    for (n, found) in agent.analyze(&states).into_iter().enumerate() {
+    for (n, found) in agent.analyze_many(&states, stop).into_iter().enumerate() {
         let StateAnalysis { values, chosen, .. } = found.ok_or(n)?;
         places.set(n, &values, chosen);
     }
@@ -255,8 +261,8 @@ pub(super) fn analyze_each(
 pub(super) fn evaluate_by<G: Game, V: ValueFunction<G>>(
     game: &G,
     values: &V,
-    boards: &Boards<'_>,
-    places: &mut Places<'_>,
+    boards: &BoardBatch<'_>,
+    places: &mut BoardResults<'_>,
 ) -> Result<(), usize> {
     let (mut open, mut numbers) = (Vec::with_capacity(boards.len()), Vec::new());
     for (n, (tiles, chance_state)) in boards.each().enumerate() {
@@ -277,6 +283,8 @@ pub(super) fn evaluate_by<G: Game, V: ValueFunction<G>>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use crate::agent::Baseline;
     use crate::control::quiet;
@@ -327,11 +335,12 @@ mod tests {
             trainer.train().unwrap();
             let agent = trainer.agent();
             let (tiles, hints) = seen(game, Shape::FOUR);
-            let boards = Boards::new(game, Shape::FOUR, &tiles, &hints).unwrap();
-            let found = board_values(&*agent, game, &boards, 2).unwrap();
+            let boards = BoardBatch::new(game, Shape::FOUR, &tiles, &hints).unwrap();
+            let found = board_values(&*agent, game, &boards, 2, &|| false).unwrap();
             let mut expected = found.clone();
             let (totals, best) = (&mut *expected.totals, &mut *expected.best);
-            analyze_each(&*agent, &boards, &mut Places { totals, best }).unwrap();
+            let mut places = BoardResults { totals, best };
+            analyze_each(&*agent, &boards, &mut places, &|| false).unwrap();
             assert_eq!(
                 (bits(&found), &found.best),
                 (bits(&expected), &expected.best)
@@ -344,7 +353,7 @@ mod tests {
     fn boards_slide_in_all_directions() {
         let tiles = [1, 1, 2, 0, 0, 2, 2, 3, 3, 1, 0, 0, 0, 0, 0, 0, 0, 0];
         let shape = Shape::new(3, 3).unwrap();
-        let boards = Boards::new("2048", shape, &tiles, &[]).unwrap();
+        let boards = BoardBatch::new("2048", shape, &tiles, &[]).unwrap();
         let found = board_slides("2048", &boards).unwrap();
         assert_eq!(found.rewards, [8, 20, 8, 20, 0, 0, 0, 0]);
         assert_eq!(found.legal[..4], [true; 4]);
@@ -364,17 +373,27 @@ mod tests {
         let spec = SearchSpec::new("2ply".parse().unwrap());
         let contender = trainer.contender().with_search(&spec).unwrap();
         let (tiles, _) = seen("2048", Shape::FOUR);
-        let boards = Boards::new("2048", Shape::FOUR, &tiles[..16 * 30], &[]).unwrap();
-        let values = |threads| board_values(&*contender.agent, "2048", &boards, threads).unwrap();
-        assert_eq!(bits(&values(1)), bits(&values(2)));
+        let boards = BoardBatch::new("2048", Shape::FOUR, &tiles[..16 * 30], &[]).unwrap();
+        let agent = &*contender.agent;
+        let values = |threads, stop: &(dyn Fn() -> bool + Sync)| {
+            board_values(agent, "2048", &boards, threads, stop).unwrap()
+        };
+        assert_eq!(bits(&values(1, &|| false)), bits(&values(2, &|| false)));
+
+        // One that is stopped has the values of the first boards.
+        let asked = AtomicUsize::new(0);
+        let found = values(1, &|| asked.fetch_add(1, Ordering::Relaxed) > 200);
+        let missing = |totals: &&[f32; 4]| totals.iter().all(|total| total.is_nan());
+        let missing = found.totals.iter().filter(missing).count();
+        assert!((1..30).contains(&missing), "{missing} boards have no values");
     }
 
     #[test]
     fn wrong_boards_are_refused() {
         let agent = Baseline::Greedy.agent("2048", Shape::FOUR).unwrap();
         let of = |tiles: &[u8], hints: &[u8]| -> Result<BoardValues, LabError> {
-            let boards = Boards::new("2048", Shape::FOUR, tiles, hints)?;
-            board_values(&*agent, "2048", &boards, 1)
+            let boards = BoardBatch::new("2048", Shape::FOUR, tiles, hints)?;
+            board_values(&*agent, "2048", &boards, 1, &|| false)
         };
         let mut tiles = [1; 48];
         tiles[40] = 30;

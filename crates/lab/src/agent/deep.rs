@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use afterstate::episode::{Learner, NoLearner, play_batched_from};
-use afterstate::format::native::{self, Array, Keep, Metadata, NativeError, RawTensor};
+use afterstate::format::native::{self, Metadata, NamedArray, NativeError, RawTensor, StoredParts};
 use afterstate::game::{ChanceState, Direction, Game};
 use afterstate::replay::{ActingNetwork, ReplayAgent, ReplayConfig};
 use afterstate::tally::Outcome;
@@ -37,7 +37,7 @@ use crate::recorder::{Sink, evaluation_rng};
 use crate::search::SearchSpec;
 use crate::share::{share_out, threads};
 use crate::spec::{DeepSpec, replay_config};
-use crate::tables::Saved;
+use crate::tables::StoredTables;
 
 /// The metadata key of [`Counts`] in a checkpoint.
 const DEEP: &str = "deep";
@@ -134,7 +134,7 @@ fn reserve(
 /// When the file does not hold it, it cannot be built, or there is not enough memory.
 pub(crate) fn to_be_filled(
     spec: &DeepSpec,
-    saved: &Saved,
+    saved: &StoredTables,
     path: &Path,
     budget: &MemoryBudget,
 ) -> Result<Box<dyn StoredAgent>, LabError> {
@@ -308,7 +308,7 @@ impl<G: Game> BatchAgent<G> for DeepAgent<G> {
     fn write_with(
         &self,
         metadata: &Metadata,
-        keep: Keep,
+        keep: StoredParts,
         further: &[RawTensor],
         output: &AtomicFile,
         _: usize,
@@ -319,7 +319,7 @@ impl<G: Game> BatchAgent<G> for DeepAgent<G> {
         let [acting, other] = state.in_order(agent.acting_network());
         let mut arrays = acting.to_torch(architecture);
         let mut metadata = metadata.clone();
-        if keep == Keep::Everything {
+        if keep == StoredParts::Everything {
             let TrainState { adam, .. } = state;
             let parts = [
                 (other_prefix(agent.acting_network()), other.clone()),
@@ -327,7 +327,7 @@ impl<G: Game> BatchAgent<G> for DeepAgent<G> {
                 (SECOND, like(&state.online, &adam.second)),
             ];
             for (prefix, parameters) in parts {
-                let named = |array: Array| Array {
+                let named = |array: NamedArray| NamedArray {
                     name: format!("{prefix}{}", array.name),
                     ..array
                 };
@@ -425,14 +425,14 @@ impl<G: Game> StoredAgent for DeepAgent<G> {
     fn write(
         &self,
         metadata: &Metadata,
-        keep: Keep,
+        keep: StoredParts,
         output: &AtomicFile,
         threads: usize,
     ) -> Result<(), NativeError> {
         self.write_with(metadata, keep, &[], output, threads)
     }
 
-    fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
+    fn read(&self, saved: &StoredTables, keep: StoredParts) -> Result<(), NativeError> {
         let mut agent = self.training();
         let architecture = agent.acting().architecture().clone();
         let read = |prefix: &str| {
@@ -445,7 +445,7 @@ impl<G: Game> StoredAgent for DeepAgent<G> {
         let mut state = agent.train_state().clone();
         let acting = read("")?;
         let mut other = acting.clone();
-        if keep == Keep::Everything {
+        if keep == StoredParts::Everything {
             let counts = counts(saved)?;
             let prefix = other_prefix(agent.acting_network());
             other = match read(prefix) {
@@ -468,7 +468,7 @@ impl<G: Game> StoredAgent for DeepAgent<G> {
 }
 
 /// The counts of a checkpoint.
-fn counts(saved: &Saved) -> Result<Counts, NativeError> {
+fn counts(saved: &StoredTables) -> Result<Counts, NativeError> {
     let text = saved.metadata().get(DEEP).map_or("", String::as_str);
     let damaged = |found: String| NativeError::Metadata { key: DEEP, found };
     let counts: Counts = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;

@@ -20,8 +20,8 @@ use afterstate::value::{
 
 use super::batch::evaluate_by;
 use super::{
-    Agent, BoardState, Boards, FirstMove, Places, PolicyFn, RoundSpec, StartFn, StateAnalysis,
-    ValueAgent, analyze_states, initial, recorder, search_agent, with_first_move,
+    Agent, BoardBatch, BoardResults, BoardState, FirstMove, PolicyFn, RoundSpec, StartFn,
+    StateAnalysis, ValueAgent, analyze_states, initial, recorder, search_agent, with_first_move,
 };
 use crate::LabError;
 use crate::games::{GameVisitor, rules, with_game};
@@ -335,7 +335,12 @@ impl<G: Game> Agent for ExternalAgent<G> {
         found
     }
 
-    fn evaluate_boards(&self, boards: &Boards<'_>, places: &mut Places<'_>) -> Result<(), usize> {
+    fn evaluate_boards(
+        &self,
+        boards: &BoardBatch<'_>,
+        places: &mut BoardResults<'_>,
+        _: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), usize> {
         evaluate_by(&self.game, &self.values.clone(), boards, places)
     }
 
@@ -392,9 +397,9 @@ mod tests {
 
     impl ExternalValues for Through {
         fn values(&self, tiles: Vec<u8>, hints: Vec<u8>) -> Option<Vec<Value>> {
-            let boards = Boards::new(self.game, Shape::FOUR, &tiles, &hints).unwrap();
+            let boards = BoardBatch::new(self.game, Shape::FOUR, &tiles, &hints).unwrap();
             self.sizes.lock().unwrap().push(boards.len());
-            let found = board_values(&*self.agent, self.game, &boards, 1).unwrap();
+            let found = board_values(&*self.agent, self.game, &boards, 1, &|| false).unwrap();
             let or_none = |value: Value| if value.is_nan() { -1e9 } else { value };
             Some(found.totals.into_iter().flatten().map(or_none).collect())
         }

@@ -3,12 +3,12 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use afterstate::episode::{Learner, Player};
-use afterstate::format::native::{Keep, Metadata, NativeError, RawTensor};
+use afterstate::episode::{Learner, LearningPolicy};
+use afterstate::format::native::{Metadata, NativeError, RawTensor, StoredParts};
 use afterstate::game::{ChanceState, Direction, Game};
 use afterstate::learn::{
-    Backward, Carousel, Delayed, Kept, KeptArrays, NStep, OnPolicyForward, PublishedBackward,
-    Restarting, SlideRewards, TdParams,
+    Backward, Carousel, Delayed, NStep, OnPolicyForward, PublishedBackward, Restarting,
+    SlideRewards, StartStateArrays, StartStates, TdParams,
 };
 use afterstate::ntuple::Trainable;
 use afterstate::ntuple::{
@@ -23,7 +23,7 @@ use afterstate::tally::Outcome;
 use afterstate::value::{Decision, ValueFunction};
 use sha2::{Digest, Sha256};
 
-use super::batch::{Boards, Places, evaluate_by};
+use super::batch::{BoardBatch, BoardResults, evaluate_by};
 use super::explain::{Explanation, explain};
 use super::{
     Agent, BoardState, FirstMove, PolicyFn, RoundResult, RoundSpec, StartFn, StateAnalysis,
@@ -41,7 +41,7 @@ use crate::recorder::Sink;
 use crate::search::SearchSpec;
 use crate::share::{threads, try_share};
 use crate::spec::{NTupleSpec, TdSpec, UpdateSpec};
-use crate::tables::{self, Saved};
+use crate::tables::{self, StoredTables};
 
 /// What both kinds of n-tuple networks have in common.
 pub(super) trait NTupleNetwork<G: Game>: Trainable<G> + 'static {
@@ -96,14 +96,14 @@ pub(super) struct NTupleAgent<G: Game, N, D> {
     /// How it learns from a replay buffer, if it does.
     pub(super) replay: NTupleReplayParams,
     /// The states from which games of a carousel begin.
-    kept: Kept<G::Board>,
+    kept: StartStates<G::Board>,
     reserved: Reservation,
     dispatch: PhantomData<D>,
 }
 
 /// How the loops of training and evaluation are compiled.
 pub(super) trait Dispatch: Send + Sync + 'static {
-    fn learn<'a, G: Game, P: Player<G> + 'a>(
+    fn learn<'a, G: Game, P: LearningPolicy<G> + 'a>(
         game: &G,
         round: &RoundSpec<'_>,
         learner: &TdSpec,
@@ -115,7 +115,7 @@ pub(super) trait Dispatch: Send + Sync + 'static {
 pub(super) enum Inlined {}
 
 impl Dispatch for Inlined {
-    fn learn<'a, G: Game, P: Player<G> + 'a>(
+    fn learn<'a, G: Game, P: LearningPolicy<G> + 'a>(
         game: &G,
         round: &RoundSpec<'_>,
         learner: &TdSpec,
@@ -130,13 +130,13 @@ impl Dispatch for Inlined {
 pub(super) enum Virtual {}
 
 impl Dispatch for Virtual {
-    fn learn<'a, G: Game, P: Player<G> + 'a>(
+    fn learn<'a, G: Game, P: LearningPolicy<G> + 'a>(
         game: &G,
         round: &RoundSpec<'_>,
         learner: &TdSpec,
         make: impl Fn() -> P + Sync,
     ) -> RoundResult {
-        let make: &(dyn Fn() -> Box<dyn Player<G> + 'a> + Sync) = &|| Box::new(make());
+        let make: &(dyn Fn() -> Box<dyn LearningPolicy<G> + 'a> + Sync) = &|| Box::new(make());
         let restart = learner.restart_length_at(round.numbers.start);
         learn_games(game, round, learner, || Restarting::new(make(), restart))
     }
@@ -232,7 +232,7 @@ fn afterstate_agent<G: Game, D: Dispatch>(
         network: AfterstateNetwork::new(tuples, &options).map_err(refused)?,
         ties: new.spec.ties,
         replay: NTupleReplayParams::default(),
-        kept: Kept::default(),
+        kept: StartStates::default(),
         reserved,
         dispatch: PhantomData,
     })
@@ -258,7 +258,7 @@ pub(super) fn state_agent<G: Game, D: Dispatch>(
         network: network.map_err(refused)?,
         ties: spec.ties,
         replay: NTupleReplayParams::default(),
-        kept: Kept::default(),
+        kept: StartStates::default(),
         reserved,
         dispatch: PhantomData,
     })
@@ -339,7 +339,7 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
         &self,
         round: &RoundSpec<'_>,
         learner: &TdSpec,
-        make: &(dyn Fn() -> Box<dyn Player<G> + 'a> + Sync),
+        make: &(dyn Fn() -> Box<dyn LearningPolicy<G> + 'a> + Sync),
     ) -> RoundResult {
         let tuples = self.network.tables().tuples();
         let stages = (tuples.stages(), tuples.tile_bits());
@@ -367,13 +367,16 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> NTupleAgent<G, N, D> {
     }
 
     /// The greedy player with a learner, which is type-erased: the player is compiled once.
-    fn with_learner<'a>(&'a self, learner: impl Learner<G> + 'a) -> Box<dyn Player<G> + 'a> {
+    fn with_learner<'a>(
+        &'a self,
+        learner: impl Learner<G> + 'a,
+    ) -> Box<dyn LearningPolicy<G> + 'a> {
         let learner: Box<dyn Learner<G> + 'a> = Box::new(learner);
         Box::new((self.policy(), learner))
     }
 
     /// The player of an update, type-erased: for those that are rarely used.
-    fn any_player<R: UpdateRule>(&self, update: UpdateSpec) -> Box<dyn Player<G> + '_> {
+    fn any_player<R: UpdateRule>(&self, update: UpdateSpec) -> Box<dyn LearningPolicy<G> + '_> {
         match update {
             UpdateSpec::Forward => Box::new(self.forward_player::<R>()),
             UpdateSpec::Backward {
@@ -417,7 +420,12 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> Agent for NTupleAgent<G, N, D> {
         })
     }
 
-    fn evaluate_boards(&self, boards: &Boards<'_>, places: &mut Places<'_>) -> Result<(), usize> {
+    fn evaluate_boards(
+        &self,
+        boards: &BoardBatch<'_>,
+        places: &mut BoardResults<'_>,
+        _: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(), usize> {
         evaluate_by(&self.game, &self.network, boards, places)
     }
 
@@ -525,18 +533,20 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> StoredAgent for NTupleAgent<G, N
     fn write(
         &self,
         metadata: &Metadata,
-        keep: Keep,
+        keep: StoredParts,
         output: &AtomicFile,
         threads: usize,
     ) -> Result<(), NativeError> {
         // A model has redundant tuples folded into the others.
         let mut metadata = metadata.clone();
-        if keep == Keep::Weights {
+        if keep == StoredParts::Weights {
             metadata.remove(REDUNDANT);
         }
         let arrays = self.kept.arrays(&self.game);
         let further = match (keep, arrays.counts.is_empty()) {
-            (Keep::Everything, false) => carousel_tensors(&arrays, self.game.shape().cells()),
+            (StoredParts::Everything, false) => {
+                carousel_tensors(&arrays, self.game.shape().cells())
+            }
             _ => Vec::new(),
         };
         tables::write_with(
@@ -549,9 +559,9 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> StoredAgent for NTupleAgent<G, N
         )
     }
 
-    fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
+    fn read(&self, saved: &StoredTables, keep: StoredParts) -> Result<(), NativeError> {
         saved.read(self.network.tables(), keep)?;
-        if keep == Keep::Weights {
+        if keep == StoredParts::Weights {
             self.network.refresh(threads(0));
         } else if let Some(arrays) = carousel_arrays(saved)? {
             let restored = self.kept.restore(&self.game, &arrays);
@@ -565,7 +575,7 @@ impl<G: Game, N: NTupleNetwork<G>, D: Dispatch> StoredAgent for NTupleAgent<G, N
     }
 }
 
-fn carousel_tensors(arrays: &KeptArrays, cells: usize) -> Vec<RawTensor> {
+fn carousel_tensors(arrays: &StartStateArrays, cells: usize) -> Vec<RawTensor> {
     let [counts, tiles, chance_states] = CAROUSEL;
     let shape = [arrays.chance_states.len(), cells];
     vec![
@@ -576,14 +586,14 @@ fn carousel_tensors(arrays: &KeptArrays, cells: usize) -> Vec<RawTensor> {
 }
 
 /// The kept states of a checkpoint, if it has any.
-fn carousel_arrays(saved: &Saved) -> Result<Option<KeptArrays>, NativeError> {
+fn carousel_arrays(saved: &StoredTables) -> Result<Option<StartStateArrays>, NativeError> {
     let [counts, tiles, chance_states] = CAROUSEL;
     let all = match saved.bytes(counts) {
         Err(NativeError::NoTable(_)) => return Ok(None),
         counts => counts?,
     };
     let numbers = saved.bytes(chance_states)?;
-    Ok(Some(KeptArrays {
+    Ok(Some(StartStateArrays {
         counts: all
             .as_chunks()
             .0

@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-use afterstate::format::native::{Keep, Metadata, NativeError, RawTensor};
+use afterstate::format::native::{Metadata, NativeError, RawTensor, StoredParts};
 use afterstate::game::{Direction, Game};
 use afterstate::ntuple::StateNetwork;
 use afterstate::replay::{
@@ -25,7 +25,7 @@ use crate::games::{GameVisitor, with_game};
 use crate::memory::{MemoryBudget, Reservation};
 use crate::recorder::Sink;
 use crate::spec::{NTupleSpec, TdSpec};
-use crate::tables::Saved;
+use crate::tables::StoredTables;
 
 /// The metadata key of [`SavedReplay`] in a checkpoint.
 const REPLAY: &str = "replay";
@@ -111,7 +111,7 @@ pub(super) fn with_replay<G: Game>(
     let trainer = ReplayTrainer::new(game, config, seed);
     Box::new(ReplayedAgent {
         agent,
-        progress: Mutex::new(ReplayProgress {
+        progress: Mutex::new(ReplayRound {
             trainer,
             waiting: Vec::new(),
         }),
@@ -131,7 +131,7 @@ pub(super) trait BatchAgent<G: Game>: StoredAgent {
     fn write_with(
         &self,
         metadata: &Metadata,
-        keep: Keep,
+        keep: StoredParts,
         further: &[RawTensor],
         output: &AtomicFile,
         threads: usize,
@@ -156,7 +156,7 @@ impl<G: Game, D: Dispatch> BatchAgent<G> for NTupleAgent<G, StateNetwork, D> {
     fn write_with(
         &self,
         metadata: &Metadata,
-        keep: Keep,
+        keep: StoredParts,
         further: &[RawTensor],
         output: &AtomicFile,
         threads: usize,
@@ -168,13 +168,13 @@ impl<G: Game, D: Dispatch> BatchAgent<G> for NTupleAgent<G, StateNetwork, D> {
 
 struct ReplayedAgent<G: Game, A> {
     agent: A,
-    progress: Mutex<ReplayProgress<G>>,
+    progress: Mutex<ReplayRound<G>>,
     /// For the replay buffer.
     reserved: Reservation,
 }
 
 /// What changes from round to round besides the network.
-struct ReplayProgress<G: Game> {
+struct ReplayRound<G: Game> {
     trainer: ReplayTrainer<G>,
     /// Games that ended in the same iteration as the last one of a round: the first of the next
     /// round.
@@ -200,7 +200,7 @@ struct Format1 {
 }
 
 impl<G: Game, A> ReplayedAgent<G, A> {
-    fn progress(&self) -> MutexGuard<'_, ReplayProgress<G>> {
+    fn progress(&self) -> MutexGuard<'_, ReplayRound<G>> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -242,7 +242,7 @@ impl<G: Game, A: BatchAgent<G>> Agent for ReplayedAgent<G, A> {
 impl<G: Game, A: BatchAgent<G>> TrainableAgent for ReplayedAgent<G, A> {
     fn learn(&self, round: &RoundSpec<'_>, learner: &TdSpec) -> RoundResult {
         let mut progress = self.progress();
-        let ReplayProgress { trainer, waiting } = &mut *progress;
+        let ReplayRound { trainer, waiting } = &mut *progress;
         let games = (round.numbers.end - round.numbers.start) as usize;
         let mut outcomes = std::mem::take(waiting);
         let mut stats = TrainingStats::default();
@@ -296,7 +296,7 @@ impl<G: Game, A: BatchAgent<G>> StoredAgent for ReplayedAgent<G, A> {
     fn write(
         &self,
         metadata: &Metadata,
-        keep: Keep,
+        keep: StoredParts,
         output: &AtomicFile,
         threads: usize,
     ) -> Result<(), NativeError> {
@@ -306,7 +306,7 @@ impl<G: Game, A: BatchAgent<G>> StoredAgent for ReplayedAgent<G, A> {
             Err(TryLockError::Poisoned(progress)) => Some(progress.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         };
-        let (Keep::Everything, Some(progress)) = (keep, progress) else {
+        let (StoredParts::Everything, Some(progress)) = (keep, progress) else {
             return self.agent.write(metadata, keep, output, threads);
         };
         let mut metadata = metadata.clone();
@@ -326,9 +326,9 @@ impl<G: Game, A: BatchAgent<G>> StoredAgent for ReplayedAgent<G, A> {
             .write_with(&metadata, keep, &tensors, output, threads)
     }
 
-    fn read(&self, saved: &Saved, keep: Keep) -> Result<(), NativeError> {
+    fn read(&self, saved: &StoredTables, keep: StoredParts) -> Result<(), NativeError> {
         self.agent.read(saved, keep)?;
-        if keep != Keep::Everything {
+        if keep != StoredParts::Everything {
             return Ok(());
         }
         let damaged = |found: String| NativeError::Metadata { key: REPLAY, found };
@@ -392,7 +392,7 @@ fn transitions(name: &str, arrays: &TransitionArrays) -> Vec<RawTensor> {
 }
 
 /// The snapshot of a checkpoint.
-fn snapshot_of(found: &SavedReplay, saved: &Saved) -> Result<ReplaySnapshot, NativeError> {
+fn snapshot_of(found: &SavedReplay, saved: &StoredTables) -> Result<ReplaySnapshot, NativeError> {
     let positions = |name: &str, count: usize| {
         Ok::<_, NativeError>(PositionArrays {
             tiles: saved.bytes(&format!("{name}.tiles"))?,
@@ -432,7 +432,7 @@ fn snapshot_of(found: &SavedReplay, saved: &Saved) -> Result<ReplaySnapshot, Nat
 
 /// All numbers of a tensor, if their count is as expected.
 fn numbers<T, const WIDTH: usize>(
-    saved: &Saved,
+    saved: &StoredTables,
     name: &str,
     count: usize,
     decode: impl Fn([u8; WIDTH]) -> T,

@@ -135,6 +135,38 @@ impl<A: ValueAgent> SearchAgent<A> {
         Some(StateAnalysis::of(&decision, found.values, found.best))
     }
 
+    /// Analyses boards, which share a table; a search that is stopped leaves out the last of them.
+    fn analyses(
+        &self,
+        boards: &[BoardState],
+        watch: Option<&SearchObserver<'_>>,
+    ) -> Vec<Option<StateAnalysis>> {
+        let (table, threads) = (self.table(), threads(self.spec.threads));
+        // Many boards are shared among the threads; a few are searched by all of them.
+        let sharing = if boards.len() >= threads { threads } else { 1 };
+        let helpers = self.helpers(threads / sharing);
+        self.agent.with_values(|values| {
+            let numbers = 0..boards.len() as u64;
+            share(
+                sharing,
+                numbers,
+                || watch.is_some_and(|watch| (watch.stop)()),
+                || {
+                    |number| {
+                        let with = Searching {
+                            search: self.policy(values, &table),
+                            watch,
+                            values,
+                            table: &table,
+                            helpers,
+                        };
+                        self.analysis(with, &boards[number as usize])
+                    }
+                },
+            )
+        })
+    }
+
     /// A search may take seconds for each move, so a game that is stopped is left out.
     fn play_games(
         &self,
@@ -230,30 +262,15 @@ impl<A: ValueAgent> Agent for SearchAgent<A> {
     }
 
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
-        let (table, threads) = (self.table(), threads(self.spec.threads));
-        // Many boards are shared among the threads; a few are searched by all of them.
-        let sharing = if boards.len() >= threads { threads } else { 1 };
-        let helpers = self.helpers(threads / sharing);
-        self.agent.with_values(|values| {
-            let numbers = 0..boards.len() as u64;
-            share(
-                sharing,
-                numbers,
-                || false,
-                || {
-                    |number| {
-                        let with = Searching {
-                            search: self.policy(values, &table),
-                            watch: None,
-                            values,
-                            table: &table,
-                            helpers,
-                        };
-                        self.analysis(with, &boards[number as usize])
-                    }
-                },
-            )
-        })
+        self.analyses(boards, None)
+    }
+
+    fn analyze_many(
+        &self,
+        boards: &[BoardState],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<Option<StateAnalysis>> {
+        self.analyses(boards, Some(&SearchObserver::until(stop)))
     }
 
     /// Deepens the search ply by ply: the last ply takes most of the time, and has the values of a

@@ -5,7 +5,7 @@ use crate::LabError;
 use crate::search::SearchSpec;
 
 /// A network that can be measured, and the rows it gives.
-pub(super) struct Subject {
+pub(super) struct BenchNetwork {
     /// The built-in recipe that trains it.
     pub(super) recipe: &'static str,
     /// Its tuples, where they are not the recipe's own.
@@ -15,7 +15,7 @@ pub(super) struct Subject {
     pub(super) rows: &'static [(&'static str, Mode)],
 }
 
-impl Subject {
+impl BenchNetwork {
     /// The name of the network: the first word of its rows.
     fn network(&self) -> &'static str {
         let first = self.rows.first().map(|(name, _)| *name);
@@ -25,21 +25,21 @@ impl Subject {
     }
 }
 
-pub(super) static SUBJECTS: [Subject; 7] = [
-    Subject {
+pub(super) static SUBJECTS: [BenchNetwork; 7] = [
+    BenchNetwork {
         recipe: "td-4x6",
         tuples: None,
         main: true,
         rows: &[("4x6 play", Mode::Play), ("4x6 td", Mode::Train)],
     },
-    Subject {
+    BenchNetwork {
         recipe: "quick",
         tuples: None,
         main: true,
         rows: &[("4x6 tc", Mode::Train)],
     },
     td("8x6", &[("8x6 td", Mode::Train)], true),
-    Subject {
+    BenchNetwork {
         recipe: "state-6",
         tuples: None,
         main: true,
@@ -51,8 +51,12 @@ pub(super) static SUBJECTS: [Subject; 7] = [
 ];
 
 /// Plain TD(0) with other tuples.
-const fn td(tuples: &'static str, rows: &'static [(&'static str, Mode)], main: bool) -> Subject {
-    Subject {
+const fn td(
+    tuples: &'static str,
+    rows: &'static [(&'static str, Mode)],
+    main: bool,
+) -> BenchNetwork {
+    BenchNetwork {
         recipe: "td-4x6",
         tuples: Some(tuples),
         main,
@@ -61,8 +65,6 @@ const fn td(tuples: &'static str, rows: &'static [(&'static str, Mode)], main: b
 }
 
 /// The rows of a network.
-pub(super) type Rows = Vec<Row>;
-
 /// What is measured of a network.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
@@ -92,7 +94,7 @@ impl Row {
 /// The networks to measure, each with its selected rows.
 pub(super) fn chosen(
     options: &BenchOptions<'_>,
-) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
+) -> Result<Vec<(&'static BenchNetwork, Vec<Row>)>, LabError> {
     if options.searches.is_empty() {
         return by_name(options.networks);
     }
@@ -104,7 +106,9 @@ pub(super) fn chosen(
 }
 
 /// The networks with rows of these names; without names, the main ones.
-pub(super) fn by_name(names: &[String]) -> Result<Vec<(&'static Subject, Rows)>, LabError> {
+pub(super) fn by_name(
+    names: &[String],
+) -> Result<Vec<(&'static BenchNetwork, Vec<Row>)>, LabError> {
     let all = || SUBJECTS.iter().flat_map(|subject| subject.rows);
     let fits = |name: &str, asked: &str| name == asked || name.split(' ').next() == Some(asked);
     for asked in names {
@@ -115,12 +119,12 @@ pub(super) fn by_name(names: &[String]) -> Result<Vec<(&'static Subject, Rows)>,
             });
         }
     }
-    let wanted = |subject: &'static Subject| {
+    let wanted = |subject: &'static BenchNetwork| {
         let rows = subject.rows.iter().filter(|(name, _)| {
             let asked = names.iter().any(|asked| fits(name, asked));
             asked || (names.is_empty() && subject.main)
         });
-        (subject, rows.map(Row::of).collect::<Rows>())
+        (subject, rows.map(Row::of).collect::<Vec<Row>>())
     };
     let chosen = SUBJECTS.iter().map(wanted);
     Ok(chosen.filter(|(_, rows)| !rows.is_empty()).collect())

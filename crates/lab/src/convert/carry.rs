@@ -3,7 +3,7 @@
 use afterstate::format::foreign::TensorSpan;
 use afterstate::format::native::Checksums;
 
-use super::input::Input;
+use super::input::SourceFile;
 use super::{ConvertError, ConvertOptions, Kind};
 use crate::LabError;
 use crate::control::{Event, Progress, Task, Unit};
@@ -24,7 +24,7 @@ type Piece = (usize, u64);
 
 /// Copies all of them. Of several errors, returns the first in the file.
 pub(super) fn carry(
-    input: &Input,
+    input: &SourceFile,
     copies: &[Copy],
     (output, sums): (&AtomicFile, Option<&Checksums>),
     kind: Kind,
@@ -83,7 +83,7 @@ pub(super) fn carry(
 }
 
 /// Refuses numbers that are not finite, which no program would read.
-fn check(input: &Input, span: &TensorSpan, start: u64, bytes: &[u8]) -> Result<(), LabError> {
+fn check(input: &SourceFile, span: &TensorSpan, start: u64, bytes: &[u8]) -> Result<(), LabError> {
     let Some((place, found)) = span.float.and_then(|float| float.first_not_finite(bytes)) else {
         return Ok(());
     };

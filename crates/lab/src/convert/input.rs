@@ -7,7 +7,7 @@ use afterstate::Value;
 use afterstate::format::floats::Float;
 use afterstate::format::foreign::{Foreign, Program, TablePatterns, TensorSpan};
 use afterstate::format::framework::Framework;
-use afterstate::format::native::{Keep, Metadata, NativeError};
+use afterstate::format::native::{Metadata, NativeError, StoredParts};
 use afterstate::game::Shape;
 use afterstate::ntuple::{
     AtomicF32, NetworkError, NetworkOptions, TupleSet, WeightCell, WeightPart, WeightTables,
@@ -22,7 +22,7 @@ use crate::LabError;
 use crate::agent::reserve;
 use crate::disk::SharedFile;
 use crate::error::FileKind;
-use crate::foreign::{Theirs, Unplayable, Weights, playable, tuples};
+use crate::foreign::{ForeignWeights, Unplayable, Weights, playable, tuples};
 use crate::games;
 use crate::memory::{MemoryBudget, Reservation};
 use crate::metadata::{FORMAT, Fields, from_word, of_today};
@@ -30,13 +30,13 @@ use crate::model;
 use crate::recipe::{Rule, ValueOf};
 use crate::run;
 use crate::spec::{CONVOLUTIONS, NTupleSpec, stages_of};
-use crate::tables::Saved;
+use crate::tables::StoredTables;
 
 /// The metadata key of a model from a file whose number of tables takes eight bytes.
 pub(super) const WIDE: &str = "wide";
 
 /// An opened file and its description.
-pub(super) struct Input {
+pub(super) struct SourceFile {
     pub(super) path: PathBuf,
     pub(super) kind: Kind,
     /// The source of the numbers.
@@ -91,7 +91,7 @@ impl ReadAt for SharedFile {
     }
 }
 
-impl Input {
+impl SourceFile {
     /// Opens the input.
     pub(super) fn open(options: &ConvertOptions<'_>) -> Result<Self, LabError> {
         let path = if options.from.is_dir() {
@@ -171,10 +171,10 @@ impl Input {
 
     fn of_theirs(
         path: PathBuf,
-        theirs: Theirs,
+        theirs: ForeignWeights,
         options: &ConvertOptions<'_>,
     ) -> Result<Self, LabError> {
-        let Theirs { file, mut foreign } = theirs;
+        let ForeignWeights { file, mut foreign } = theirs;
         let game = options.game.unwrap_or(games::DEFAULT_GAME);
         let rules = games::rules(game)?;
         if game != games::DEFAULT_GAME && foreign.program() != Program::Framework {
@@ -291,7 +291,7 @@ impl Input {
 
     fn of_ours(
         path: PathBuf,
-        saved: Saved,
+        saved: StoredTables,
         options: &ConvertOptions<'_>,
     ) -> Result<Self, LabError> {
         let budget = options.control.memory();
@@ -382,7 +382,7 @@ impl Input {
 }
 
 /// A file whose numbers are read at their offsets.
-fn source_of(saved: Saved) -> Box<dyn ReadAt> {
+fn source_of(saved: StoredTables) -> Box<dyn ReadAt> {
     match saved.into_file() {
         Some(file) => Box::new(file),
         None => Box::new(NoSource),
@@ -451,7 +451,7 @@ fn metadata(
 }
 
 /// The tables of one of our models.
-fn tables_of(player: &NTupleSpec, saved: &Saved) -> Result<Vec<Tuple>, NativeError> {
+fn tables_of(player: &NTupleSpec, saved: &StoredTables) -> Result<Vec<Tuple>, NativeError> {
     let table = |(name, weights): (String, usize)| {
         let count = weights as u64;
         let float = saved.span(&name).and_then(|span| span.float);
@@ -482,7 +482,7 @@ type Loading<'a> = (Rule, bool, &'a MemoryBudget);
 /// those of stages that depend on each other.
 fn in_memory(
     player: &NTupleSpec,
-    saved: &Saved,
+    saved: &StoredTables,
     path: &Path,
     loading: Loading<'_>,
 ) -> Result<(Vec<Tuple>, Box<dyn ReadAt>), LabError> {
@@ -517,7 +517,7 @@ fn in_memory(
 
 fn memory<C: WeightCell>(
     player: &NTupleSpec,
-    saved: &Saved,
+    saved: &StoredTables,
     path: &Path,
     (rule, promote, budget): Loading<'_>,
 ) -> Result<Box<dyn ReadAt>, LabError> {
@@ -533,8 +533,8 @@ fn memory<C: WeightCell>(
         other => LabError::Layers(other.to_string()),
     })?;
     let keep = match rule {
-        Rule::Td => Keep::Weights,
-        Rule::Tc => Keep::Everything,
+        Rule::Td => StoredParts::Weights,
+        Rule::Tc => StoredParts::Everything,
     };
     let read = saved.read(&tables, keep);
     read.map_err(LabError::model("read", path))?;

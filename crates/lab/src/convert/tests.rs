@@ -116,7 +116,7 @@ fn there_and_back(file: &[u8]) {
     let report = convert(&threes(&from, &ours, Some("0 15"), None)).unwrap();
     assert_eq!((report.tables, report.weights), (2, 16 + 256));
     // The tiles 3 and 2 are at 3 + 16 * 2, which was 3 + 15 * 2; tile 15 has no weight.
-    let saved = crate::tables::Saved::open(&ours).unwrap();
+    let saved = crate::tables::StoredTables::open(&ours).unwrap();
     let bytes = saved.bytes("15").unwrap();
     let weight =
         |index: usize| f32::from_le_bytes(bytes[4 * index..4 * index + 4].try_into().unwrap());

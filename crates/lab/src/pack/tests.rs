@@ -3,7 +3,7 @@ use std::fs;
 use afterstate::ntuple::Stages;
 
 use super::*;
-use crate::agent::{Boards, board_values};
+use crate::agent::{BoardBatch, board_values};
 use crate::control::{cancelled, quiet};
 use crate::memory::MemoryBudget;
 use crate::recipe::Recipe;
@@ -68,7 +68,7 @@ fn unpacked(path: &Path) -> WeightTables {
     });
     let spec = model::player(&fields).unwrap();
     let tables = WeightTables::new(&spec.tuples, &NetworkOptions::default()).unwrap();
-    saved.read(&tables, Keep::Weights).unwrap();
+    saved.read(&tables, StoredParts::Weights).unwrap();
     tables
 }
 
@@ -160,7 +160,7 @@ fn stages_are_packed_without_promotion() {
     });
     assert!(whole.0 && !packed.0);
 
-    // Boards of both stages: the first with tiles up to 16, the second with one of 32.
+    // BoardBatch of both stages: the first with tiles up to 16, the second with one of 32.
     let shape = whole.1.spec.shape();
     let tiles: Vec<u8> = (0..900u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 16) as u8 % 5)
@@ -169,9 +169,9 @@ fn stages_are_packed_without_promotion() {
         .chunks(9)
         .flat_map(|board| [&[5][..], &board[1..]].concat());
     for tiles in [tiles.clone(), late.collect()] {
-        let boards = Boards::new("2048", shape, &tiles, &[]).unwrap();
+        let boards = BoardBatch::new("2048", shape, &tiles, &[]).unwrap();
         let totals = |model: &Model| {
-            let values = board_values(&*model.agent, "2048", &boards, 1).unwrap();
+            let values = board_values(&*model.agent, "2048", &boards, 1, &|| false).unwrap();
             values.totals.into_flattened()
         };
         let (whole, packed) = (totals(&whole.1), totals(&packed.1));
@@ -217,7 +217,7 @@ fn a_run_with_stages_starts_from_a_packed_model() {
     let tuples = first.tuples().clone();
     let tuples = tuples.with_stages(Stages::new(vec![1 << 5], true));
     let more = WeightTables::<AtomicF32>::new(&tuples, &NetworkOptions::default()).unwrap();
-    saved.read(&more, Keep::Weights).unwrap();
+    saved.read(&more, StoredParts::Weights).unwrap();
     for (number, (_, count)) in more.tuples().tables().enumerate() {
         let read = numbers(&more, (number, count), WeightPart::Weight);
         match number < 2 {

@@ -5,8 +5,8 @@
 //! the rates a panel for each tile, since five runs of eight tiles would be forty lines in one
 //! frame. The optimality gap has a line for each run that was measured, be it one or several.
 
+mod dot_rows;
 mod gap;
-mod lanes;
 mod rates;
 mod replay;
 mod scores;
@@ -21,7 +21,7 @@ use super::letters::Letters;
 use super::merge::{MergedRun, games_per_point};
 use super::scale::{AxisUnit, Scale, step};
 use super::scene::{Anchor, Colour, Scene};
-use super::{Lane, ScoreSeries, ScoreStyle};
+use super::{DotRow, ScoreSeries, ScoreStyle};
 use crate::curve::Curve;
 use crate::numbers::grouped;
 
@@ -105,9 +105,9 @@ pub(super) fn gap(curves: &[Curve], title: &str, letters: &Letters) -> Option<Sc
 }
 
 /// A row for each of several things that are compared.
-pub(super) fn lanes(lanes: &[Lane], title: &str, about: &str, letters: &Letters) -> Scene {
+pub(super) fn dot_rows(dot_rows: &[DotRow], title: &str, about: &str, letters: &Letters) -> Scene {
     let text = Text::new(title, about, letters);
-    lanes::lanes(lanes, &text)
+    dot_rows::dot_rows(dot_rows, &text)
 }
 
 /// The running average; `None` if no run has a replay buffer.

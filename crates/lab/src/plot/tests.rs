@@ -13,9 +13,9 @@ use crate::curve::{Curve, GapPoint, Point, RateChange};
 
 mod bands;
 mod diagrams;
+mod dot_rows;
 mod gaps;
 mod hostile;
-mod lanes;
 mod replay;
 
 /// A run that learns: block after block its games end with larger tiles.
@@ -396,9 +396,9 @@ fn no_text_is_cut_off_or_lies_on_another() {
     let of_gaps = cases_of_gaps(long);
     let of_gaps = of_gaps.iter().filter_map(|curves| gap(curves, long));
     let others = cases.iter().flat_map(|curves| scenes(curves, long));
-    let of_lanes = lanes::cases(long);
-    let of_lanes = of_lanes.iter().map(|case| lanes::scene(case, long));
-    for scene in others.chain(of_gaps).chain(of_lanes) {
+    let of_dot_rows = dot_rows::cases(long);
+    let of_dot_rows = of_dot_rows.iter().map(|case| dot_rows::scene(case, long));
+    for scene in others.chain(of_gaps).chain(of_dot_rows) {
         assert_eq!(misplaced(&scene, &letters), Vec::<String>::new());
     }
 }

@@ -93,7 +93,7 @@ proptest! {
             prop_assert_eq!(again, Ok(recipe.clone()));
             let stored = Recipe::parse_stored(&recipe.to_toml(), "again", &[]);
             let stored = stored.map_err(|e| e.to_string());
-            prop_assert_eq!(stored, Ok(Stored { content: recipe, format: Format::NOW }));
+            prop_assert_eq!(stored, Ok(Migrated { content: recipe, format: Format::NOW }));
         }
     }
 

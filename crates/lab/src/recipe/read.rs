@@ -5,12 +5,12 @@
 use toml::{Table, Value};
 
 use super::error::RecipeError;
-use super::keys::{self, KIND, KeySet, SECTIONS, Section};
+use super::keys::{self, KIND, KeySet, Kinds, SECTIONS, Section};
 use super::learner::LearnerRecipe;
 use super::network::NetworkRecipe;
 use super::overrides::{Origins, Override};
 use super::{MAX_BYTES, Recipe, changes};
-use crate::migrate::{self, Format, Stored};
+use crate::migrate::{self, Format, Migrated};
 
 /// Keys that have a default in Rust, but that no recipe may leave to it: they say what it is about.
 pub(super) const REQUIRED: [&str; 3] = ["name", "game", "board"];
@@ -25,7 +25,7 @@ pub(super) fn written(
 ) -> Result<Recipe, RecipeError> {
     let table = parse(text, origin)?;
     keys::check_known(&table, origin)?;
-    let overrides = Override::parse_all(overrides)?;
+    let overrides = Override::parse_all(overrides, Kinds::of(&table))?;
     build(table, origin, &overrides)
 }
 
@@ -34,7 +34,7 @@ pub(super) fn stored(
     text: &str,
     origin: &str,
     overrides: &[String],
-) -> Result<Stored<Recipe>, RecipeError> {
+) -> Result<Migrated<Recipe>, RecipeError> {
     let mut table = parse(text, origin)?;
     let format = migrate::format_of(&table);
     migrate::split_dropout(&mut table);
@@ -43,13 +43,13 @@ pub(super) fn stored(
         forget_other_kinds(&mut table);
     }
     keys::check_known(&table, origin)?;
-    let overrides = Override::parse_all(overrides)?;
+    let overrides = Override::parse_all(overrides, Kinds::of(&table))?;
     changes::check_resume(&overrides)?;
     let mut content = build(table, origin, &overrides)?;
     if format == Format::One {
         changes::note_differences(&mut content);
     }
-    Ok(Stored { content, format })
+    Ok(Migrated { content, format })
 }
 
 fn parse(text: &str, origin: &str) -> Result<Table, RecipeError> {
@@ -103,10 +103,7 @@ fn select(table: &Table) -> Result<[Selected; 2], String> {
         };
         let key_set = section.select(inner, default_kind);
         let key_set = key_set.map_err(|key| format!("{name}.{key}"))?;
-        default_kind = match key_set.kind() {
-            "deep" => "dqn",
-            _ => "td",
-        };
+        default_kind = keys::default_learner(key_set.kind());
         selected.push((section, key_set));
     }
     Ok([selected[0], selected[1]])

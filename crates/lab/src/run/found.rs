@@ -13,7 +13,7 @@ use super::{
 use crate::LabError;
 use crate::boxed;
 use crate::disk::inside;
-use crate::migrate::Stored;
+use crate::migrate::Migrated;
 use crate::recipe::Recipe;
 use crate::tables::open;
 
@@ -44,7 +44,7 @@ pub fn recipe_of(folder: &Path, overrides: &[String]) -> Result<Recipe, LabError
 ///
 /// # Errors
 /// When the folder has none, or it does not parse.
-pub fn stored_recipe(folder: &Path, overrides: &[String]) -> Result<Stored<Recipe>, LabError> {
+pub fn stored_recipe(folder: &Path, overrides: &[String]) -> Result<Migrated<Recipe>, LabError> {
     let path = existing(folder, RECIPE)?;
     Ok(Recipe::load_stored(&path, overrides)?)
 }
@@ -132,7 +132,7 @@ fn peek(path: &Path) -> Option<Metadata> {
 
 /// What a run has saved, told by the headers of its files.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Saved {
+pub(crate) struct SavedProgress {
     /// The games behind its model, if there is one.
     pub(crate) model: Option<u64>,
     /// What its checkpoint has counted, if there is one.
@@ -154,7 +154,7 @@ pub(crate) struct Counted {
 }
 
 /// What a run has saved; no table is read.
-pub(crate) fn saved(folder: &Path) -> Saved {
+pub(crate) fn saved(folder: &Path) -> SavedProgress {
     let [model, checkpoint] = [MODEL, CHECKPOINT].map(|name| folder.join(name));
     let counted = || {
         let progress = RunProgress::parse(&peek(&checkpoint)?)?;
@@ -165,7 +165,7 @@ pub(crate) fn saved(folder: &Path) -> Saved {
             updates: totals.map(|totals| totals.updates),
         })
     };
-    let saved = Saved {
+    let saved = SavedProgress {
         model: episodes(&model),
         checkpoint: counted(),
         time: fs::metadata(&model).and_then(|about| about.modified()).ok(),
@@ -173,7 +173,7 @@ pub(crate) fn saved(folder: &Path) -> Saved {
     };
     let is_damaged = model.exists() && saved.model.is_none()
         || checkpoint.exists() && saved.checkpoint.is_none();
-    Saved {
+    SavedProgress {
         is_damaged,
         ..saved
     }

@@ -19,12 +19,12 @@ use crate::rows::{columns, line_at};
 pub struct Gaps {
     path: PathBuf,
     /// By number of games.
-    lines: BTreeMap<u64, Measurement>,
+    lines: BTreeMap<u64, GapRow>,
 }
 
 /// One row of the file: a player compared with optimal play.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Measurement {
+pub struct GapRow {
     /// Games it was trained for.
     pub games: u64,
     /// Its expected score.
@@ -80,7 +80,7 @@ impl Gaps {
     /// # Errors
     /// When the file cannot be written, or was damaged since; it is then unchanged. Also when a
     /// result is not finite.
-    pub fn keep(&mut self, line: Measurement) -> Result<(), LabError> {
+    pub fn keep(&mut self, line: GapRow) -> Result<(), LabError> {
         if !line.is_finite() {
             let found = "the optimum is 0, so there is no relative gap to save".to_owned();
             let path = self.path.clone();
@@ -98,7 +98,7 @@ impl Gaps {
 
     /// The points of its curve, by increasing number of games.
     pub fn curve(&self) -> Vec<GapPoint> {
-        let gap = |line: &Measurement| GapPoint {
+        let gap = |line: &GapRow| GapPoint {
             games: line.games,
             relative: line.relative_gap,
         };
@@ -114,7 +114,7 @@ impl Gaps {
     }
 }
 
-impl Measurement {
+impl GapRow {
     fn is_finite(&self) -> bool {
         let numbers = [
             self.expected_score,
@@ -130,7 +130,7 @@ impl Measurement {
 }
 
 /// The measurements in a file; none if there is no such file.
-fn read(path: &Path) -> Result<BTreeMap<u64, Measurement>, LabError> {
+fn read(path: &Path) -> Result<BTreeMap<u64, GapRow>, LabError> {
     match inside::read(path) {
         Ok(bytes) => parse(&bytes).map_err(|line| damaged(path, line)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
@@ -139,14 +139,14 @@ fn read(path: &Path) -> Result<BTreeMap<u64, Measurement>, LabError> {
 }
 
 /// The rows of a file, or the number of the first line that cannot be read.
-fn parse(bytes: &[u8]) -> Result<BTreeMap<u64, Measurement>, u64> {
+fn parse(bytes: &[u8]) -> Result<BTreeMap<u64, GapRow>, u64> {
     let mut reader = csv::Reader::from_reader(bytes);
     let header = header(&mut reader).ok_or(1u64)?;
     let mut lines = BTreeMap::new();
     for row in reader.records() {
         let row = row.map_err(|error| line_at(bytes, error.position()))?;
         let line = row.deserialize(Some(&header)).ok();
-        let line = line.filter(Measurement::is_finite);
+        let line = line.filter(GapRow::is_finite);
         let line = line.ok_or_else(|| line_at(bytes, row.position()))?;
         lines.insert(line.games, line);
     }
@@ -158,7 +158,7 @@ fn parse(bytes: &[u8]) -> Result<BTreeMap<u64, Measurement>, u64> {
 fn header(reader: &mut csv::Reader<&[u8]>) -> Option<csv::StringRecord> {
     let found = reader.headers().ok()?.iter();
     let names: csv::StringRecord = found.map(migrate::gap_column).collect();
-    let expected = columns(&Measurement::default()).ok()?;
+    let expected = columns(&GapRow::default()).ok()?;
     let (_, first) = expected.split_last()?;
     let known = names.iter().eq(expected.iter()) || names.iter().eq(first.iter());
     known.then_some(names)
@@ -166,7 +166,7 @@ fn header(reader: &mut csv::Reader<&[u8]>) -> Option<csv::StringRecord> {
 
 fn damaged(path: &Path, line: u64) -> LabError {
     let what = if line == 1 { "the header" } else { "a line" };
-    let columns = columns(&Measurement::default()).unwrap_or_default();
+    let columns = columns(&GapRow::default()).unwrap_or_default();
     let columns = columns.join(",");
     LabError::Inconsistent {
         path: path.to_owned(),
@@ -190,8 +190,8 @@ mod tests {
         folder
     }
 
-    fn measurement(games: u64, relative_gap: f64) -> Measurement {
-        Measurement {
+    fn measurement(games: u64, relative_gap: f64) -> GapRow {
+        GapRow {
             games,
             expected_score: 480.0 * (1.0 - relative_gap),
             optimum: 480.0,
@@ -268,7 +268,7 @@ mod tests {
         let run = run();
         let mut gaps = Gaps::open(run.path()).unwrap();
         gaps.keep(measurement(1, 0.5)).unwrap();
-        let fast = Measurement {
+        let fast = GapRow {
             symmetries: Some(SymmetryMode::One),
             ..measurement(2, 0.5)
         };

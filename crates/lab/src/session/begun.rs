@@ -5,21 +5,39 @@ use std::sync::Arc;
 
 use afterstate::format::episode::RecordedMove;
 use afterstate::game::{Direction, Game, Spawn};
-use afterstate::judge::{Placed, Reason};
+use afterstate::judge::{PlacedTile, Reason};
+use serde::{Deserialize, Serialize};
 
-use super::{Phase, Session, Turn};
+use super::{Session, Turn, TurnState};
 use crate::LabError;
 use crate::agent::{Agent, BoardState, StateAnalysis, board_state};
 use crate::board;
 use crate::error::RecordError;
 
-/// Which of the possible spawns comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fortune {
-    /// The one after which the player's best move is worth least.
+/// How new tiles are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SpawnChoice {
+    /// By chance.
+    #[default]
+    Random,
+    /// By hand.
+    Manual,
+    /// The tile after which the player's best move is worth least, by the values of an agent.
     Worst,
-    /// The one after which it is worth most.
+    /// The tile after which it is worth most.
     Best,
+}
+
+impl SpawnChoice {
+    /// Which tile an agent is to choose, in words; `None` if none.
+    pub fn wanted(self) -> Option<&'static str> {
+        match self {
+            Self::Random | Self::Manual => None,
+            Self::Worst => Some("the worst"),
+            Self::Best => Some("the best"),
+        }
+    }
 }
 
 impl Session {
@@ -38,7 +56,7 @@ impl Session {
                 session.game_on()
             ))
         })?;
-        session.positions[0].board = Phase::Slide(state, session.grid.slides(state));
+        session.moments[0].board = TurnState::Slide(state, session.grid.slides(state));
         session.initial_tiles = 0;
         Ok(session)
     }
@@ -88,22 +106,23 @@ impl Session {
     }
 
     /// Spawns the worst or the best tile for the player, by the values of an agent; of equal ones the
-    /// first. Initial tiles come by chance. `None` if it is not the turn of chance.
+    /// first. Other choices and initial tiles come by chance. `None` if it is not the turn of chance.
     ///
     /// # Errors
     /// When the agent has no values of these boards; then nothing is changed.
     pub fn spawn_by(
         &mut self,
-        fortune: Fortune,
+        choice: SpawnChoice,
         agent: &Arc<dyn Agent>,
-    ) -> Result<Option<Placed>, LabError> {
-        if self.turn() != Turn::Spawn || self.initial_tiles_left() > 0 {
+    ) -> Result<Option<PlacedTile>, LabError> {
+        let is_initial = self.initial_tiles_left() > 0;
+        if self.turn() != Turn::Spawn || is_initial || choice.wanted().is_none() {
             return Ok(self.spawn_random());
         }
         let possible = self.spawns();
         let states = possible.iter().map(|one| self.state_after(one.placed));
         let states: Vec<BoardState> = states.collect();
-        let mut chosen: Option<(f64, Placed)> = None;
+        let mut chosen: Option<(f64, PlacedTile)> = None;
         for (one, analysis) in possible.iter().zip(agent.analyze(&states)) {
             let best = analysis.and_then(|it| match it.rewards == StateAnalysis::OVER.rewards {
                 true => Some(0.0),
@@ -113,9 +132,9 @@ impl Session {
                 return Err(LabError::NoSearch(agent.search().to_owned()));
             };
             let value = best + f64::from(self.rules().spawn_reward(one.placed.tile));
-            let is_better = |(most, _): (f64, Placed)| match fortune {
-                Fortune::Worst => value < most,
-                Fortune::Best => value > most,
+            let is_better = |(most, _): (f64, PlacedTile)| match choice {
+                SpawnChoice::Worst => value < most,
+                _ => value > most,
             };
             if chosen.is_none_or(is_better) {
                 chosen = Some((value, one.placed));
@@ -131,8 +150,8 @@ impl Session {
     }
 
     /// The state after a possible spawn.
-    fn state_after(&self, placed: Placed) -> BoardState {
-        let Phase::Spawn(after) = self.position().board else {
+    fn state_after(&self, placed: PlacedTile) -> BoardState {
+        let TurnState::Spawn(after) = self.moment().board else {
             unreachable!("spawns are possible only where a tile is due");
         };
         let mut spawned = Spawn::of(placed.tile);
@@ -182,18 +201,18 @@ mod tests {
         // 7 keeps them apart; elsewhere, they merge to 16.
         let greedy = Baseline::Greedy.agent("2048", Shape::FOUR).unwrap();
         let text = "2,16,4,8/4,32,64,0/2,16,4,8/0,4,32,128";
-        let spawned = |fortune| {
+        let spawned = |choice| {
             let mut session = on_board(text);
             session.slide(Direction::Left).unwrap();
-            let placed = session.spawn_by(fortune, &greedy).unwrap().unwrap();
+            let placed = session.spawn_by(choice, &greedy).unwrap().unwrap();
             let board = session.state().unwrap();
             let found = greedy.analyze(&[board])[0].unwrap();
             (placed.cell, found.best_total().unwrap())
         };
-        let (worst, best) = (spawned(Fortune::Worst), spawned(Fortune::Best));
+        let (worst, best) = (spawned(SpawnChoice::Worst), spawned(SpawnChoice::Best));
         assert_eq!((worst.0, best.0), (7, 15));
         assert!(worst.1 < best.1, "{worst:?} {best:?}");
         let mut session = on_board(text);
-        assert_eq!(session.spawn_by(Fortune::Worst, &greedy).unwrap(), None);
+        assert_eq!(session.spawn_by(SpawnChoice::Worst, &greedy).unwrap(), None);
     }
 }

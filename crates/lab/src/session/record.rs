@@ -32,6 +32,7 @@ impl Session {
             },
             moves,
             closed_at: 0,
+            digest: 0,
         }
     }
 

@@ -14,9 +14,9 @@ use crate::recipe::{MAX_BYTES, Recipe, RecipeError, check_name, is_path, nearest
 use crate::spec::AgentSpec;
 use crate::text::MARK;
 
-/// The largest number of variants, and of seeds.
+/// The largest number of variants.
 const MOST: usize = 100;
-/// The largest number of runs.
+/// The largest number of runs, and of seeds.
 const MOST_RUNS: usize = 1000;
 /// The largest number of evaluation games, as for `eval`.
 const MOST_GAMES: u64 = 10_000_000;
@@ -193,9 +193,9 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn seeds(&self, seeds: &[u64]) -> Result<(), LabError> {
-        if !(1..=MOST).contains(&seeds.len()) {
+        if !(1..=MOST_RUNS).contains(&seeds.len()) {
             let found = format!("a list of {}", seeds.len());
-            return Err(self.bad("seeds", found, format!("1 to {MOST} seeds")));
+            return Err(self.bad("seeds", found, format!("1 to {MOST_RUNS} seeds")));
         }
         if let Some(large) = seeds.iter().find(|&&seed| seed > LARGEST_SEED) {
             let expected = format!("seeds up to {LARGEST_SEED}");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Evaluated, Summary};
+use super::{Evaluated, SweepSummary};
 use crate::statistics::{Interval, difference_interval, mean_interval};
 
 /// A number of each evaluation, over the seeds of a variant.
@@ -106,7 +106,7 @@ fn over_seeds(
     })
 }
 
-impl Summary {
+impl SweepSummary {
     /// The tile that tells the variants apart best: its win rate, averaged over them, is nearest to
     /// one half. `None` without evaluations.
     pub(super) fn main_tile(&self) -> Option<u64> {

@@ -22,13 +22,13 @@ use crate::LabError;
 use crate::curve::{Curve, Point, ReplayPoint};
 use crate::disk::{inside, replace_inside};
 use crate::numbers::{decimals, grouped};
-use crate::plot::{self, Lane, Tint};
+use crate::plot::{self, DotRow, RowColour};
 use crate::run::{self, curve_of};
 use crate::statistics::{Interval, difference_interval, mean_interval};
 
 /// The result of a sweep; these fields are the JSON of `sweep --json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Summary {
+pub struct SweepSummary {
     /// The sweep's name.
     pub name: String,
     /// What it is for.
@@ -152,7 +152,7 @@ impl Sweep {
     ///
     /// # Errors
     /// When the log of a run cannot be read.
-    pub fn summary(&self, out: &Path, results: &[RunResult]) -> Result<Summary, LabError> {
+    pub fn summary(&self, out: &Path, results: &[RunResult]) -> Result<SweepSummary, LabError> {
         let tasks = self.runs(out);
         let mut variants: Vec<Runs> = self.variants.iter().map(|_| Runs::default()).collect();
         for (task, result) in tasks.iter().zip(results) {
@@ -180,7 +180,7 @@ impl Sweep {
         let curves = named.filter_map(|(variant, runs)| together(&variant.name, &runs.curves));
         let curves = curves.collect();
         let recipe = self.variants.first().map(|variant| &variant.recipe);
-        Ok(Summary {
+        Ok(SweepSummary {
             name: self.name.clone(),
             purpose: self.purpose.clone(),
             game: recipe.map_or_else(String::new, |r| format!("{} on {}", r.game, r.board)),
@@ -384,7 +384,7 @@ fn mean_replay(replay_points: &[ReplayPoint], updates: u64) -> ReplayPoint {
     }
 }
 
-impl Summary {
+impl SweepSummary {
     /// The number of runs that diverged.
     pub fn diverged(&self) -> usize {
         self.variants.iter().map(|row| row.diverged.len()).sum()
@@ -445,15 +445,15 @@ impl Summary {
             self.metric.words(self.games)
         );
         let title = format!("{}: {}", self.name, self.game);
-        let lanes: Vec<Lane> = self.variants.iter().map(|row| self.lane(row)).collect();
-        let mut plots = vec![plot::lanes(&lanes, &title, &about, "sweep")?];
+        let dot_rows: Vec<DotRow> = self.variants.iter().map(|row| self.dot_row(row)).collect();
+        let mut plots = vec![plot::dot_rows(&dot_rows, &title, &about, "sweep")?];
         if !self.curves.is_empty() {
             plots.extend(plot::plots(&self.curves, &title)?);
         }
         Ok(plot::save(&plots, folder)?)
     }
 
-    fn lane(&self, row: &SummaryRow) -> Lane {
+    fn dot_row(&self, row: &SummaryRow) -> DotRow {
         let diverged = match (row.scores.len(), row.diverged.len()) {
             (_, 0) => None,
             (0, _) => Some("diverged".to_owned()),
@@ -462,18 +462,18 @@ impl Summary {
         let verdict = row.verdict.map(|verdict| verdict.words().to_owned());
         let remark: Vec<String> = verdict.into_iter().chain(diverged).collect();
         let value = row.mean.map(|mean| decimals(mean, self.decimals()));
-        Lane {
+        DotRow {
             label: row.name.clone(),
             dots: row.scores.iter().map(|score| score.score).collect(),
             mean: row.mean,
             interval: row.mean_ci95,
             value: value.unwrap_or_default(),
             remark: remark.join(", "),
-            tint: match row.verdict {
-                Some(Verdict::Better) => Tint::Better,
-                Some(Verdict::Worse) => Tint::Worse,
-                Some(Verdict::NotShown) => Tint::Plain,
-                None => Tint::First,
+            colour: match row.verdict {
+                Some(Verdict::Better) => RowColour::Better,
+                Some(Verdict::Worse) => RowColour::Worse,
+                Some(Verdict::NotShown) => RowColour::Plain,
+                None => RowColour::First,
             },
         }
     }

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::rates::OverSeeds;
-use super::summary::{Summary, SummaryRow, Verdict};
+use super::summary::{SummaryRow, SweepSummary, Verdict};
 use crate::numbers::{decimals, percent, signed};
 use crate::statistics::Interval;
 
@@ -15,7 +15,7 @@ pub(super) struct TextTable {
 }
 
 /// The table of a summary; empty columns are left out.
-pub(super) fn of(summary: &Summary) -> TextTable {
+pub(super) fn of(summary: &SweepSummary) -> TextTable {
     let places = summary.decimals();
     let rows = &summary.variants;
     let any = |has: fn(&SummaryRow) -> bool| rows.iter().any(has);
@@ -60,7 +60,7 @@ pub(super) fn of(summary: &Summary) -> TextTable {
 }
 
 /// The table of medians and of the win rate of one tile; `None` if no variant was evaluated.
-pub(super) fn of_rates(summary: &Summary) -> Option<TextTable> {
+pub(super) fn of_rates(summary: &SweepSummary) -> Option<TextTable> {
     let rows = &summary.variants;
     let tile = summary.main_tile()?;
     let places = summary.decimals();
@@ -170,7 +170,7 @@ const COLUMNS: [&str; 29] = [
 ];
 
 /// Every number of a summary, a line for each variant; unknown values are empty.
-pub(super) fn csv(summary: &Summary) -> io::Result<Vec<u8>> {
+pub(super) fn csv(summary: &SweepSummary) -> io::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
     let tile = summary.main_tile();

@@ -21,8 +21,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::schemas::{AnalysisView, ReviewView};
 use super::{default_game, shape_of};
 use crate::error::{Answer, Problem};
-use crate::extract::{Asked, Body, Records};
-use crate::state::App;
+use crate::extract::{Asked, Body, RecordsBody};
+use crate::state::AppState;
 
 /// The deepest search, and the longest of a move.
 const MOST_PLIES: u8 = 6;
@@ -171,7 +171,7 @@ pub fn searching(plain: &Contender, search: Option<&str>) -> Result<Contender, P
         (status = 404, body = Problem, description = "There is no model"), (status = 408, body = Problem),
         (status = 429, body = Problem)))]
 pub async fn analyze(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Body(request): Body<AnalyzeRequest>,
 ) -> Answer<Analyzed> {
     if request.rollouts > MOST_ROLLOUTS {
@@ -259,7 +259,10 @@ pub struct Chance {
     responses((status = 200, body = Chance), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem, description = "There is no model"), (status = 408, body = Problem),
         (status = 429, body = Problem)))]
-pub async fn chance(State(app): State<App>, Body(request): Body<ChanceRequest>) -> Answer<Chance> {
+pub async fn chance(
+    State(app): State<AppState>,
+    Body(request): Body<ChanceRequest>,
+) -> Answer<Chance> {
     if !(1..=MOST_ROLLOUTS).contains(&request.games) {
         return Err(Problem::input(format!(
             "{} games; expected 1 to {MOST_ROLLOUTS}",
@@ -328,9 +331,9 @@ pub struct ReviewQuery {
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
         (status = 408, body = Problem), (status = 413, body = Problem), (status = 429, body = Problem)))]
 pub async fn review(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Asked(query): Asked<ReviewQuery>,
-    Records(text, _place): Records,
+    RecordsBody(text, _place): RecordsBody,
 ) -> Answer<serde_json::Value> {
     let lines = text.split(|&byte| byte == b'\n');
     let games = lines.filter(|line| !line.trim_ascii().is_empty()).count();
@@ -345,7 +348,7 @@ pub async fn review(
         .run(move |token| {
             let control = Control::new().with_cancel(token);
             let name = Path::new("records");
-            let records = review::Records::stream(name, Cursor::new(text), &control)?;
+            let records = review::RecordReader::stream(name, Cursor::new(text), &control)?;
             let (game, shape) = records.game()?;
             let plain = shared.models.need(query.model.as_deref(), &game, shape)?;
             let contender = searching(&plain, query.search.as_deref())?;

@@ -11,7 +11,7 @@ use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::error::Problem;
-use crate::state::App;
+use crate::state::AppState;
 
 /// The most streams at a time, so that pages which are left open keep places for requests.
 pub const STREAMS: usize = 64;
@@ -22,7 +22,7 @@ pub const STREAMS: usize = 64;
     responses((status = 200, content_type = "text/event-stream", body = String,
         description = "Server-sent events"), (status = 403, body = Problem), (status = 429, body = Problem)))]
 pub async fn events(
-    State(app): State<App>,
+    State(app): State<AppState>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     let place = Arc::clone(&app.streams).try_acquire_owned();
     let place = place.map_err(|_| {

@@ -11,20 +11,20 @@ use std::time::{Duration, Instant};
 
 use afterstate::format::episode::{Action, EpisodeRecord, RecordedMove};
 use afterstate::game::Direction;
-use afterstate::judge::{Placed, Reason};
+use afterstate::judge::{PlacedTile, Reason};
 use afterstate_lab::LabError;
 use afterstate_lab::agent::Agent;
 use afterstate_lab::board::GameBoard;
 use afterstate_lab::evaluate::Contender;
-use afterstate_lab::session::{Fortune, Session, Turn};
+use afterstate_lab::session::{Session, SpawnChoice, Turn};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 pub use bodies::{
-    AutoRequest, GameView, Happened, JumpRequest, NewGame, Played, PossibleSpawn, SlideRequest,
-    SpawnRequest, Spawns,
+    ActionResult, AutoRequest, GameView, Happened, JumpRequest, NewGame, PossibleSpawn,
+    SlideRequest, SpawnRequest,
 };
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
@@ -33,7 +33,7 @@ use super::{direction_of, shape_of};
 use crate::error::{Answer, Problem};
 use crate::extract::{Body, MaybeBody};
 use crate::models::lock;
-use crate::state::{App, random_id};
+use crate::state::{AppState, random_id};
 
 /// The most games in memory; the one that was used longest ago makes room.
 const MOST: usize = 500;
@@ -45,7 +45,7 @@ const LONGEST: Duration = Duration::from_millis(250);
 
 /// All games in progress.
 #[derive(Default)]
-pub struct Games(HashMap<String, Entry>);
+pub struct OpenGames(HashMap<String, Entry>);
 
 struct Entry {
     session: Arc<Mutex<Session>>,
@@ -56,7 +56,7 @@ struct Entry {
     used: Instant,
 }
 
-impl Games {
+impl OpenGames {
     fn add(&mut self, id: String, session: Session, is_manual: bool) {
         let entry = Entry {
             is_manual,
@@ -169,14 +169,14 @@ fn refused(reason: &Reason) -> Problem {
 
 /// Begins a game.
 #[utoipa::path(post, path = "/api/v1/games", tag = "play", request_body = NewGame,
-    responses((status = 200, body = Played), (status = 400, body = Problem), (status = 403, body = Problem)))]
-pub async fn create(State(app): State<App>, Body(new): Body<NewGame>) -> Answer<Played> {
+    responses((status = 200, body = ActionResult), (status = 400, body = Problem), (status = 403, body = Problem)))]
+pub async fn create(State(app): State<AppState>, Body(new): Body<NewGame>) -> Answer<ActionResult> {
     let id = random_id(8).map_err(|error| Problem::busy(error.to_string()))?;
     let shared = app.clone();
     app.quick
         .run(move |_| {
             let session = begin(&new)?;
-            let played = Played {
+            let played = ActionResult {
                 game: view(&id, &session)?,
                 events: Vec::new(),
                 tokens: tokens(&session, 0),
@@ -234,35 +234,35 @@ fn tokens(session: &Session, from: usize) -> Vec<String> {
 
 /// A game for one request alone. Requests for the same game wait for each other here, where they hold
 /// no place of a lane: a long search in one game keeps no other waiting.
-async fn alone(app: &App, id: &str) -> Result<OwnedMutexGuard<Session>, Problem> {
+async fn alone(app: &AppState, id: &str) -> Result<OwnedMutexGuard<Session>, Problem> {
     let session = lock(&app.games).get(id)?;
     Ok(session.lock_owned().await)
 }
 
 /// Does something with a game.
 async fn with(
-    app: &App,
+    app: &AppState,
     id: String,
-    act: impl FnOnce(&App, &mut Session) -> Result<Vec<Happened>, Problem> + Send + 'static,
-) -> Answer<Played> {
+    act: impl FnOnce(&AppState, &mut Session) -> Result<Vec<Happened>, Problem> + Send + 'static,
+) -> Answer<ActionResult> {
     let session = alone(app, &id).await?;
     changed(app, id, session, act).await
 }
 
 /// Does something with a game that is this request's alone.
 async fn changed(
-    app: &App,
+    app: &AppState,
     id: String,
     mut session: OwnedMutexGuard<Session>,
-    act: impl FnOnce(&App, &mut Session) -> Result<Vec<Happened>, Problem> + Send + 'static,
-) -> Answer<Played> {
+    act: impl FnOnce(&AppState, &mut Session) -> Result<Vec<Happened>, Problem> + Send + 'static,
+) -> Answer<ActionResult> {
     let shared = app.clone();
     app.quick
         .run(move |_| {
             let before = session.made();
             let events = act(&shared, &mut session)?;
             lock(&shared.games).set_actions(&id, session.actions().len());
-            Ok(Json(Played {
+            Ok(Json(ActionResult {
                 game: view(&id, &session)?,
                 events,
                 tokens: tokens(&session, before),
@@ -273,15 +273,18 @@ async fn changed(
 
 /// A game as it is.
 #[utoipa::path(get, path = "/api/v1/games/{id}", operation_id = "show_game", tag = "play", params(("id" = String, Path)),
-    responses((status = 200, body = Played), (status = 403, body = Problem), (status = 404, body = Problem)))]
-pub async fn show(State(app): State<App>, Path(id): Path<String>) -> Answer<Played> {
+    responses((status = 200, body = ActionResult), (status = 403, body = Problem), (status = 404, body = Problem)))]
+pub async fn show(State(app): State<AppState>, Path(id): Path<String>) -> Answer<ActionResult> {
     with(&app, id, |_, _| Ok(Vec::new())).await
 }
 
 /// Forgets a game.
 #[utoipa::path(delete, path = "/api/v1/games/{id}", tag = "play", params(("id" = String, Path)),
     responses((status = 204), (status = 403, body = Problem), (status = 404, body = Problem)))]
-pub async fn remove(State(app): State<App>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+pub async fn remove(
+    State(app): State<AppState>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
     let mut games = lock(&app.games);
     games.get(&id)?;
     games.0.remove(&id);
@@ -291,13 +294,13 @@ pub async fn remove(State(app): State<App>, Path(id): Path<String>) -> Result<St
 /// Makes a slide, and spawns a tile, unless they come by hand.
 #[utoipa::path(post, path = "/api/v1/games/{id}/slide", tag = "play", params(("id" = String, Path)),
     request_body = SlideRequest,
-    responses((status = 200, body = Played), (status = 400, body = Problem), (status = 403, body = Problem),
+    responses((status = 200, body = ActionResult), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem), (status = 409, body = Problem, description = "The slide changes nothing, or a tile is due")))]
 pub async fn slide(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(id): Path<String>,
     Body(request): Body<SlideRequest>,
-) -> Answer<Played> {
+) -> Answer<ActionResult> {
     let direction = direction_of(&request.direction)?;
     let session = alone(&app, &id).await?;
     let agent = spawning(&app, &session, request.spawns, request.model.as_deref()).await?;
@@ -333,9 +336,9 @@ fn slid(session: &mut Session, direction: Direction) -> Result<Happened, Problem
 
 /// The agent by which spawns are chosen, if they are.
 async fn spawning(
-    app: &App,
+    app: &AppState,
     session: &Session,
-    spawns: Spawns,
+    spawns: SpawnChoice,
     model: Option<&str>,
 ) -> Result<Option<Arc<dyn Agent>>, Problem> {
     let Some(wanted) = spawns.wanted() else {
@@ -356,7 +359,7 @@ async fn spawning(
 }
 
 /// Why a tile could not be chosen by an agent.
-fn not_chosen(error: LabError, spawns: Spawns) -> Problem {
+fn not_chosen(error: LabError, spawns: SpawnChoice) -> Problem {
     match (error, spawns.wanted()) {
         (LabError::NoSearch(name), Some(wanted)) => Problem::input(format!(
             "`{name}` has no values, so it cannot choose {wanted} tile; choose another model, or \
@@ -369,20 +372,19 @@ fn not_chosen(error: LabError, spawns: Spawns) -> Problem {
 /// The spawn after a slide.
 fn spawned(
     session: &mut Session,
-    spawns: Spawns,
+    spawns: SpawnChoice,
     agent: Option<&Arc<dyn Agent>>,
 ) -> Result<Option<Happened>, Problem> {
     let placed = match (spawns, agent) {
-        (Spawns::Manual, _) => Ok(None),
-        (Spawns::Worst, Some(agent)) => session.spawn_by(Fortune::Worst, agent),
-        (Spawns::Best, Some(agent)) => session.spawn_by(Fortune::Best, agent),
+        (SpawnChoice::Manual, _) => Ok(None),
+        (choice, Some(agent)) => session.spawn_by(choice, agent),
         _ => Ok(session.spawn_random()),
     };
     let placed = placed.map_err(|error| not_chosen(error, spawns))?;
     Ok(placed.map(|placed| happened(session, placed)))
 }
 
-fn happened(session: &Session, placed: Placed) -> Happened {
+fn happened(session: &Session, placed: PlacedTile) -> Happened {
     Happened::Spawn {
         cell: placed.cell,
         tile: session.tile_value(placed.tile),
@@ -392,13 +394,13 @@ fn happened(session: &Session, placed: Placed) -> Happened {
 /// Spawns a tile that was chosen, or one by chance.
 #[utoipa::path(post, path = "/api/v1/games/{id}/spawn", tag = "play", params(("id" = String, Path)),
     request_body = SpawnRequest,
-    responses((status = 200, body = Played), (status = 400, body = Problem), (status = 403, body = Problem),
+    responses((status = 200, body = ActionResult), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem), (status = 409, body = Problem, description = "The rules do not allow this tile there")))]
 pub async fn spawn(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(id): Path<String>,
     Body(request): Body<SpawnRequest>,
-) -> Answer<Played> {
+) -> Answer<ActionResult> {
     with(&app, id, move |_, session| {
         let (Some(cell), Some(value)) = (request.cell, request.tile) else {
             if request.cell.is_some() || request.tile.is_some() {
@@ -423,12 +425,12 @@ fn wanted(
     cell: usize,
     value: u64,
     hint: Option<&str>,
-) -> Result<Placed, Problem> {
-    let possible: Vec<Placed> = session.spawns().iter().map(|one| one.placed).collect();
+) -> Result<PlacedTile, Problem> {
+    let possible: Vec<PlacedTile> = session.spawns().iter().map(|one| one.placed).collect();
     let Some(any) = possible.first() else {
         return Err(refused(&Reason::SlideDue));
     };
-    let of_value = |one: &&Placed| session.tile_value(one.tile) == value;
+    let of_value = |one: &&PlacedTile| session.tile_value(one.tile) == value;
     let Some(tile) = possible.iter().find(of_value).map(|one| one.tile) else {
         let mut values: Vec<u64> = possible
             .iter()
@@ -451,7 +453,7 @@ fn wanted(
         .iter()
         .find(|&&one| hint.is_none() || hint_name(one).as_deref() == hint);
     match found {
-        Some(&hint) => Ok(Placed { cell, tile, hint }),
+        Some(&hint) => Ok(PlacedTile { cell, tile, hint }),
         None => {
             let names: Vec<String> = hints.iter().filter_map(|&one| hint_name(one)).collect();
             Err(Problem::conflict(match names.is_empty() {
@@ -469,13 +471,13 @@ fn wanted(
 /// `to`, all slides after that many.
 #[utoipa::path(post, path = "/api/v1/games/{id}/undo", tag = "play", params(("id" = String, Path)),
     request_body = Option<JumpRequest>,
-    responses((status = 200, body = Played), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
+    responses((status = 200, body = ActionResult), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
         (status = 409, body = Problem, description = "There is nothing to undo")))]
 pub async fn undo(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(id): Path<String>,
     MaybeBody(request): MaybeBody<JumpRequest>,
-) -> Answer<Played> {
+) -> Answer<ActionResult> {
     let name = id.clone();
     with(&app, id, move |app, session| {
         let moves = session.moves();
@@ -503,13 +505,13 @@ pub async fn undo(
 /// the answer then has no events.
 #[utoipa::path(post, path = "/api/v1/games/{id}/redo", tag = "play", params(("id" = String, Path)),
     request_body = Option<JumpRequest>,
-    responses((status = 200, body = Played), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
+    responses((status = 200, body = ActionResult), (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
         (status = 409, body = Problem, description = "There is nothing to redo")))]
 pub async fn redo(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(id): Path<String>,
     MaybeBody(request): MaybeBody<JumpRequest>,
-) -> Answer<Played> {
+) -> Answer<ActionResult> {
     with(&app, id, move |_, session| {
         let (before, moves) = (session.made(), session.moves());
         let to = request.to.unwrap_or(moves + 1);
@@ -540,13 +542,13 @@ pub async fn redo(
 /// Has a model make moves.
 #[utoipa::path(post, path = "/api/v1/games/{id}/auto", tag = "play", params(("id" = String, Path)),
     request_body = AutoRequest,
-    responses((status = 200, body = Played), (status = 400, body = Problem), (status = 403, body = Problem),
+    responses((status = 200, body = ActionResult), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem), (status = 409, body = Problem)))]
 pub async fn auto(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(id): Path<String>,
     Body(request): Body<AutoRequest>,
-) -> Answer<Played> {
+) -> Answer<ActionResult> {
     if !(1..=MOST_MOVES).contains(&request.moves) {
         return Err(Problem::input(format!(
             "{} moves; expected 1 to {MOST_MOVES}",
@@ -568,7 +570,7 @@ pub async fn auto(
             let stop = || token.is_cancelled();
             let mut events = Vec::new();
             for number in 0..request.moves {
-                if session.turn() == Turn::Spawn && request.spawns != Spawns::Manual {
+                if session.turn() == Turn::Spawn && request.spawns != SpawnChoice::Manual {
                     events.extend(spawned(&mut session, request.spawns, fortune.as_ref())?);
                 }
                 let Some(direction) = chosen(&session, &player, &stop)? else {
@@ -580,12 +582,12 @@ pub async fn auto(
                     events.clear();
                 }
                 let is_late = begun.elapsed() > LONGEST;
-                if is_late || request.spawns == Spawns::Manual || stop() {
+                if is_late || request.spawns == SpawnChoice::Manual || stop() {
                     break;
                 }
             }
             lock(&shared.games).set_actions(&id, session.actions().len());
-            Ok(Json(Played {
+            Ok(Json(ActionResult {
                 game: view(&id, &session)?,
                 events,
                 tokens: tokens(&session, before),
@@ -617,7 +619,7 @@ fn chosen(
     responses((status = 200, content_type = "text/plain", body = String), (status = 403, body = Problem),
         (status = 404, body = Problem), (status = 409, body = Problem, description = "A game that began on a given board has no record")))]
 pub async fn record(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(id): Path<String>,
 ) -> Result<impl IntoResponse, Problem> {
     let session = alone(&app, &id).await?;
@@ -643,7 +645,7 @@ mod tests {
 
     #[test]
     fn the_games_used_longest_ago_make_room() {
-        let mut games = Games::default();
+        let mut games = OpenGames::default();
         for id in ["a", "b", "c"] {
             let mut session = Session::new("2048", Shape::FOUR, 1, 0).unwrap();
             session.start();

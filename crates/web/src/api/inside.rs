@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 use super::{default_game, direction_of, shape_of};
 use crate::error::{Answer, Problem};
 use crate::extract::Body;
-use crate::state::App;
+use crate::state::AppState;
 
 /// Solutions of small boards, which depend on nothing but game and board.
 static SMALL: LazyLock<SmallSolutions> = LazyLock::new(SmallSolutions::default);
@@ -135,7 +135,7 @@ pub struct SpawnView {
         (status = 404, body = Problem, description = "There is no model"),
         (status = 409, body = Problem, description = "The model has no tuples, or the slide is illegal")))]
 pub async fn explain(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Body(request): Body<ExplainRequest>,
 ) -> Answer<Explained> {
     let shape = match &request.board {
@@ -166,7 +166,7 @@ pub async fn explain(
 /// Perfect play of a game on a board: a solution that the command line has named, or else that of a
 /// small board.
 fn perfect(
-    app: &App,
+    app: &AppState,
     game: &str,
     shape: Shape,
     control: &Control,
@@ -345,7 +345,7 @@ impl From<LessonRequest> for LessonOptions {
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 408, body = Problem),
         (status = 429, body = Problem)))]
 pub async fn lesson(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Body(asked): Body<LessonRequest>,
 ) -> Answer<serde_json::Value> {
     let options = LessonOptions::from(asked);

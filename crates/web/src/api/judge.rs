@@ -13,8 +13,8 @@ use utoipa::IntoParams;
 use super::schemas::JudgementView;
 use super::shape_of;
 use crate::error::{Answer, Problem};
-use crate::extract::{Asked, Records};
-use crate::state::App;
+use crate::extract::{Asked, RecordsBody};
+use crate::state::AppState;
 
 /// What is required of a file.
 #[derive(Debug, Default, Serialize, Deserialize, IntoParams)]
@@ -38,9 +38,9 @@ pub struct JudgeQuery {
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 408, body = Problem),
         (status = 413, body = Problem), (status = 429, body = Problem)))]
 pub async fn judge(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Asked(query): Asked<JudgeQuery>,
-    Records(text, _place): Records,
+    RecordsBody(text, _place): RecordsBody,
 ) -> Answer<serde_json::Value> {
     let shape = query.board.as_deref().map(shape_of).transpose()?;
     app.heavy

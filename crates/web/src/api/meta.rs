@@ -9,11 +9,11 @@ use utoipa::ToSchema;
 use super::shape_of;
 use crate::error::{Answer, Problem};
 use crate::models::ModelView;
-use crate::state::App;
+use crate::state::AppState;
 
 /// The program and its games.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Meta {
+pub struct ProgramInfo {
     /// The version of the program.
     pub version: String,
     /// Whether deep networks are part of this program.
@@ -39,8 +39,8 @@ pub struct GameInfo {
 
 /// The program and its games.
 #[utoipa::path(get, path = "/api/v1/meta", tag = "about",
-    responses((status = 200, body = Meta), (status = 403, body = Problem)))]
-pub async fn meta() -> Answer<Meta> {
+    responses((status = 200, body = ProgramInfo), (status = 403, body = Problem)))]
+pub async fn meta() -> Answer<ProgramInfo> {
     let four = shape_of("4x4")?;
     let mut all = Vec::new();
     for name in games::games() {
@@ -59,7 +59,7 @@ pub async fn meta() -> Answer<Meta> {
             spawns,
         });
     }
-    Ok(Json(Meta {
+    Ok(Json(ProgramInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         deep: cfg!(feature = "deep"),
         games: all,
@@ -70,7 +70,7 @@ pub async fn meta() -> Answer<Meta> {
 /// The models that can be named: runs, runs under training, and baselines.
 #[utoipa::path(get, path = "/api/v1/models", tag = "about",
     responses((status = 200, body = Vec<ModelView>), (status = 403, body = Problem)))]
-pub async fn models(State(app): State<App>) -> Answer<Vec<ModelView>> {
+pub async fn models(State(app): State<AppState>) -> Answer<Vec<ModelView>> {
     let shared = app.clone();
     let list = app.quick.run(move |_| Ok(shared.models.list()));
     Ok(Json(list.await?))

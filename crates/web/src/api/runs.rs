@@ -25,7 +25,7 @@ use super::schemas::{BlockView, KeyView, RecipeSummary};
 use crate::error::{Answer, Problem};
 use crate::extract::{Asked, Body};
 use crate::models::lock;
-use crate::state::App;
+use crate::state::AppState;
 
 /// The most blocks of an answer: longer runs are thinned.
 const MOST_BLOCKS: usize = 2_000;
@@ -212,7 +212,7 @@ fn in_a_form(mut problem: Problem) -> Problem {
     request_body = Changes,
     responses((status = 200, body = RecipeForm), (status = 400, body = Problem), (status = 403, body = Problem)))]
 pub async fn form(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Path(name): Path<String>,
     Body(changes): Body<Changes>,
 ) -> Answer<RecipeForm> {
@@ -239,7 +239,7 @@ pub async fn form(
 
 /// A recipe with changes. Only keys of its form may be changed, and a model to start with is named by
 /// its run: nothing that a client sends becomes a path.
-fn recipe(app: &App, name: &str, set: &BTreeMap<String, String>) -> Result<Recipe, Problem> {
+fn recipe(app: &AppState, name: &str, set: &BTreeMap<String, String>) -> Result<Recipe, Problem> {
     let form = Recipe::load_builtin(name, &[])?.form();
     let mut overrides = Vec::new();
     for (key, value) in set {
@@ -260,7 +260,7 @@ fn recipe(app: &App, name: &str, set: &BTreeMap<String, String>) -> Result<Recip
     Recipe::load_builtin(name, &overrides).map_err(|error| in_a_form(error.into()))
 }
 
-fn view(app: &App, run: &RunInfo) -> RunView {
+fn view(app: &AppState, run: &RunInfo) -> RunView {
     let id = app.models.id_of(&run.path);
     let trainings = lock(&app.trainings);
     let training = trainings.running.get(&id);
@@ -288,7 +288,7 @@ fn view(app: &App, run: &RunInfo) -> RunView {
 /// All runs, newest first, also those that the command line has started.
 #[utoipa::path(get, path = "/api/v1/runs", operation_id = "list_runs", tag = "train",
     responses((status = 200, body = Vec<RunView>), (status = 403, body = Problem)))]
-pub async fn list(State(app): State<App>) -> Answer<Vec<RunView>> {
+pub async fn list(State(app): State<AppState>) -> Answer<Vec<RunView>> {
     let shared = app.clone();
     let list = move |_| {
         let runs = shared.models.runs();
@@ -301,7 +301,7 @@ pub async fn list(State(app): State<App>) -> Answer<Vec<RunView>> {
 #[utoipa::path(get, path = "/api/v1/run", operation_id = "show_run", tag = "train", params(RunQuery),
     responses((status = 200, body = RunDetail), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem)))]
-pub async fn show(State(app): State<App>, Asked(query): Asked<RunQuery>) -> Answer<RunDetail> {
+pub async fn show(State(app): State<AppState>, Asked(query): Asked<RunQuery>) -> Answer<RunDetail> {
     let shared = app.clone();
     app.quick
         .run(move |_| {
@@ -327,7 +327,7 @@ pub async fn show(State(app): State<App>, Asked(query): Asked<RunQuery>) -> Answ
     responses((status = 200, body = Vec<BlockView>, description = "Each as in `afterstate train --json`"),
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub async fn blocks(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Asked(query): Asked<BlocksQuery>,
 ) -> Answer<Vec<Block>> {
     let shared = app.clone();
@@ -354,7 +354,7 @@ pub async fn blocks(
     responses((status = 200, content((String = "application/octet-stream"), (String = "text/csv"), (String = "text/plain"))), (status = 400, body = Problem),
         (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub async fn file(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Asked(query): Asked<FileQuery>,
 ) -> Result<Response, Problem> {
     let shared = app.clone();
@@ -414,7 +414,10 @@ pub async fn file(
 #[utoipa::path(post, path = "/api/v1/runs", operation_id = "start_run", tag = "train", request_body = StartRequest,
     responses((status = 200, body = RunView), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 429, body = Problem, description = "Too many runs at once, or not enough memory")))]
-pub async fn start(State(app): State<App>, Body(request): Body<StartRequest>) -> Answer<RunView> {
+pub async fn start(
+    State(app): State<AppState>,
+    Body(request): Body<StartRequest>,
+) -> Answer<RunView> {
     let shared = app.clone();
     app.heavy
         .run(move |token| {
@@ -439,7 +442,10 @@ pub async fn start(State(app): State<App>, Body(request): Body<StartRequest>) ->
     responses((status = 200, body = RunView), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem), (status = 409, body = Problem, description = "It is running, or finished"),
         (status = 429, body = Problem)))]
-pub async fn resume(State(app): State<App>, Body(request): Body<ResumeRequest>) -> Answer<RunView> {
+pub async fn resume(
+    State(app): State<AppState>,
+    Body(request): Body<ResumeRequest>,
+) -> Answer<RunView> {
     let shared = app.clone();
     app.heavy
         .run(move |token| {
@@ -465,7 +471,7 @@ pub async fn resume(State(app): State<App>, Body(request): Body<ResumeRequest>) 
 #[utoipa::path(post, path = "/api/v1/run/stop", tag = "train", request_body = RunId,
     responses((status = 200, body = RunView), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem), (status = 409, body = Problem, description = "This server does not train it")))]
-pub async fn stop(State(app): State<App>, Body(request): Body<RunId>) -> Answer<RunView> {
+pub async fn stop(State(app): State<AppState>, Body(request): Body<RunId>) -> Answer<RunView> {
     let shared = app.clone();
     app.quick
         .run(move |_| {

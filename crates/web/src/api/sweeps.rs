@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::runs::RunQuery;
 use crate::error::{Answer, Problem};
 use crate::extract::Asked;
-use crate::state::App;
+use crate::state::AppState;
 
 /// The most points of a curve: longer ones are thinned.
 const MOST_POINTS: usize = 500;
@@ -78,11 +78,11 @@ pub struct CurvePoint {
     pub high: f64,
 }
 
-fn found(app: &App) -> Vec<FoundSweep> {
+fn found(app: &AppState) -> Vec<FoundSweep> {
     sweeps_of(app.models.folder(), &app.models.runs())
 }
 
-fn view(app: &App, sweep: &FoundSweep) -> SweepView {
+fn view(app: &AppState, sweep: &FoundSweep) -> SweepView {
     let variant = |variant: &FoundVariant| VariantView {
         name: variant.name.clone(),
         row: variant.row.clone(),
@@ -108,7 +108,7 @@ fn view(app: &App, sweep: &FoundSweep) -> SweepView {
 /// All sweeps, also those that are under way.
 #[utoipa::path(get, path = "/api/v1/sweeps", operation_id = "list_sweeps", tag = "train",
     responses((status = 200, body = Vec<SweepView>), (status = 403, body = Problem), (status = 429, body = Problem)))]
-pub async fn list(State(app): State<App>) -> Answer<Vec<SweepView>> {
+pub async fn list(State(app): State<AppState>) -> Answer<Vec<SweepView>> {
     let shared = app.clone();
     let list = move |_| {
         let sweeps = found(&shared);
@@ -122,7 +122,7 @@ pub async fn list(State(app): State<App>) -> Answer<Vec<SweepView>> {
     responses((status = 200, body = Vec<CurveView>), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem), (status = 429, body = Problem)))]
 pub async fn curves(
-    State(app): State<App>,
+    State(app): State<AppState>,
     Asked(query): Asked<RunQuery>,
 ) -> Answer<Vec<CurveView>> {
     let shared = app.clone();

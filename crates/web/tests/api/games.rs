@@ -417,7 +417,7 @@ async fn files_are_models_too() {
         models: vec![file.clone(), fixture.clone(), fixture],
         ..afterstate_web::Config::new(folder.path().join("runs"))
     };
-    let app = afterstate_web::App::new(&config).unwrap();
+    let app = afterstate_web::AppState::new(&config).unwrap();
     let site = Site { folder, app };
     let (_, models) = site.get("/api/v1/models").await;
     let kinds: Vec<(&Value, &Value)> = models
@@ -455,6 +455,9 @@ async fn files_are_models_too() {
         models: vec![site.folder.path().join("none")],
         ..config
     };
-    let error = afterstate_web::App::new(&config).err().unwrap().to_string();
+    let error = afterstate_web::AppState::new(&config)
+        .err()
+        .unwrap()
+        .to_string();
     assert!(error.contains("none"), "{error}");
 }

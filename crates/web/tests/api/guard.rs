@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use afterstate_web::{App, Config, page_bytes, router, start};
+use afterstate_web::{AppState, Config, page_bytes, router, start};
 use axum::body::Body;
 use serde_json::json;
 use tower::ServiceExt;
@@ -46,7 +46,7 @@ async fn only_names_of_this_server_are_answered() {
         names: vec!["lab.example".to_owned()],
         ..Config::new(site.folder.path())
     };
-    let app = App::new(&named).unwrap();
+    let app = AppState::new(&named).unwrap();
     let call = axum::http::Request::builder()
         .uri("/")
         .header("Host", "lab.example:80");
@@ -114,7 +114,7 @@ async fn other_machines_need_the_token() {
         host: Ipv4Addr::UNSPECIFIED.into(),
         ..Config::new(folder.path())
     };
-    let app = App::new(&config).unwrap();
+    let app = AppState::new(&config).unwrap();
     let token = app.token().unwrap().to_owned();
     let site = Site { folder, app };
     let host = ("Host", "192.168.1.5:2048");

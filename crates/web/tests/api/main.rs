@@ -14,7 +14,7 @@ use std::path::Path;
 use afterstate_lab::control::Control;
 use afterstate_lab::recipe::Recipe;
 use afterstate_lab::trainer::Trainer;
-use afterstate_web::{App, Config, router};
+use afterstate_web::{AppState, Config, router};
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt;
@@ -25,13 +25,13 @@ use tower::ServiceExt;
 /// An app on a folder of its own.
 pub(crate) struct Site {
     pub(crate) folder: TempDir,
-    pub(crate) app: App,
+    pub(crate) app: AppState,
 }
 
 impl Site {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let app = App::new(&Config::new(folder.path())).unwrap();
+        let app = AppState::new(&Config::new(folder.path())).unwrap();
         Self { folder, app }
     }
 

@@ -100,7 +100,7 @@ async fn a_long_move_in_one_game_holds_up_no_other() {
             .await
     });
     // Until the move is under way, the game is answered at once.
-    let waits = |path: String, app: afterstate_web::App| async move {
+    let waits = |path: String, app: afterstate_web::AppState| async move {
         let call = request("GET", &path).body(Body::empty()).unwrap();
         let answer = router(&app).oneshot(call);
         tokio::time::timeout(Duration::from_millis(50), answer)

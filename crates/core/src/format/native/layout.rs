@@ -109,11 +109,11 @@ impl Tensor {
 
 /// All tensors of a file that belong to a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct TensorLayout {
     pub(super) tensors: Vec<Tensor>,
 }
 
-impl Layout {
+impl TensorLayout {
     /// All pieces, in the order of the tensors.
     pub fn pieces<'a, C: WeightCell>(&'a self, network: &'a WeightTables<C>) -> Vec<Piece<'a>> {
         let tensors = self.tensors.iter();

@@ -44,7 +44,7 @@ fn metadata() -> Metadata {
         .into()
 }
 
-fn file(keep: Keep) -> Vec<u8> {
+fn file(keep: StoredParts) -> Vec<u8> {
     let mut bytes = Vec::new();
     write(trained().tables(), &metadata(), keep, &mut bytes).unwrap();
     bytes
@@ -88,7 +88,7 @@ fn part<C: WeightCell>(tables: &WeightTables<C>, part: WeightPart) -> Vec<u32> {
 
 #[test]
 fn models_and_checkpoints_are_read_back() {
-    for keep in [Keep::Weights, Keep::Everything] {
+    for keep in [StoredParts::Weights, StoredParts::Everything] {
         let bytes = file(keep);
         let mut found = read_header(&bytes).unwrap().metadata().clone();
         assert_eq!(peek_metadata(&mut &bytes[..]), Some(found.clone()));
@@ -96,7 +96,7 @@ fn models_and_checkpoints_are_read_back() {
         let order = found.remove(ORDER);
         assert_eq!(
             order,
-            (keep == Keep::Everything).then(|| trained().tables().order())
+            (keep == StoredParts::Everything).then(|| trained().tables().order())
         );
         assert_eq!(found, metadata());
         let network = coherent(&tuples());
@@ -105,7 +105,7 @@ fn models_and_checkpoints_are_read_back() {
         assert_eq!(weights(&network), weights(&trained()));
         assert_eq!(
             numbers(&network) == numbers(&trained()),
-            keep == Keep::Everything
+            keep == StoredParts::Everything
         );
         assert_eq!(bytes, file(keep), "the same bytes every time");
     }
@@ -117,7 +117,13 @@ fn long_metadata_is_read_completely() {
     let mut metadata = metadata();
     metadata.insert("replay".to_owned(), "x".repeat(3 << 20));
     let mut bytes = Vec::new();
-    write(trained().tables(), &metadata, Keep::Weights, &mut bytes).unwrap();
+    write(
+        trained().tables(),
+        &metadata,
+        StoredParts::Weights,
+        &mut bytes,
+    )
+    .unwrap();
     assert_eq!(peek_metadata(&mut &bytes[..]), Some(metadata));
 }
 
@@ -134,8 +140,8 @@ fn pieces_may_be_copied_in_any_order() {
     tables.import(2, WeightPart::Weight, 255, &[9.0]);
     let stretches = (1 << 25) / (1 << 14);
     for (keep, count) in [
-        (Keep::Weights, 16 + 16 + 1),
-        (Keep::Everything, stretches + 1),
+        (StoredParts::Weights, 16 + 16 + 1),
+        (StoredParts::Everything, stretches + 1),
     ] {
         let mut serial = Vec::new();
         write(tables, &metadata(), keep, &mut serial).unwrap();
@@ -168,11 +174,17 @@ fn pieces_may_be_copied_in_any_order() {
     }
 
     tables.import(0, WeightPart::Weight, 200_000, &[f32::NAN]);
-    let broken = write(tables, &metadata(), Keep::Weights, &mut io::sink()).unwrap_err();
+    let broken = write(tables, &metadata(), StoredParts::Weights, &mut io::sink()).unwrap_err();
     assert!(
         matches!(broken, NativeError::NotFinite { table, index: 200_000, .. } if table == "012345")
     );
-    let broken = write(tables, &metadata(), Keep::Everything, &mut io::sink()).unwrap_err();
+    let broken = write(
+        tables,
+        &metadata(),
+        StoredParts::Everything,
+        &mut io::sink(),
+    )
+    .unwrap_err();
     assert!(matches!(broken, NativeError::NotFinite { table, .. } if table == CELLS));
 }
 
@@ -201,22 +213,22 @@ fn the_order_says_where_a_weight_of_a_checkpoint_is() {
 
 #[test]
 fn playing_needs_no_sums() {
-    for keep in [Keep::Weights, Keep::Everything] {
+    for keep in [StoredParts::Weights, StoredParts::Everything] {
         let network = plain(&tuples());
-        read(&file(keep), network.tables(), Keep::Weights).unwrap();
+        read(&file(keep), network.tables(), StoredParts::Weights).unwrap();
         let after = After(Board::from_packed(0x1234_5678_0000_1111));
         assert_eq!(network.value(after), trained().value(after));
     }
     let learner = coherent(&tuples());
-    let read = |bytes: &[u8]| read(bytes, learner.tables(), Keep::Everything);
-    let missing = read(&file(Keep::Weights)).unwrap_err();
+    let read = |bytes: &[u8]| read(bytes, learner.tables(), StoredParts::Everything);
+    let missing = read(&file(StoredParts::Weights)).unwrap_err();
     assert!(matches!(missing, NativeError::NoTable(name) if name == CELLS));
     // A checkpoint of TD has no sums for a TC learner.
     let mut bytes = Vec::new();
     write(
         plain(&tuples()).tables(),
         &metadata(),
-        Keep::Everything,
+        StoredParts::Everything,
         &mut bytes,
     )
     .unwrap();
@@ -241,14 +253,14 @@ fn networks_of_states_are_read_back() {
         let parts = [WeightPart::Weight, WeightPart::ExpectedChange];
         parts.map(|kind| part(network.tables(), kind))
     };
-    for keep in [Keep::Weights, Keep::Everything] {
+    for keep in [StoredParts::Weights, StoredParts::Everything] {
         let mut bytes = Vec::new();
         write(network.tables(), &metadata(), keep, &mut bytes).unwrap();
         let copy = new();
         read(&bytes, copy.tables(), keep).unwrap();
         assert_eq!(
             numbers(&copy) == numbers(&network),
-            keep == Keep::Everything
+            keep == StoredParts::Everything
         );
         copy.refresh();
         assert_eq!(numbers(&copy), numbers(&network));
@@ -257,10 +269,10 @@ fn networks_of_states_are_read_back() {
 
 #[test]
 fn a_checkpoint_in_another_order_is_refused() {
-    let bytes = file(Keep::Everything);
+    let bytes = file(StoredParts::Everything);
     // The same sizes, but other cells.
     let network = coherent(&TupleSet::parse("4567 45", Shape::FOUR, true).unwrap());
-    for keep in [Keep::Weights, Keep::Everything] {
+    for keep in [StoredParts::Weights, StoredParts::Everything] {
         let refused = read(&bytes, network.tables(), keep).unwrap_err();
         let order = trained().tables().order();
         assert!(matches!(&refused, NativeError::Order { found, .. } if *found == order));
@@ -269,9 +281,9 @@ fn a_checkpoint_in_another_order_is_refused() {
 
 #[test]
 fn errors_name_missing_and_mismatched_tables() {
-    let bytes = file(Keep::Weights);
+    let bytes = file(StoredParts::Weights);
     let network = plain(&TupleSet::parse("0123 4567", Shape::FOUR, true).unwrap());
-    let missing = read(&bytes, network.tables(), Keep::Weights).unwrap_err();
+    let missing = read(&bytes, network.tables(), StoredParts::Weights).unwrap_err();
     assert!(matches!(missing, NativeError::NoTable(name) if name == "4567"));
 }
 
@@ -280,21 +292,27 @@ fn a_nan_is_neither_written_nor_read() {
     let network = trained();
     let tables = network.tables();
     tables.import(1, WeightPart::Weight, 7, &[f32::NAN]);
-    let broken = write(tables, &Metadata::new(), Keep::Weights, &mut Vec::new()).unwrap_err();
+    let broken = write(
+        tables,
+        &Metadata::new(),
+        StoredParts::Weights,
+        &mut Vec::new(),
+    )
+    .unwrap_err();
     assert!(matches!(broken, NativeError::NotFinite { table, index: 7, .. } if table == "45"));
 
-    let mut bytes = file(Keep::Weights);
+    let mut bytes = file(StoredParts::Weights);
     let end = bytes.len();
     bytes[end - 4..].copy_from_slice(&f32::INFINITY.to_le_bytes());
     assert!(matches!(
-        read(&bytes, plain(&tuples()).tables(), Keep::Weights),
+        read(&bytes, plain(&tuples()).tables(), StoredParts::Weights),
         Err(NativeError::NotFinite { index: 255, .. })
     ));
 }
 
 #[test]
 fn every_truncation_is_an_error() {
-    let bytes = file(Keep::Weights);
+    let bytes = file(StoredParts::Weights);
     let cut = read_header(&bytes[..bytes.len() - 9]).unwrap_err();
     let NativeError::Length {
         part: "numbers",
@@ -312,7 +330,7 @@ fn every_truncation_is_an_error() {
 
 #[test]
 fn a_header_longer_than_its_file_is_not_allocated() {
-    let mut bytes = file(Keep::Weights);
+    let mut bytes = file(StoredParts::Weights);
     for (length, error) in [
         (bytes.len() as u64 - 7, "its header should have"),
         (LONGEST_HEADER, "its header should have"),
@@ -324,7 +342,7 @@ fn a_header_longer_than_its_file_is_not_allocated() {
         assert!(found.contains(error), "{length}: {found}");
     }
     // A file that was truncated after its size was read.
-    let bytes = file(Keep::Weights);
+    let bytes = file(StoredParts::Weights);
     let shorter = Header::read(&mut &bytes[..100], bytes.len() as u64);
     assert!(matches!(shorter, Err(NativeError::Io(_))));
 }
@@ -370,8 +388,8 @@ proptest! {
 
     #[test]
     fn damage_never_panics(place in 0usize..5000, byte: u8) {
-        let mut bytes = file(Keep::Weights);
+        let mut bytes = file(StoredParts::Weights);
         bytes[place] = byte;
-        let _ = read(&bytes, plain(&tuples()).tables(), Keep::Weights);
+        let _ = read(&bytes, plain(&tuples()).tables(), StoredParts::Weights);
     }
 }

@@ -69,7 +69,7 @@ impl Theme {
 
 /// How a text is set.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct TextStyle {
     pub size: f32,
     pub bold: bool,
     pub ink: Ink,
@@ -77,8 +77,8 @@ pub(super) struct Look {
 }
 
 /// A text of this size in the main colour, which starts at its position.
-pub(super) fn look(size: f32) -> Look {
-    Look {
+pub(super) fn look(size: f32) -> TextStyle {
+    TextStyle {
         size,
         bold: false,
         ink: Ink::Main,
@@ -86,7 +86,7 @@ pub(super) fn look(size: f32) -> Look {
     }
 }
 
-impl Look {
+impl TextStyle {
     pub fn bold(self) -> Self {
         Self { bold: true, ..self }
     }
@@ -172,7 +172,7 @@ impl Canvas {
         }
     }
 
-    fn face(&self, look: Look) -> Type {
+    fn face(&self, look: TextStyle) -> Type {
         Type {
             size: look.size,
             bold: look.bold,
@@ -181,7 +181,7 @@ impl Canvas {
     }
 
     /// A text up to the right margin, shortened if it is longer.
-    fn fitted(&mut self, at: PixelPoint, text: &str, look: Look) {
+    fn fitted(&mut self, at: PixelPoint, text: &str, look: TextStyle) {
         let room = self.scene.width - MARGIN - at.0;
         if self.room(text, look) <= room {
             return self.text(at, text, look);
@@ -192,18 +192,18 @@ impl Canvas {
     }
 
     /// A text with subscripts `_{..}` and superscripts `^{..}`; `at` is on its baseline.
-    pub fn text(&mut self, at: PixelPoint, text: &str, look: Look) {
+    pub fn text(&mut self, at: PixelPoint, text: &str, look: TextStyle) {
         let face = self.face(look);
         self.scene.formula(at, text, look.anchor, face);
     }
 
     /// A text whose letters are in the middle of this height.
-    pub fn label(&mut self, (x, y): PixelPoint, text: &str, look: Look) {
+    pub fn label(&mut self, (x, y): PixelPoint, text: &str, look: TextStyle) {
         self.text((x, y + 0.36 * look.size), text, look);
     }
 
     /// The room that a text takes in any usual font.
-    pub fn room(&self, text: &str, look: Look) -> f32 {
+    pub fn room(&self, text: &str, look: TextStyle) -> f32 {
         self.letters.room(&formula(text), self.face(look))
     }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use afterstate::Value;
-use afterstate::episode::{Learner, Player, Step};
+use afterstate::episode::{Learner, LearningPolicy, Step};
 use afterstate::game::{Grid, Shape, State};
 use afterstate::learn::{
     Backward, Forward, PublishedBackward, PublishedParams, TdParams, TerminalTarget,

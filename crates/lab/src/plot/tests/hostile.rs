@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::curve::ReplayPoint;
-use crate::plot::{Lane, Tint, lanes, plots};
+use crate::plot::{DotRow, RowColour, dot_rows, plots};
 
 /// Any number, and now and then one that is not finite.
 fn number() -> impl Strategy<Value = f64> {
@@ -59,8 +59,8 @@ prop_compose! {
         dots in prop::collection::vec(number(), 0..4),
         mean in prop::option::of(number()),
         interval in prop::option::of([number(), number()]),
-    ) -> Lane {
-        Lane { label, dots, mean, interval, value: "1".into(), remark: String::new(), tint: Tint::Plain }
+    ) -> DotRow {
+        DotRow { label, dots, mean, interval, value: "1".into(), remark: String::new(), colour: RowColour::Plain }
     }
 }
 
@@ -78,7 +78,7 @@ proptest! {
 
     #[test]
     fn no_lanes_make_the_drawing_panic(rows in prop::collection::vec(any_lane(), 1..4)) {
-        let plot = lanes(&rows, "t", "about", "sweep").unwrap();
+        let plot = dot_rows(&rows, "t", "about", "sweep").unwrap();
         let svg = plot.svg();
         prop_assert!(!svg.contains("=\"NaN") && !svg.contains("=\"inf"), "{svg}");
         plot.png().unwrap();

@@ -77,7 +77,7 @@ fn invalid_files_are_refused_with_the_reason() {
             &["games", "10000001", "10000000"],
         ),
         ("games = 60", "games = [", &["line"]),
-        ("seeds = [3, 1, 2]", "seeds = []", &["seeds", "1 to 100"]),
+        ("seeds = [3, 1, 2]", "seeds = []", &["seeds", "1 to 1000"]),
         (
             "seeds = [3, 1, 2]",
             "seeds = [3, 1, 3]",

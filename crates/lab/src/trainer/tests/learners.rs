@@ -145,13 +145,13 @@ fn a_phase_of_tc_begins_with_fresh_sums() {
         agent
             .write(
                 &metadata,
-                afterstate::format::native::Keep::Everything,
+                afterstate::format::native::StoredParts::Everything,
                 &output,
                 1,
             )
             .unwrap();
         output.commit().unwrap();
-        let bytes = crate::tables::Saved::open(&path)
+        let bytes = crate::tables::StoredTables::open(&path)
             .unwrap()
             .bytes("sums")
             .unwrap();
@@ -263,7 +263,7 @@ fn a_run_with_stages_starts_from_a_model_of_its_first_stages() {
     let [model, checkpoint] = ["model", "checkpoint"]
         .map(|name| digest(&folder("two").join(format!("{name}.safetensors"))));
     assert_eq!(model, checkpoint);
-    let saved = crate::tables::Saved::open(&run::model_path(&folder("two"))).unwrap();
+    let saved = crate::tables::StoredTables::open(&run::model_path(&folder("two"))).unwrap();
     assert_eq!(saved.metadata()["stages"], "2");
     assert_eq!(saved.metadata()["thresholds"], "64");
     let weights = |name: &str| {
@@ -441,7 +441,7 @@ fn redundant_tuples_are_folded_into_the_model() {
     };
     assert_eq!(redundant(&model), "");
     assert_eq!(redundant(&checkpoint), "012 01 4");
-    let saved = crate::tables::Saved::open(&model.path).unwrap();
+    let saved = crate::tables::StoredTables::open(&model.path).unwrap();
     assert!(saved.span("0123").is_some() && saved.span("012").is_none());
     // Sums in another order are rounded otherwise, so that ties may be broken otherwise.
     let mean = |model: &Model| {

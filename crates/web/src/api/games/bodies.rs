@@ -1,5 +1,6 @@
 //! What requests about games contain, and what the answers do.
 
+use afterstate_lab::session::SpawnChoice;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -79,7 +80,7 @@ pub struct PossibleSpawn {
 
 /// What an action has changed.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Played {
+pub struct ActionResult {
     /// The game now.
     pub game: GameView,
     /// What happened, in order; empty if more than one move was made.
@@ -112,32 +113,6 @@ pub enum Happened {
     },
 }
 
-/// How new tiles come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Spawns {
-    /// By chance.
-    #[default]
-    Random,
-    /// By hand.
-    Manual,
-    /// The worst for the player, by the values of the model.
-    Worst,
-    /// The best.
-    Best,
-}
-
-impl Spawns {
-    /// Which tile a model is to choose, in words; `None` if none.
-    pub fn wanted(self) -> Option<&'static str> {
-        match self {
-            Self::Random | Self::Manual => None,
-            Self::Worst => Some("the worst"),
-            Self::Best => Some("the best"),
-        }
-    }
-}
-
 /// How far to undo or redo.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -156,7 +131,8 @@ pub struct SlideRequest {
     pub direction: String,
     /// How the new tile comes.
     #[serde(default)]
-    pub spawns: Spawns,
+    #[schema(value_type = String, pattern = "^(random|manual|worst|best)$", default = "random")]
+    pub spawns: SpawnChoice,
     /// The model by which spawns are the worst or the best; the network in the program by default, or
     /// else the newest run.
     #[serde(default)]
@@ -189,7 +165,8 @@ pub struct AutoRequest {
     pub moves: u32,
     /// How new tiles come.
     #[serde(default)]
-    pub spawns: Spawns,
+    #[schema(value_type = String, pattern = "^(random|manual|worst|best)$", default = "random")]
+    pub spawns: SpawnChoice,
     /// The model; the network in the program by default, or else the newest run.
     #[serde(default)]
     pub model: Option<String>,

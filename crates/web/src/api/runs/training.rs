@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::{RunView, view};
 use crate::error::Problem;
 use crate::models::lock;
-use crate::state::App;
+use crate::state::AppState;
 
 /// The most runs that this process trains at the same time.
 const MOST: usize = 2;
@@ -35,14 +35,14 @@ pub(super) struct Training {
 }
 
 /// Stops all trainings; they save their state.
-pub fn stop_all(app: &App) {
+pub fn stop_all(app: &AppState) {
     let trainings = lock(&app.trainings);
     let all = trainings.running.values();
     all.for_each(|training| training.cancel.cancel());
 }
 
 /// Waits for the end of all trainings, those that are still being created included.
-pub fn wait_for_all(app: &App) {
+pub fn wait_for_all(app: &AppState) {
     loop {
         let (threads, starting): (Vec<JoinHandle<()>>, usize) = {
             let mut trainings = lock(&app.trainings);
@@ -62,10 +62,10 @@ pub fn wait_for_all(app: &App) {
 }
 
 /// A place among the runs that are trained, given back unless the run starts.
-struct Place<'a>(&'a App);
+struct Place<'a>(&'a AppState);
 
 impl<'a> Place<'a> {
-    fn take(app: &'a App) -> Result<Self, Problem> {
+    fn take(app: &'a AppState) -> Result<Self, Problem> {
         let mut trainings = lock(&app.trainings);
         if app.is_ending() {
             return Err(Problem::ending());
@@ -96,7 +96,7 @@ struct Named<'a> {
 
 /// Creates a trainer, and trains on a thread of its own; unless the request is cancelled before.
 pub(super) fn begin(
-    app: &App,
+    app: &AppState,
     request: &CancelToken,
     create: impl FnOnce(&Path, &Control) -> Result<Trainer, LabError>,
 ) -> Result<RunView, Problem> {
@@ -158,7 +158,7 @@ pub(super) fn begin(
 }
 
 /// Tells all pages of an event.
-fn heard(app: &App, id: &str, event: &Event) {
+fn heard(app: &AppState, id: &str, event: &Event) {
     let name = match event {
         Event::Started { .. } => "started",
         Event::Progress(_) => "progress",

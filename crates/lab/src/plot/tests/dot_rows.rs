@@ -3,38 +3,38 @@
 use crate::plot::letters::Letters;
 use crate::plot::scale::{AxisUnit, Scale};
 use crate::plot::scene::{Scene, SceneShape};
-use crate::plot::{self, Lane, PlotError, Tint, pages};
+use crate::plot::{self, DotRow, PlotError, RowColour, pages};
 
-pub(super) fn scene(lanes: &[Lane], title: &str) -> Scene {
-    pages::lanes(lanes, title, "what it shows", &Letters::new().unwrap())
+pub(super) fn scene(dot_rows: &[DotRow], title: &str) -> Scene {
+    pages::dot_rows(dot_rows, title, "what it shows", &Letters::new().unwrap())
 }
 
-fn lane(label: &str, dots: &[f64], interval: Option<[f64; 2]>) -> Lane {
+fn dot_row(label: &str, dots: &[f64], interval: Option<[f64; 2]>) -> DotRow {
     let mean = dots.iter().sum::<f64>() / dots.len() as f64;
-    Lane {
+    DotRow {
         label: label.to_owned(),
         dots: dots.to_vec(),
         mean: (!dots.is_empty()).then_some(mean),
         interval,
         value: format!("{mean:.1}"),
         remark: "not shown, 12 diverged".to_owned(),
-        tint: Tint::Plain,
+        colour: RowColour::Plain,
     }
 }
 
 /// Rows of all sizes, with names of all lengths.
-pub(super) fn cases(long: &str) -> Vec<Vec<Lane>> {
+pub(super) fn cases(long: &str) -> Vec<Vec<DotRow>> {
     vec![
-        vec![lane("", &[], None)],
-        vec![lane("one", &[5.0], None), lane("none", &[], None)],
-        vec![lane("equal", &[7.0, 7.0], Some([7.0, 7.0]))],
+        vec![dot_row("", &[], None)],
+        vec![dot_row("one", &[5.0], None), dot_row("none", &[], None)],
+        vec![dot_row("equal", &[7.0, 7.0], Some([7.0, 7.0]))],
         vec![
-            lane(long, &[60.2, 60.4], Some([59.9, 60.7])),
-            lane("b", &[60.1], None),
+            dot_row(long, &[60.2, 60.4], Some([59.9, 60.7])),
+            dot_row("b", &[60.1], None),
         ],
-        vec![lane("wide", &[1e6, 2e6], Some([-5e6, 8e6]))],
+        vec![dot_row("wide", &[1e6, 2e6], Some([-5e6, 8e6]))],
         (0..100)
-            .map(|i| lane(&format!("{i}"), &[1e4 + f64::from(i), 1e4], None))
+            .map(|i| dot_row(&format!("{i}"), &[1e4 + f64::from(i), 1e4], None))
             .collect(),
     ]
 }
@@ -50,11 +50,11 @@ fn dots(scene: &Scene, wanted: f32) -> Vec<(f32, f32)> {
 
 #[test]
 fn numbers_are_where_the_scale_says() {
-    let lanes = [
-        lane("first", &[100.0, 200.0], Some([100.0, 200.0])),
-        lane("second", &[150.0], None),
+    let dot_rows = [
+        dot_row("first", &[100.0, 200.0], Some([100.0, 200.0])),
+        dot_row("second", &[150.0], None),
     ];
-    let scene = scene(&lanes, "t");
+    let scene = scene(&dot_rows, "t");
     let (single, means) = (dots(&scene, 5.5), dots(&scene, 9.0));
     let [low, high, middle] = single[..] else {
         panic!("{single:?}");
@@ -77,7 +77,7 @@ fn numbers_are_where_the_scale_says() {
 #[test]
 fn an_interval_that_is_cut_has_one_mark() {
     let marks = |interval| {
-        let scene = scene(&[lane("a", &[1.0, 2.0], Some(interval))], "t");
+        let scene = scene(&[dot_row("a", &[1.0, 2.0], Some(interval))], "t");
         let upright = |shape: &&SceneShape| match shape {
             SceneShape::Line { points, stroke } => {
                 stroke.width == 4.5 && points[0].0 == points[1].0
@@ -126,15 +126,15 @@ fn scales_begin_near_their_values() {
 #[test]
 fn rows_are_drawn_into_two_files() {
     let home = tempfile::tempdir().unwrap();
-    let rows = [lane("a", &[1.0, 2.0], Some([0.5, 2.5]))];
-    let plot = plot::lanes(&rows, "t", "about", "sweep").unwrap();
+    let rows = [dot_row("a", &[1.0, 2.0], Some([0.5, 2.5]))];
+    let plot = plot::dot_rows(&rows, "t", "about", "sweep").unwrap();
     let files = plot::save(&[plot], home.path()).unwrap();
     let names = files
         .iter()
         .map(|file| file.file_name().unwrap().to_owned());
     assert_eq!(names.collect::<Vec<_>>(), ["sweep.png", "sweep.svg"]);
     assert!(matches!(
-        plot::lanes(&[], "t", "about", "sweep"),
+        plot::dot_rows(&[], "t", "about", "sweep"),
         Err(PlotError::NoRuns)
     ));
 }
