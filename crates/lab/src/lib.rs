@@ -69,3 +69,4 @@ pub mod tournament;
 pub mod trainer;
 
 pub use error::{ErrorClass, LabError, Remedy};
+pub use share::MAX_THREADS;

@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
+/// The most threads, or runs at once, that the command line and the Python package take.
+pub const MAX_THREADS: usize = 1024;
+
 /// Plays the games of `numbers` on `threads` threads until all are played or `stop` returns true,
 /// and returns their results in the order of numbers. A started game is always finished, so the
 /// results are those of the first numbers without a gap.

@@ -10,6 +10,8 @@
 mod round;
 mod save;
 
+pub use save::TrainedModel;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,12 +1,12 @@
 //! The commands: the work of `afterstate_lab` with the arguments and the JSON of the command line.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use afterstate::game::Shape;
 use afterstate_lab::LabError;
 use afterstate_lab::compare::{SequentialTest, compare_part, compare_until_sure};
-use afterstate_lab::control::{Control, Status};
+use afterstate_lab::control::{Control, Event, Status};
 use afterstate_lab::convert::{self as conversion, ConvertOptions, Kind, Program};
 use afterstate_lab::evaluate::{EvalOptions, evaluate_part, record};
 use afterstate_lab::grade::GradeThresholds;
@@ -219,6 +219,10 @@ struct Trained {
     blocks: Vec<afterstate_lab::block::Block>,
 }
 
+fn lock<T>(blocks: &Mutex<T>) -> MutexGuard<'_, T> {
+    blocks.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Starts or resumes a run; without a place to write, in memory, with the model that remains.
 #[pyfunction]
 pub fn train(
@@ -235,6 +239,14 @@ pub fn train(
         None => Place::Out,
     };
     let (trained, player) = work::run(py, listener, place, move |control| {
+        // A training in memory has no file of its blocks.
+        let blocks = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&blocks);
+        let keeping = control.clone().on_event(move |event| {
+            if let Event::Block(block) = event {
+                lock(&kept).push(block.clone());
+            }
+        });
         let mut trainer = match (&resume, &out, &runs) {
             (Some(folder), ..) => Trainer::resume(folder, &overrides, control)?,
             (None, Some(folder), _) => {
@@ -245,16 +257,19 @@ pub fn train(
                 let name = recipe.name.clone();
                 Trainer::new_under(recipe, runs, &name, control)?
             }
-            (None, None, None) => Trainer::in_memory(Recipe::load(recipe, &overrides)?, control)?,
+            (None, None, None) => Trainer::in_memory(Recipe::load(recipe, &overrides)?, &keeping)?,
         };
         let status = trainer.train()?;
         let folder = trainer.folder().map(Path::to_owned);
         let player = match folder {
             Some(_) => None,
-            None => Some(Player::of(trainer.contender())),
+            None => Some(Player::of_training(&trainer)),
         };
         let trained = Trained {
-            blocks: folder.as_deref().map_or(Ok(Vec::new()), blocks_of)?,
+            blocks: match &folder {
+                Some(folder) => blocks_of(folder)?,
+                None => std::mem::take(&mut *lock(&blocks)),
+            },
             folder,
             finished: status == Status::Finished,
             games: trainer.games(),

@@ -42,6 +42,7 @@ mod _afterstate {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("MAX_THREADS", afterstate_lab::MAX_THREADS)?;
         module.add("has_deep", cfg!(feature = "deep"))
     }
 }

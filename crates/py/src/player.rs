@@ -8,13 +8,17 @@ use afterstate_lab::agent::{
     Agent, Baseline, BoardBatch, BoardState, ExternalKind, ExternalSpec, ExternalValues,
     WeightArray, board_slides, board_values,
 };
-use afterstate_lab::analyze::{RolloutOptions, analyze_board, lines, rollouts as play_on};
+use afterstate_lab::analyze::{
+    Analysis, LINE_MOVES, RolloutOptions, analyze_board, deepen, lines, rollouts as play_on,
+};
 use afterstate_lab::board::GameBoard;
+use afterstate_lab::control::Control;
 use afterstate_lab::error::FileKind;
 use afterstate_lab::evaluate::Contender;
 use afterstate_lab::model::{self, Model};
 use afterstate_lab::search::{SearchLimit, SearchSpec};
 use afterstate_lab::solve::Solution as Solved;
+use afterstate_lab::trainer::{TrainedModel, Trainer};
 use afterstate_lab::{LabError, games};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -77,6 +81,10 @@ pub struct Player {
     pub contender: Contender,
     /// The same without a search.
     pub plain: Contender,
+    /// How it searches, if it does.
+    spec: Option<SearchSpec>,
+    /// What can be written to a file, if it was trained in memory.
+    trained: Option<Arc<TrainedModel>>,
     recipe: Option<String>,
     episodes: Option<u64>,
     lacks_checksums: bool,
@@ -114,6 +122,8 @@ impl Player {
         Self {
             plain: contender.clone(),
             contender,
+            spec: None,
+            trained: None,
             recipe: None,
             episodes: None,
             lacks_checksums: false,
@@ -121,9 +131,49 @@ impl Player {
         }
     }
 
+    /// The player of a training in memory.
+    pub fn of_training(trainer: &Trainer) -> Self {
+        Self {
+            trained: Some(Arc::new(trainer.model())),
+            recipe: Some(trainer.recipe().title()),
+            episodes: Some(trainer.games()),
+            ..Self::of(trainer.contender())
+        }
+    }
+
     /// The games it was trained for, if it has been trained by this program.
     pub fn episodes(&self) -> Option<u64> {
         self.episodes
+    }
+
+    /// The analysis of a board, ply by ply if it searches, and what continues from it. A limit of
+    /// time is that of the whole answer.
+    fn searched(
+        &self,
+        board: &GameBoard,
+        control: &Control,
+    ) -> Result<(Analysis<f32>, Contender), LabError> {
+        let Some(spec) = &self.spec else {
+            return Ok((analyze_board(&self.plain, board)?, self.plain.clone()));
+        };
+        if !spec.limit.is_time() {
+            let contender = self.contender.clone();
+            return Ok((deepen(&contender, board, control)?, contender));
+        }
+        let with = |limit: SearchLimit| {
+            let spec = SearchSpec {
+                limit,
+                ..spec.clone()
+            };
+            self.plain.clone().with_search(&spec)
+        };
+        let lines = Direction::ALL.len() * (LINE_MOVES - 1);
+        let (first, others) = spec.limit.split(lines as u32);
+        let analysis = Analysis {
+            search: self.contender.agent.search().to_owned(),
+            ..deepen(&with(first)?, board, control)?
+        };
+        Ok((analysis, with(others)?))
     }
 
     fn open_file(path: &Path) -> Result<Self, LabError> {
@@ -243,12 +293,14 @@ impl Player {
             }
             return Ok(Self {
                 contender: self.plain.clone(),
+                spec: None,
                 ..self.clone()
             });
         }
         let contender = self.plain.clone().with_search(&spec).or_raise()?;
         Ok(Self {
             contender,
+            spec: Some(spec),
             ..self.clone()
         })
     }
@@ -307,17 +359,26 @@ impl Player {
         let Contender {
             agent, game, shape, ..
         } = &self.contender;
-        let watch = Watch::of(&[self]);
-        let found = py.detach(|| {
+        let found = work::run_with(py, None, Place::None, &[self], |control| {
             let boards = BoardBatch::new(game, *shape, &tiles, &hints)?;
-            board_values(&**agent, game, &boards, threads)
-        });
-        watch.check()?;
-        let found = found.or_raise()?;
+            let stop = || control.is_cancelled();
+            board_values(&**agent, game, &boards, threads, &stop)
+        })?;
         let totals: Vec<f32> = found.totals.into_flattened();
         let count = found.best.len();
         let totals = PyArray1::from_vec(py, totals).reshape([count, 4])?;
         Ok((totals, PyArray1::from_vec(py, found.best)))
+    }
+
+    /// Writes what was trained in memory to a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let Some(trained) = &self.trained else {
+            return Err(input(&format!(
+                "{} has no weights in memory that a model file could keep",
+                self.plain.label
+            )));
+        };
+        py.detach(|| trained.save(&path)).or_raise()
     }
 
     /// The tables of an n-tuple network, by their patterns.
@@ -344,17 +405,16 @@ impl Player {
         threads: usize,
         listener: Option<Py<PyAny>>,
     ) -> PyResult<String> {
-        let (contender, rolling) = (&self.contender, &rollout_player.contender);
-        let plain: Arc<dyn Agent> = Arc::clone(&self.plain.agent);
+        let (plain, rolling) = (&self.plain, &rollout_player.contender);
         let players = [self, rollout_player];
         let found = work::run_with(py, listener, Place::None, &players, move |control| {
-            let board = GameBoard::parse(text, &contender.game, contender.shape)?;
-            let mut analysis = analyze_board(contender, &board)?;
+            let board = GameBoard::parse(text, &plain.game, plain.shape)?;
+            let (mut analysis, contender) = self.searched(&board, control)?;
             if let Some(model) = &mut analysis.model {
                 model.hash()?;
             }
             let stop = || control.is_cancelled();
-            let found = lines(contender, &*plain, &board, &Direction::ALL, &stop)?;
+            let found = lines(&contender, &*plain.agent, &board, &Direction::ALL, &stop)?;
             analysis.add_lines(found);
             if let Some(games) = rollouts {
                 let options = RolloutOptions {
@@ -377,9 +437,11 @@ impl Player {
         position: &crate::position::Position,
     ) -> PyResult<Option<usize>> {
         let state: BoardState = position.board_state();
-        let watch = Watch::of(&[self]);
-        let found = py.detach(|| self.contender.agent.analyze(&[state]).pop().flatten());
-        watch.check()?;
+        let found = work::run_with(py, None, Place::None, &[self], |control| {
+            let stop = || control.is_cancelled();
+            let found = self.contender.agent.analyze_many(&[state], &stop);
+            Ok(found.into_iter().next().flatten())
+        })?;
         let found = found.ok_or_else(|| input("the position is not of the model's game"))?;
         Ok(found.chosen.map(|direction| direction as usize))
     }

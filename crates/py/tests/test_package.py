@@ -9,9 +9,13 @@ import json
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -201,6 +205,97 @@ def test_parts_are_merged_to_the_whole(trained: Model) -> None:
     assert merged["difference_ci95"] == whole["difference_ci95"]
     with pytest.raises(InputError, match="part 2 is missing|missing"):
         afterstate.merge([parts[1], parts[2]])
+    # As `--json` of the command line leaves them on disk.
+    for number, part in enumerate(parts):
+        Path(f"{number}.json").write_text(json.dumps(part))
+    from_files = afterstate.merge([Path(f"{number}.json") for number in range(3)])
+    assert from_files["difference_ci95"] == whole["difference_ci95"]
+
+
+def test_boards_are_named_in_one_way(trained: Model) -> None:
+    small = (2, 3)
+    assert afterstate.evaluate("random", board=small, games=5)["board"] == "2x3"
+    assert afterstate.positions("random", board=small, games=2).game.board == "2x3"
+    tiles = np.array([[1, 1, 0, 0], [0, 2, 0, 0], [0, 0, 0, 0], [0, 0, 0, 3]])
+    text = "2,2,0,0/0,4,0,0/0,0,0,0/0,0,0,8"
+    assert afterstate.analyze(tiles, model=trained) == afterstate.analyze(text, model=trained)
+    position = Game("2048").position(text)
+    assert trained.choose(tiles) == trained.choose(text) == trained.choose(position)
+    solution = afterstate.solve("2x2")
+    assert solution.analyze([[1, 1], [0, 0]]) == solution.analyze("2,2/0,0")
+    assert afterstate.analyze([[1, 1], [0, 0]], solution=solution)["search"] == "exact"
+
+
+def test_a_model_in_memory_is_saved() -> None:
+    keys = {"tuples": "lines", "block_games": 100}
+    run = afterstate.train(board="2x3", set=keys, episodes=300, threads=1, out=None)
+    assert [block["games"] for block in run.blocks] == [100, 200, 300]
+    run.model.save("model.safetensors")
+    again = Model("model.safetensors")
+    assert (again.trained, again.recipe) == (300, run.model.recipe)
+    boards = np.eye(2, 3, dtype=np.uint8)
+    assert np.array_equal(again.values(boards)[0], run.model.values(boards)[0], equal_nan=True)
+    folder = afterstate.train(board="2x3", set=keys, episodes=300, threads=1).folder
+    assert folder is not None
+    assert (folder / "model.safetensors").read_bytes() == Path("model.safetensors").read_bytes()
+    with pytest.raises(InputError, match="is in .*model.safetensors already"):
+        again.save("other.safetensors")
+
+
+def test_objects_are_pickled(trained: Model) -> None:
+    def again(one: Any) -> Any:
+        return pickle.loads(pickle.dumps(one))
+
+    hinted = Game("threes-hint").position("0,0,1,2/0,0,0,0/0,0,0,0/0,0,0,3+1")
+    for value in (Game("2584", "3x4"), Game("2048").start(3), hinted):
+        assert again(value) == value
+    found = afterstate.positions("greedy", board="2x2", games=2)
+    copy = again(found)
+    assert isinstance(copy, afterstate.Positions) and (copy.boards == found.boards).all()
+    trained.save("model.safetensors")
+    model = Model("model.safetensors").with_search("2ply", cutoff=0.1)
+    for one in (model, Model("random", game="threes", board="3x3")):
+        copy = again(one)
+        assert isinstance(copy, Model)
+        assert (copy.game, copy.board, copy.search) == (one.game, one.board, one.search)
+    solution = afterstate.solve("2x2", out="2x2.solution")
+    copy = again(solution)
+    assert isinstance(copy, afterstate.Solution)
+    assert copy.expected_score == solution.expected_score
+    for in_memory in (trained, afterstate.solve("2x2")):
+        with pytest.raises(InputError, match="in memory"):
+            pickle.dumps(in_memory)
+
+
+class Kernel:
+    """Stands in for the kernel of a notebook."""
+
+    kernel = object()
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def display(self, content: dict[str, str], raw: bool, display_id: bool) -> Kernel:
+        self.shown.append(content["text/plain"])
+        return self
+
+    def update(self, content: dict[str, str], raw: bool) -> None:
+        self.shown[-1] = content["text/plain"]
+
+
+def test_a_notebook_shows_one_bar(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    kernel = Kernel()
+    shell = SimpleNamespace(get_ipython=lambda: kernel, display=kernel)
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    afterstate.evaluate("greedy", board="3x3", games=2000, progress=True)
+    assert len(kernel.shown) == 1 and capsys.readouterr().err == ""
+    assert "100%  2,000 games  mean" in kernel.shown[0]
+
+
+def test_a_file_gets_few_lines(capsys: Any) -> None:
+    afterstate.evaluate("greedy", board="3x3", games=2000, progress=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert 1 <= len(lines) <= 11 and "2,000 games  mean" in lines[-1]
 
 
 def test_progress_is_told_and_cancels(trained: Model) -> None:
@@ -237,6 +332,42 @@ def test_ctrl_c_stops_and_saves() -> None:
     assert Model("runs/quick").trained
 
 
+@pytest.mark.parametrize("work", ["analyze", "values", "choose"])
+def test_ctrl_c_stops_searches(trained: Model, work: str) -> None:
+    text = "2,4,8,16/4,8,2,0/2,0,0,0/0,0,0,0"
+    boards = np.random.default_rng(1).integers(0, 7, (20_000, 4, 4), dtype=np.uint8)
+    searches: dict[str, Callable[[], object]] = {
+        "analyze": lambda: afterstate.analyze(text, model=trained, search="12ply"),
+        "values": lambda: trained.with_search("5ply").values(boards),
+        "choose": lambda: trained.with_search("12ply").choose(text),
+    }
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    begun = time.monotonic()
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            searches[work]()
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - begun < 20
+
+
+def test_a_search_of_a_board_is_told_by_ply(trained: Model) -> None:
+    events: list[dict[str, object]] = []
+    text = "2,4,8,16/4,8,2,0/2,0,0,0/0,0,0,0"
+    found = afterstate.analyze(text, model=trained, search="3ply", progress=events.append)
+    assert found["plies"] == 3 and not found["interrupted"]
+    assert events[0]["event"] == "started" and events[-1]["event"] == "finished"
+    assert {event["unit"] for event in events} == {"plies"}
+    # A time is that of the whole answer: of the board and of the lines after it.
+    begun = time.monotonic()
+    found = afterstate.analyze(text, model=trained, search="300ms")
+    assert found["search"] == "300ms" and found["plies"] >= 2
+    assert time.monotonic() - begun < 3
+
+
 def test_the_lock_is_released(trained: Model) -> None:
     done = threading.Event()
 
@@ -245,13 +376,14 @@ def test_the_lock_is_released(trained: Model) -> None:
         done.set()
 
     worker = threading.Thread(target=work)
-    counted = 0
+    counted, begun = 0, time.monotonic()
     worker.start()
     while not done.is_set():
         counted += 1
         time.sleep(0.001)
     worker.join()
-    assert counted > 5
+    # With the lock held, this thread would run once or twice.
+    assert counted > 20 * min(1.0, time.monotonic() - begun)
 
 
 def test_a_search_plays_better_and_its_options_need_it(trained: Model) -> None:
@@ -278,6 +410,24 @@ def test_errors_are_one_family() -> None:
         lambda: afterstate.analyze("2,0/0,2", model="greedy", seed=3),
         lambda: afterstate.analyze("2,0/0,2", model="greedy", threads=2),
         lambda: afterstate.evaluate("greedy", against="x", games=5),
+        lambda: afterstate.evaluate("greedy", games=10**20),
+        lambda: afterstate.evaluate("greedy", seed=2**64),
+        lambda: afterstate.evaluate("greedy", part=(1, 3)),  # type: ignore[arg-type]
+        lambda: afterstate.evaluate("greedy", threads=10**9, games=2),
+        lambda: afterstate.evaluate("greedy", search="2ply", hash=-1),
+        lambda: afterstate.compare("random", "greedy", sequential=True, margin=-3),
+        lambda: afterstate.compare("random", "greedy", threads=1025),
+        lambda: afterstate.sweep("missing.toml", jobs=1025),
+        lambda: afterstate.train(board=4),  # type: ignore[arg-type]
+        lambda: afterstate.train(set={"learning_rate": None}),
+        lambda: Game("2048").start(-1),
+        lambda: Random(2**70),
+        lambda: Game("2048").start(1).slide(-1),
+        lambda: Game("2048").start(1).slide(4),
+        lambda: Model("greedy").values([[1, 2], [3]]),
+        lambda: Model("greedy").values(np.zeros((4, 4), dtype=np.uint8), threads=2000),
+        lambda: afterstate.merge(["missing.json"]),
+        lambda: Model("greedy").save("model.safetensors"),
     ):
         with pytest.raises(afterstate.Error) as raised:
             call()

@@ -385,7 +385,10 @@ mod tests {
         let found = values(1, &|| asked.fetch_add(1, Ordering::Relaxed) > 200);
         let missing = |totals: &&[f32; 4]| totals.iter().all(|total| total.is_nan());
         let missing = found.totals.iter().filter(missing).count();
-        assert!((1..30).contains(&missing), "{missing} boards have no values");
+        assert!(
+            (1..30).contains(&missing),
+            "{missing} boards have no values"
+        );
     }
 
     #[test]

@@ -1,15 +1,49 @@
 //! Checkpoints during a run, and plots at its end.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
+
+use afterstate::format::native::{Metadata, StoredParts};
 
 use super::Trainer;
 use crate::LabError;
+use crate::agent::TrainableAgent;
 use crate::control::Event;
+use crate::disk::AtomicFile;
 use crate::finish::draw_missing_plots;
 use crate::run::{self, Run};
+use crate::share::threads;
+
+/// A trained agent that can be written to a file: the model of a training without a folder.
+pub struct TrainedModel {
+    agent: Arc<dyn TrainableAgent>,
+    metadata: Metadata,
+}
+
+impl TrainedModel {
+    /// Writes it to a file, which is replaced atomically.
+    ///
+    /// # Errors
+    /// When the file cannot be written, or a weight is not finite.
+    pub fn save(&self, path: &Path) -> Result<(), LabError> {
+        let output = AtomicFile::create(path).map_err(LabError::file("write", path))?;
+        let agent = self.agent.as_ref();
+        let written = agent.write(&self.metadata, StoredParts::Weights, &output, threads(0));
+        written.map_err(LabError::model("write", path))?;
+        output.commit().map_err(LabError::file("write", path))
+    }
+}
 
 impl Trainer {
+    /// The model as it is now, to be written to a file.
+    pub fn model(&self) -> TrainedModel {
+        TrainedModel {
+            agent: Arc::clone(&self.agent),
+            metadata: self.metadata(),
+        }
+    }
+
     /// Saves a checkpoint if it is due, or a draft of it before. Returns whether it was saved.
     pub(super) fn checkpoint(&mut self, due: Instant) -> Result<bool, LabError> {
         // On a slow disk checkpoints become rarer, because training does not wait for it.

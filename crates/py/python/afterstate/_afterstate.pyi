@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 __version__: str
 has_deep: bool
+MAX_THREADS: int
 
 _Path = str | PathLike[str]
 _Listener = Callable[[str], object] | None
@@ -128,6 +129,7 @@ class Player:
         listener: _Listener,
     ) -> str: ...
     def choose(self, position: Position) -> int | None: ...
+    def save(self, path: _Path) -> None: ...
 
 class Solution:
     @staticmethod

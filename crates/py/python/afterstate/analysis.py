@@ -5,10 +5,20 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from . import _afterstate
-from .errors import InputError, counted
-from .games import Position
-from .models import PathLike, Player, Solution, baseline, open_player, player
+from .errors import InputError, counted, threads_of
+from .games import Game, Position, exponents
+from .models import (
+    PathLike,
+    Player,
+    Solution,
+    baseline,
+    open_player,
+    player,
+    search_options,
+)
 from .progress import Progress, listener
 
 __all__ = ["analyze"]
@@ -19,7 +29,7 @@ _NONE: _Options = (None, None, None)
 
 
 def analyze(
-    board: str | Position,
+    board: str | Position | ArrayLike,
     *,
     model: Player | None = None,
     game: str | None = None,
@@ -36,7 +46,8 @@ def analyze(
 ) -> dict[str, Any]:
     """The value of every move on a board: ``afterstate analyze``.
 
-    The result is its JSON. With ``rollouts``, that many games are played on from each legal move,
+    The board is a text as the command line takes it, a position, or an array of tile indices. The
+    result is the JSON of the command. With ``rollouts``, that many games are played on from each legal move,
     for the chances of the next tiles, under ``seed`` (default: 1). With ``solution``, values are
     exact.
 
@@ -44,9 +55,9 @@ def analyze(
     >>> found["best"] in ("right", "left"), found["moves"][3]["reward"]
     (True, 4)
     """
-    text = board.text if isinstance(board, Position) else board
     searches = (search, rollout_search)
-    options = (hash, cutoff, downgrade)
+    options: _Options = search_options(hash, cutoff, downgrade)[:3]
+    threads = threads_of(threads)
     _check(searches, rollouts, seed, threads)
     seed = counted("seed", 1 if seed is None else seed)
     if solution is not None:
@@ -54,10 +65,11 @@ def analyze(
             raise InputError("a solution has its own game and player: leave out `model` and `game`")
         if searches != ("1ply", "1ply") or options != _NONE:
             raise InputError("the values of a solution are exact: a search has no effect on them")
-        return _exact(text, solution, rollouts, seed, threads, progress)
-    opened = _opened(board, text, model, game)
+        return _exact(board, solution, rollouts, seed, threads, progress)
+    opened = _opened(board, model, game)
+    text = _text(board, opened.game, opened.board)
     is_rolling = rollout_search != "1ply"
-    # Options belong to whichever of the two searches, and are refused if neither does.
+    # Options apply to each of the two searches that looks ahead, and are refused if neither does.
     first = options if search != "1ply" or not is_rolling else _NONE
     searching = opened.with_search(search, *first, threads)
     rolling = opened.with_search(rollout_search, *(options if is_rolling else _NONE), 0)
@@ -76,18 +88,36 @@ def _check(
         raise InputError("`rollout_search` has no effect without rollouts; add rollouts=1000")
     elif seed is not None:
         raise InputError("`seed` has no effect without rollouts; add rollouts=1000")
-    elif counted("threads", threads) and searches[0] == "1ply":
+    elif threads and searches[0] == "1ply":
         raise InputError("`threads` has no effect without a search or rollouts")
 
 
+def _text(board: str | Position | ArrayLike, game: str, shape: str) -> str:
+    """The board in one line."""
+    if isinstance(board, str):
+        return board
+    return (board if isinstance(board, Position) else Game(game, shape).position(board)).text
+
+
+def _shape(board: str | Position | ArrayLike) -> str:
+    """Rows and columns of a board, as in ``"4x4"``."""
+    if isinstance(board, (str, Position)):
+        text = board if isinstance(board, str) else board.text
+        return "x".join(str(side) for side in _afterstate.board_shape(text))
+    tiles = exponents(board)
+    if tiles.ndim != 2:
+        raise InputError(f"found an array of shape {tiles.shape}; expected one board")
+    return "x".join(str(side) for side in tiles.shape)
+
+
 def _opened(
-    board: str | Position, text: str, model: Player | None, game: str | None
+    board: str | Position | ArrayLike, model: Player | None, game: str | None
 ) -> _afterstate.Player:
     if isinstance(board, Position):
         if game not in (None, board.game.name):
             raise InputError(f"the position is one of {board.game.name}, not of {game}")
         game = board.game.name
-    shape = "x".join(str(side) for side in _afterstate.board_shape(text))
+    shape = _shape(board)
     if model is None:
         opened = open_player(None, game, shape)
     elif isinstance(model, str):
@@ -100,7 +130,7 @@ def _opened(
 
 
 def _exact(
-    text: str,
+    board: str | Position | ArrayLike,
     solution: Solution | PathLike,
     rollouts: int | None,
     seed: int,
@@ -108,11 +138,13 @@ def _exact(
     progress: Progress,
 ) -> dict[str, Any]:
     exact = solution if isinstance(solution, Solution) else Solution(solution)
+    text = _text(board, exact.game, exact.board)
     found = exact.analyze(text)
     if rollouts is not None:
         optimal = exact.model._player
-        text = optimal.analyze(text, rollouts, optimal, seed, threads, listener(progress))
-        played = json.loads(text)
+        played = json.loads(
+            optimal.analyze(text, rollouts, optimal, seed, threads, listener(progress))
+        )
         found["rollouts"] = played["rollouts"]
         for move, other in zip(found["moves"], played["moves"]):
             move.update({key: other[key] for key in ("chances", "rest", "line")})

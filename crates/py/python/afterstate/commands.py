@@ -8,14 +8,17 @@ release the lock of the interpreter, and can be stopped by Ctrl-C: a training sa
 from __future__ import annotations
 
 import json
+import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from . import _afterstate
-from .errors import InputError, counted
+from .errors import InputError, counted, optional, threads_of
 from .games import board_text
-from .models import RUNS, PathLike, Player, Run, Solution, player
+from .models import RUNS, PathLike, Player, Run, Solution, player, search_options
 from .progress import Progress, listener
 
 __all__ = [
@@ -45,9 +48,15 @@ class _Games:
     part: str | None
 
     def __post_init__(self) -> None:
-        counted("games", self.games, 1)
-        counted("seed", self.seed)
-        counted("threads", self.threads)
+        self.games = counted("games", self.games, 1)
+        self.seed = counted("seed", self.seed)
+        self.threads = threads_of(self.threads)
+        _part(self.part)
+
+
+def _part(part: object) -> None:
+    if part is not None and not isinstance(part, str):
+        raise InputError(f'`part` is {part!r}; expected a text such as "1/3"')
 
 
 def _loaded(text: str) -> Json:
@@ -65,13 +74,19 @@ def _key(value: object) -> str:
     return str(value)
 
 
+def _checked(key: str, value: object) -> object:
+    if value is None:
+        raise InputError(f"`{key}` of `set` is None; leave it out for its default")
+    return value
+
+
 def _overrides(
     set: Mapping[str, object] | Iterable[str] | None, given: Mapping[str, object]
 ) -> list[str]:
     if isinstance(set, str):
         raise InputError(f'`set` is a text; expected {{"key": value}} or ["{set}"]')
     if isinstance(set, Mapping):
-        words = [f"{key}={_key(value)}" for key, value in set.items()]
+        words = [f"{key}={_key(_checked(key, value))}" for key, value in set.items()]
     else:
         words = list(set or ())
     return words + [f"{key}={_key(value)}" for key, value in given.items() if value is not None]
@@ -109,9 +124,9 @@ def train(
         "from": None if from_ is None else json.dumps(str(from_)),
         "game": game,
         "board": None if board is None else board_text(board),
-        "episodes": episodes,
-        "threads": threads,
-        "seed": seed,
+        "episodes": optional("episodes", episodes),
+        "threads": None if threads is None else threads_of(threads),
+        "seed": optional("seed", seed),
     }
     if resume is not None and (recipe is not None or out != _UNDER_RUNS):
         raise InputError(
@@ -128,7 +143,7 @@ def evaluate(
     model: Player | None = None,
     *,
     game: str | None = None,
-    board: str | None = None,
+    board: str | tuple[int, int] | None = None,
     games: int | None = None,
     seed: int | None = None,
     threads: int = 0,
@@ -153,7 +168,8 @@ def evaluate(
     >>> found["games"], found["mean_ci95"][0] < found["mean"] < found["mean_ci95"][1]
     (2000, True)
     """
-    opened = player(model, game, board).with_search(search, hash, cutoff, downgrade, 0)
+    options = search_options(hash, cutoff, downgrade)
+    opened = player(model, game, board).with_search(search, *options)
     if against is None:
         for name, value in (("fast", fast), ("keep", keep)):
             if value:
@@ -172,7 +188,7 @@ def evaluate(
         raise InputError("`keep` saves the gap in a run folder, and this model is in none")
     solution = against if isinstance(against, Solution) else Solution(against)
     saved = _run_folder(model, opened) if keep else None
-    threads = counted("threads", threads)
+    threads = threads_of(threads)
     found = _afterstate.gaps(opened, solution._solution, fast, threads, saved, listener(progress))
     return _loaded(found)
 
@@ -210,10 +226,12 @@ def compare(
     """
     if margin is not None and not sequential:
         raise InputError("`margin` has no effect without `sequential`")
+    if margin is not None and not 0 < margin < math.inf:
+        raise InputError(f"`margin` is {margin}; expected a number of points above 0")
     if sequential and part is not None:
         raise InputError("`sequential` and `part` exclude each other")
     first, second = _pair(a, b)
-    options = (hash, cutoff, downgrade)
+    options = search_options(hash, cutoff, downgrade)[:3]
     limits = (search, search if search_b is None else search_b)
     if limits == ("1ply", "1ply"):
         first = first.with_search("1ply", *options, 0)
@@ -246,7 +264,7 @@ def merge(
 ) -> Json:
     """The result of all parts of an evaluation or a comparison, in any order: ``afterstate merge``.
 
-    With ``sweep``, the file of a sweep, ``parts`` are the folders of its parts, whose runs are copied
+    Parts are results of this module, or files that ``--part K/N --json`` has written. With ``sweep``, the file of a sweep, ``parts`` are the folders of its parts, whose runs are copied
     into the folder ``out``; the result is that of :func:`sweep`.
 
     >>> parts = [evaluate("random", games=100, part=f"{k}/4") for k in (3, 1, 4, 2)]
@@ -260,8 +278,20 @@ def merge(
         if len(folders) < len(parts):
             raise InputError("the parts of a sweep are folders; found a dictionary")
         return _loaded(_afterstate.merge_sweep(sweep, folders, out))
-    named = [(f"part {n}", json.dumps(part)) for n, part in enumerate(parts, 1)]
+    named = [_named(number, part) for number, part in enumerate(parts, 1)]
     return _loaded(_afterstate.merge(named))
+
+
+def _named(number: int, part: Mapping[str, Any] | PathLike) -> tuple[str, str]:
+    """The name and the document of a part."""
+    if isinstance(part, Mapping):
+        return f"part {number}", json.dumps(part)
+    if not isinstance(part, (str, os.PathLike)):
+        raise InputError(f"part {number} is {type(part).__name__}; expected a result or its file")
+    try:
+        return os.fspath(part), Path(part).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the part {os.fspath(part)}: {error}") from error
 
 
 def sweep(
@@ -298,7 +328,8 @@ def sweep(
     >>> [(row["name"], len(row["scores"])) for row in found["variants"]]
     [('0.1', 2), ('0.5', 2)]
     """
-    jobs = counted("jobs", jobs)
+    jobs = threads_of(jobs, name="jobs")
+    _part(part)
     return _loaded(_afterstate.sweep(file, out, part, jobs, listener(progress)))
 
 
@@ -318,8 +349,8 @@ def solve(
     >>> solve("2x2", min_avg_max=True).report["max_score"]
     180.0
     """
-    threads = counted("threads", threads)
-    target = None if target is None else counted("target", target)
+    threads = threads_of(threads)
+    target = optional("target", target)
     solved = _afterstate.solve(
         game, board_text(board), target, discount, min_avg_max, threads, out, listener(progress)
     )
@@ -354,7 +385,7 @@ def judge(
         opened = player(model)
         luck = (opened.label, opened)
     text = None if board is None else board_text(board)
-    games = None if games is None else counted("games", games, 1)
+    games = optional("games", games, 1)
     found = _afterstate.judge(
         records, game, text, games, min_speed, seal, luck, listener(progress)
     )
@@ -376,9 +407,19 @@ def review(
 ) -> Json:
     """Grades the moves of recorded games, and measures the luck of their spawns:
     ``afterstate review``. Without a model, the network in the program reviews them, or else
-    the newest run of their game and board."""
-    options = (search, hash, cutoff, downgrade, counted("threads", threads))
-    counted("top", top)
+    the newest run of their game and board.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "games.txt")
+    ...     _ = evaluate("greedy", board="2x3", games=3, records=path)
+    ...     model = train(board="2x3", set={"tuples": "lines"}, episodes=100, out=None).model
+    ...     found = review(path, model)
+    >>> found["total"]["games"]
+    3
+    """
+    options = (search, *search_options(hash, cutoff, downgrade, threads))
+    top = counted("top", top)
 
     def newest(game: str, board: str) -> _afterstate.Player:
         return player(None, game, board).with_search(*options)
@@ -406,10 +447,19 @@ def convert(
     force: bool = False,
     progress: Progress = False,
 ) -> Json:
-    """Converts weights between programs: ``afterstate convert``; ``kind`` is its ``--to``."""
+    """Converts weights between programs: ``afterstate convert``; ``kind`` is its ``--to``.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     out = os.path.join(folder, "run")
+    ...     run = train(board="4x4", set={"tuples": "8x4"}, episodes=10, out=out)
+    ...     report = convert(out, os.path.join(folder, "quick.w"), weights_only=True)
+    >>> report["to"]["format"]
+    'tdl'
+    """
     found = _afterstate.convert(
-        source, target, kind, patterns, game, not no_symmetry, base,
-        None if stages is None else list(stages), weights_only, force, listener(progress),
+        source, target, kind, patterns, game, not no_symmetry, optional("base", base),
+        None if stages is None else [counted("stages", stage) for stage in stages], weights_only, force, listener(progress),
     )  # fmt: skip
     return _loaded(found)
 

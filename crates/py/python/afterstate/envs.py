@@ -33,6 +33,7 @@ illegal                whether the action was illegal
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import gymnasium
@@ -163,7 +164,11 @@ class BoardEnv(gymnasium.Env[Observation, Any]):
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         """Makes a slide and a spawn."""
-        actions = np.array([action], dtype=np.int64)
+        _check_reset(self._seeded)
+        try:
+            actions = np.array([operator.index(action)], dtype=np.int64)
+        except TypeError:
+            raise InputError(f"the action is {action!r}; expected a number from 0 to 3") from None
         seen, rewards, terminated, illegal, _, _, _ = self._environments.step(actions)
         observation, info = self._seen(seen, bool(illegal[0]))
         self._draw()
@@ -236,8 +241,7 @@ class BoardVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
-        if num_envs < 1:
-            raise InputError(f"`num_envs` is {num_envs}; expected at least 1")
+        num_envs = counted("num_envs", num_envs, 1)
         self.game = _game(game, variant, board)
         self.num_envs = num_envs
         self.autoreset_mode = AutoresetMode(autoreset_mode)
@@ -270,11 +274,12 @@ class BoardVectorEnv(VectorEnv[Any, Any, Any]):
         mask = self._reset_mask(options.get("reset_mask"))
         if seed is None and not self._seeded:
             seed = int(np.random.default_rng().integers(2**63))
-        if isinstance(seed, (int, np.integer)):
-            self._np_random_seed = counted("seed", int(seed))
-            starts = [(int(seed), n, self.num_envs) for n in range(self.num_envs)]
-        else:
+        if seed is None or isinstance(seed, (list, tuple, np.ndarray)):
             starts = self._listed(seed)
+        else:
+            first = counted("seed", seed)
+            self._np_random_seed = first
+            starts = [(first, n, self.num_envs) for n in range(self.num_envs)]
         for n, start in enumerate(starts):
             if not mask[n]:
                 continue
@@ -305,7 +310,11 @@ class BoardVectorEnv(VectorEnv[Any, Any, Any]):
 
     def step(self, actions: Any) -> tuple[Observation, Any, Any, Any, Info]:
         """Makes an action in each of them."""
-        taken = np.ascontiguousarray(actions, dtype=np.int64)
+        _check_reset(self._seeded)
+        given = np.asarray(actions)
+        if given.dtype.kind not in "iu":
+            raise InputError(f"the actions are an array of {given.dtype}; expected whole numbers")
+        taken = np.ascontiguousarray(given, dtype=np.int64)
         seen, rewards, terminated, illegal, _, ended, last = self._environments.step(taken)
         observations, infos = self._seen(seen, illegal)
         if self.autoreset_mode == AutoresetMode.SAME_STEP and len(ended):
@@ -360,6 +369,7 @@ class BoardVectorEnv(VectorEnv[Any, Any, Any]):
 
     def set_board(self, index: int, board: Any) -> None:
         """Continues a sub-environment on another board, with a score of 0."""
+        _check_reset(self._seeded)
         self._environments.set_board(index, _board_option(self.game, board))
         _, _, masks, *_ = self._environments.observe()
         self._masks = masks.copy()
@@ -374,6 +384,11 @@ class BoardVectorEnv(VectorEnv[Any, Any, Any]):
         if self.render_mode == "human":
             print("\n".join(drawing for drawing, _ in boards), flush=True)
         return None
+
+
+def _check_reset(is_reset: bool) -> None:
+    if not is_reset:
+        raise InputError("a step before the first reset; call reset() to start a game")
 
 
 def _one_hot(observation: str) -> bool:

@@ -12,6 +12,8 @@ unknown game `chess`; the games are 2048, threes, threes-hint, threes-original, 
 
 from __future__ import annotations
 
+from ._afterstate import MAX_THREADS
+
 __all__ = ["DivergedError", "Error", "InputError", "ResourceError"]
 
 
@@ -45,8 +47,28 @@ class DivergedError(Error, ArithmeticError):
     """A weight became NaN or infinite in training."""
 
 
-def counted(name: str, value: int, least: int = 0) -> int:
-    """A whole number of at least ``least``, or an error that names the argument."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < least:
-        raise InputError(f"`{name}` is {value}; expected a whole number of at least {least}")
-    return int(value)
+#: The largest whole number that an argument may be: seeds and counts have 64 bits.
+_LARGEST = 2**64 - 1
+
+
+def counted(name: str, value: int, least: int = 0, most: int = _LARGEST) -> int:
+    """A whole number from ``least`` to ``most``, or an error that names the argument."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InputError(f"`{name}` is {value!r}; expected a whole number")
+    number = int(value)
+    if not least <= number <= most:
+        expected = f"of at least {least}" if most == _LARGEST else f"from {least} to {most}"
+        if number > most == _LARGEST:
+            expected = "of at most 64 bits"
+        raise InputError(f"`{name}` is {number}; expected a whole number {expected}")
+    return number
+
+
+def optional(name: str, value: int | None, least: int = 0, most: int = _LARGEST) -> int | None:
+    """The same for an argument that may be left out."""
+    return None if value is None else counted(name, value, least, most)
+
+
+def threads_of(value: int, least: int = 0, name: str = "threads") -> int:
+    """A number of threads, or of runs at once."""
+    return counted(name, value, least, MAX_THREADS)

@@ -21,13 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Union
+from typing import Any, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _afterstate
-from .errors import InputError
+from .errors import InputError, counted
 
 __all__ = ["DIRECTIONS", "Afterstate", "Direction", "Game", "Position", "Random", "Spawn", "games"]
 
@@ -54,12 +54,20 @@ def _direction(direction: Direction) -> int:
             expected = ", ".join(DIRECTIONS)
             raise InputError(f"`{direction}` is not a direction; expected one of {expected}")
         return DIRECTIONS.index(direction)
-    return int(direction)
+    return counted("direction", direction, most=3)
 
 
 def board_text(board: str | tuple[int, int]) -> str:
     """A board size as text: ``"4x4"`` for ``(4, 4)``."""
-    return board if isinstance(board, str) else "x".join(str(side) for side in board)
+    if isinstance(board, str):
+        return board
+    try:
+        rows, cols = board
+    except (TypeError, ValueError):
+        raise InputError(
+            f'`board` is {board!r}; expected rows and columns, as in "4x4" or (4, 4)'
+        ) from None
+    return f"{rows}x{cols}"
 
 
 class Random:
@@ -71,10 +79,14 @@ class Random:
     """
 
     def __init__(self, seed: int, game: int = 0) -> None:
-        self._random = _afterstate.Random(seed, game)
+        self._random = _afterstate.Random(counted("seed", seed), counted("game", game))
 
     def unit(self) -> float:
-        """A uniform number in [0, 1)."""
+        """A uniform number in [0, 1).
+
+        >>> 0 <= Random(seed=1).unit() < 1
+        True
+        """
         return self._random.unit()
 
 
@@ -128,7 +140,7 @@ class Game:
         >>> int(np.count_nonzero(Game("2048").start(7).tiles))
         2
         """
-        stream = Random(random) if isinstance(random, int) else random
+        stream = random if isinstance(random, Random) else Random(random)
         return Position(self._game.start(stream._random))
 
     def position(self, board: str | ArrayLike, hint: str | None = None) -> Position:
@@ -190,6 +202,9 @@ class Game:
             legal.reshape(*lead, 4),
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Game, (self.name, self.board)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Game) and (self.name, self.board) == (other.name, other.board)
 
@@ -202,7 +217,10 @@ class Game:
 
 def exponents(boards: ArrayLike) -> NDArray[np.uint8]:
     """An array of tile indices as bytes; numbers that do not fit are refused."""
-    found = np.asarray(boards)
+    try:
+        found = np.asarray(boards)
+    except ValueError:
+        raise InputError("the rows of the boards have different lengths") from None
     if found.dtype == np.uint8:
         return found
     if found.dtype.kind not in "iub":
@@ -288,6 +306,9 @@ class Position:
             raise InputError(f"`{name}` is illegal on {self.text}: it changes nothing")
         return Afterstate(found[0]), found[1]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _parsed, (self.game, self.text)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Position) and self._position == other._position
 
@@ -299,6 +320,10 @@ class Position:
 
     def __repr__(self) -> str:
         return f"<Position of {self.game.name}: {self.text}>"
+
+
+def _parsed(game: Game, text: str) -> Position:
+    return game.position(text)
 
 
 @dataclass(frozen=True)
@@ -343,7 +368,12 @@ class Afterstate:
         return values
 
     def spawns(self) -> list[Spawn]:
-        """Every possible spawn; the probabilities sum to 1."""
+        """Every possible spawn; the probabilities sum to 1.
+
+        >>> after, _ = Game("2048").position("2,2,0,0/0,0,0,0/0,0,0,0/0,0,0,0").slide("left")
+        >>> len(after.spawns()), after.spawns()[0].position.text[:7]
+        (30, '4,2,0,0')
+        """
         cols, values = self._after.game.cols, self._after.game.tile_values
         return [
             Spawn(divmod(cell, cols), values[tile], chance, reward, Position(position))

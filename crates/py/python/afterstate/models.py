@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _afterstate
-from .errors import InputError, counted
+from .errors import InputError, counted, optional, threads_of
 from .games import DIRECTIONS, Game, Position, board_text, exponents
 from .progress import Event, Progress, listener
 
@@ -54,13 +54,28 @@ class Model:
         game: str | None = None,
         board: str | tuple[int, int] | None = None,
     ) -> None:
-        self._player = open_player(path, game, None if board is None else board_text(board))
+        self._player = open_player(path, game, board)
+        self._search: _Search | None = None
 
     @classmethod
-    def _of(cls, player: _afterstate.Player) -> Model:
+    def _of(cls, player: _afterstate.Player, search: _Search | None = None) -> Model:
         made = cls.__new__(cls)
         made._player = player
+        made._search = search
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        path = self._player.path
+        if path is not None:
+            # Another process may have another working folder.
+            path = str(Path(path).absolute()) if Path(path).exists() else path
+            return _reopened, (path, None, None, self._search)
+        if self._player.label in ("random", "greedy"):
+            return _reopened, (self._player.label, self.game, self.board, self._search)
+        raise InputError(
+            f"{self._player.label} is in memory, and only models of files can be pickled; save it"
+            " with `Model.save`"
+        )
 
     @property
     def game(self) -> str:
@@ -108,8 +123,8 @@ class Model:
         ...
         afterstate.errors.InputError: random has no values of moves, so there is nothing to search
         """
-        options = (hash, cutoff, downgrade, counted("threads", threads))
-        return Model._of(self._player.with_search(search, *options))
+        options = search_options(hash, cutoff, downgrade, threads)
+        return Model._of(self._player.with_search(search, *options), (search, *options))
 
     def values(
         self, boards: ArrayLike, *, hints: ArrayLike | None = None, threads: int = 1
@@ -135,23 +150,44 @@ class Model:
         flat = np.ascontiguousarray(tiles).reshape(-1)
         shown = np.zeros(0, dtype=np.uint8) if hints is None else exponents(hints).reshape(-1)
         shown = np.ascontiguousarray(shown)
-        values, best = self._player.values(flat, shown, counted("threads", threads))
+        values, best = self._player.values(flat, shown, threads_of(threads))
         return values.reshape(*lead, 4), best.reshape(lead)
 
     def best_moves(
         self, boards: ArrayLike, *, hints: ArrayLike | None = None, threads: int = 1
     ) -> NDArray[np.int8]:
-        """The best move of each of many boards by its number, -1 where the game is over."""
+        """The best move of each of many boards by its number, -1 where the game is over.
+
+        >>> Model("greedy", board="2x2").best_moves([[[1, 1], [2, 0]], [[1, 2], [2, 1]]]).tolist()
+        [3, -1]
+        """
         return self.values(boards, hints=hints, threads=threads)[1]
 
-    def choose(self, position: Position) -> str | None:
-        """The move it makes in a position; none if the game is over.
+    def choose(self, position: str | Position | ArrayLike) -> str | None:
+        """The move it makes in a position, given also as text or as an array of tile indices; none if
+        the game is over.
 
-        >>> Model("greedy").choose(Game("2048").position("4,2,0,0/2,0,0,0/2,0,0,0/0,0,0,0"))
+        >>> Model("greedy").choose("4,2,0,0/2,0,0,0/2,0,0,0/0,0,0,0")
         'down'
         """
+        if not isinstance(position, Position):
+            position = Game(self.game, self.board).position(position)
         number = self._player.choose(position._position)
         return None if number is None else DIRECTIONS[number]
+
+    def save(self, path: PathLike) -> None:
+        """Writes a model that was trained in memory to a file, in the format of run folders.
+
+        >>> import afterstate, os, tempfile
+        >>> run = afterstate.train(board="2x2", set={"tuples": "01"}, episodes=50, out=None)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     run.model.save(os.path.join(folder, "model.safetensors"))
+        ...     Model(os.path.join(folder, "model.safetensors")).trained
+        50
+        """
+        if self._player.path is not None:
+            raise InputError(f"the model is in {self._player.path} already")
+        self._player.save(path)
 
     @property
     def tables(self) -> Mapping[str, NDArray[np.float32]]:
@@ -174,6 +210,34 @@ class Model:
         return f"<Model {self._player.label}: {self.game} on {self.board}{trained}>"
 
 
+#: A search with its options: the limit, the size of the table, the cut-off, the downgrading, threads.
+_Search = tuple[str, int | None, float | None, int | None, int]
+
+
+def search_options(
+    hash: int | None, cutoff: float | None, downgrade: int | None, threads: int = 0
+) -> tuple[int | None, float | None, int | None, int]:
+    """The options of a search, checked."""
+    return (
+        optional("hash", hash, 1),
+        cutoff,
+        optional("downgrade", downgrade),
+        threads_of(threads),
+    )
+
+
+def _reopened(
+    path: str, game: str | None, board: str | None, search: _Search | None
+) -> Model:
+    model = Model(path, game=game, board=board)
+    if search is None:
+        return model
+    limit, hash, cutoff, downgrade, threads = search
+    return model.with_search(
+        limit, hash=hash, cutoff=cutoff, downgrade=downgrade, threads=threads
+    )
+
+
 def baseline(path: PathLike, game: str, board: str) -> _afterstate.Player | None:
     """The baseline of this name, unless there is a file of that name."""
     named = isinstance(path, str) and not Path(path).exists()
@@ -181,9 +245,10 @@ def baseline(path: PathLike, game: str, board: str) -> _afterstate.Player | None
 
 
 def open_player(
-    path: PathLike | None, game: str | None, board: str | None
+    path: PathLike | None, game: str | None, board: str | tuple[int, int] | None
 ) -> _afterstate.Player:
     """The player of a path or a name, or the default model of a game and board."""
+    board = None if board is None else board_text(board)
     if path is None:
         path = _afterstate.default_model(RUNS, game or "2048", board or "4x4")
         return _afterstate.Player.open(path)
@@ -204,7 +269,9 @@ Player = Union[Model, "Solution", "Run", Callable[..., Any], str, "os.PathLike[s
 
 
 def player(
-    model: Player | None, game: str | None = None, board: str | None = None
+    model: Player | None,
+    game: str | None = None,
+    board: str | tuple[int, int] | None = None,
 ) -> _afterstate.Player:
     """The player that an argument stands for."""
     if isinstance(model, Run):
@@ -241,6 +308,14 @@ class Solution:
         made = cls.__new__(cls)
         made._solution = solution
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._solution.path is None:
+            raise InputError(
+                "the solution is in memory, and only those of files can be pickled; solve with"
+                " `out=`, or open what `save` has written"
+            )
+        return Solution, (str(Path(self._solution.path).absolute()),)
 
     @property
     def game(self) -> str:
@@ -304,19 +379,29 @@ class Solution:
         """The player that plays optimally."""
         return Model._of(self._solution.player())
 
-    def analyze(self, board: str | Position) -> dict[str, Any]:
+    def analyze(self, board: str | Position | ArrayLike) -> dict[str, Any]:
         """The exact value of each move of a board: the JSON of ``afterstate analyze --solution``.
 
         >>> import afterstate
         >>> afterstate.solve("2x2").analyze("2,2/0,0")["best"]
         'right'
         """
+        if not isinstance(board, (str, Position)):
+            board = Game(self.game, self.board).position(board)
         text = board.text if isinstance(board, Position) else board
         analysis: dict[str, Any] = json.loads(self._solution.analyze(text))
         return analysis
 
     def save(self, path: PathLike) -> None:
-        """Writes it to a file, for ``afterstate analyze --solution`` and :class:`Solution`."""
+        """Writes it to a file, for ``afterstate analyze --solution`` and :class:`Solution`.
+
+        >>> import afterstate, os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "2x2.solution")
+        ...     afterstate.solve("2x2").save(path)
+        ...     round(Solution(path).expected_score, 6)
+        66.964149
+        """
         self._solution.save(path)
 
     def __repr__(self) -> str:
@@ -327,6 +412,12 @@ class Run:
     """A run folder, as ``afterstate train`` makes it, or a training in memory.
 
     ``runs/quick`` of the command line is ``Run("runs/quick")`` here.
+
+    >>> import afterstate
+    >>> keys = {"tuples": "01", "block_games": 100}
+    >>> run = afterstate.train(board="2x2", set=keys, episodes=200, out=None)
+    >>> [block["games"] for block in run.blocks], run.model.trained
+    ([100, 200], 200)
     """
 
     def __init__(self, folder: PathLike) -> None:
@@ -358,8 +449,7 @@ class Run:
 
     @property
     def blocks(self) -> list[Event]:
-        """The statistics of each block of games: the learning curve. A training in memory has none
-        here; its events have them."""
+        """The statistics of each block of games: the learning curve."""
         return list(self._state["blocks"])
 
     @property
@@ -371,7 +461,15 @@ class Run:
         return self._model
 
     def resume(self, *, progress: Progress = False, **changes: Any) -> Run:
-        """Trains on, to the end of the recipe; ``changes`` as in :func:`afterstate.train`."""
+        """Trains on, to the end of the recipe; ``changes`` as in :func:`afterstate.train`.
+
+        >>> import afterstate, os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     out = os.path.join(folder, "run")
+        ...     run = afterstate.train(board="2x2", set={"tuples": "01"}, episodes=50, out=out)
+        ...     run.resume(episodes=80).games
+        80
+        """
         from .commands import train
 
         if self.folder is None:

@@ -37,6 +37,10 @@ class Positions:
     """Positions before a slide, in the order in which they were played, as arrays of one length.
 
     An index selects some of them: ``found[found.moves == 3]``, ``found[::10]``.
+
+    >>> found = positions("greedy", board="2x2", games=10)
+    >>> bool((found[found.moves == 3].moves == 3).all()), len(found[:5])
+    (True, 5)
     """
 
     #: The game.
@@ -78,7 +82,12 @@ class Positions:
 
     @staticmethod
     def joined(parts: Sequence[Positions]) -> Positions:
-        """Several of them as one. Values are kept if all of them have values."""
+        """Several of them as one. Values are kept if all of them have values.
+
+        >>> parts = [positions("greedy", board="2x2", games=5, seed=seed) for seed in (1, 2)]
+        >>> len(Positions.joined(parts)) == len(parts[0]) + len(parts[1])
+        True
+        """
         if not parts:
             raise InputError("found no positions; expected at least one part")
         if any(one.game != parts[0].game for one in parts):
@@ -105,7 +114,7 @@ def positions(
     *,
     model: Model | Run | Solution | PathLike | None = None,
     game: str | None = None,
-    board: str | None = None,
+    board: str | tuple[int, int] | None = None,
     games: int | None = None,
     seed: int | None = None,
     every: int = 1,
@@ -118,7 +127,7 @@ def positions(
     ``source`` is a file of records (also replays of 2048verse.com), or a player as in
     :func:`afterstate.evaluate`, whose games (default: 100 of seed 1) are those of its evaluation.
     ``model`` gives the values of all slides; a player with values gives its own, without its search.
-    ``every=n`` takes one of n positions of each game, which are less alike. Records that end before
+    ``every=n`` takes one of n positions of each game, which are less correlated. Records that end before
     their game is over are left out, since their outcome is not known; ``unfinished`` counts them.
 
     >>> found = positions("greedy", board="2x2", games=5, seed=3)

@@ -22,7 +22,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,10 +37,10 @@ from numpy.typing import NDArray
 
 from . import _afterstate, commands
 from .commands import Json, _loaded, _overrides, _pair
-from .errors import InputError, ResourceError, counted
+from .errors import InputError, ResourceError, counted, threads_of
 from .functions import ValueFunction
 from .games import board_text
-from .models import RUNS, Model, PathLike, Player, Run, Solution, player
+from .models import RUNS, Model, PathLike, Player, Run, Solution, player, search_options
 from .progress import Bar, Event, Progress
 
 try:
@@ -54,9 +56,13 @@ __all__ = ["compare", "evaluate", "sweep", "train", "trainable"]
 #: Parts of an evaluation for each processor: so that a slow one does not hold up all others.
 _PARTS = 4
 #: Tasks that are submitted for each one that can run.
-_AHEAD = 2
+_TASKS_PER_SLOT = 2
 #: How long to wait for a task before looking at the size of the cluster again, in seconds.
-_PATIENCE = 1.0
+_POLL = 1.0
+#: How long a model stays on a machine after its last task, in seconds: a week.
+_KEPT = 7 * 24 * 3600.0
+#: The most seeds of a training, as in a sweep.
+_MOST_SEEDS = 1000
 
 
 @dataclass(frozen=True)
@@ -121,12 +127,12 @@ def _ship(model: Any, opened: _afterstate.Player) -> _Shipped:
         return _Shipped(opened.search, opened.game, opened.board)
     raise InputError(
         "a model in memory cannot be sent to other machines; train or solve it with `out=`, or"
-        " save it to a file"
+        " open what its `save` has written"
     )
 
 
 def _cache() -> Path:
-    """The folder of files on this machine, which is nobody else's."""
+    """The folder of files on this machine, which belongs to this user."""
     owner = os.getuid() if hasattr(os, "getuid") else "user"
     folder = Path(tempfile.gettempdir()) / f"afterstate-{owner}"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -136,12 +142,26 @@ def _cache() -> Path:
     return folder
 
 
+def _remove_old(cache: Path) -> None:
+    """Removes the files that no task has opened for some time."""
+    for folder in cache.iterdir():
+        try:
+            if time.time() - folder.stat().st_mtime > _KEPT:
+                shutil.rmtree(folder)
+        except OSError:
+            # Another process removes it as well, or has it open: it is no error to leave it.
+            continue
+
+
 def _file(shipped: _Shipped) -> Path:
     """The file of a player on this machine, written by the first task that needs it."""
     assert shipped.sha256 is not None and shipped.file is not None
     folder = _cache() / shipped.sha256
     path = folder / shipped.file
-    if not path.exists():
+    if path.exists():
+        os.utime(folder)
+    else:
+        _remove_old(_cache())
         content: NDArray[np.uint8] = ray.get(shipped.content)
         folder.mkdir(mode=0o700, exist_ok=True)
         number, unfinished = tempfile.mkstemp(dir=folder)
@@ -156,7 +176,7 @@ def _file(shipped: _Shipped) -> Path:
 
 
 @lru_cache(maxsize=2)
-def _opened(path: Path) -> Model:
+def _opened(path: Path | str) -> Model:
     return Model(path)
 
 
@@ -165,7 +185,7 @@ def _player(shipped: _Shipped) -> Player:
     if shipped.name in ("random", "greedy"):
         return Model(shipped.name, game=shipped.game, board=shipped.board)
     if shipped.name is not None:
-        return Model(shipped.name)
+        return _opened(shipped.name)
     if shipped.sha256 is not None:
         return _opened(_file(shipped))
     made: ValueFunction = ray.get(shipped.content)
@@ -182,25 +202,36 @@ def _processors() -> int:
     return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
+def _check_processors(needed: int) -> None:
+    """Refuses a task that no machine of the cluster has processors for: Ray would wait for one."""
+    machines = [node for node in ray.nodes() if node["Alive"]]
+    largest = max((int(node["Resources"].get("CPU", 0)) for node in machines), default=0)
+    if needed > largest:
+        raise InputError(
+            f"a task needs {needed} processors (`threads`), and the largest machine of the cluster"
+            f" has {largest}; use fewer threads"
+        )
+
+
 class _Report:
     """Events of work on many machines, with the keys of those of one."""
 
     def __init__(
         self, progress: Progress, task: str, subject: str, total: int, unit: str
     ) -> None:
-        self._tell: Callable[[Event], object] | None
-        self._tell = Bar() if progress is True else progress or None
+        self._listener: Callable[[Event], object] | None
+        self._listener = Bar() if progress is True else progress or None
         self._about = {"task": task, "unit": unit}
         self._total = total
         self._done = 0
         self._emit({"event": "started", "subject": subject, "done": 0, "total": total})
 
     def _emit(self, event: Event) -> None:
-        if self._tell is not None:
-            self._tell({**event, **self._about})
+        if self._listener is not None:
+            self._listener({**event, **self._about})
 
     def done(self, more: int) -> None:
-        """So much more is done."""
+        """Adds to what is done."""
         self._done += more
         share = self._done / max(1, self._total)
         self._emit(
@@ -241,15 +272,16 @@ def _all(
     """
     remote = ray.remote(work)
     waiting = deque(enumerate(tasks))
+    _check_processors(max((task.cpus for _, task in waiting), default=1))
     running: dict[Any, tuple[int, _Task]] = {}
     try:
         while waiting or running:
-            most = _AHEAD * _processors()
+            most = _TASKS_PER_SLOT * _processors()
             while waiting and sum(task.cpus for _, task in running.values()) < most:
                 number, task = waiting.popleft()
                 settings = remote.options(num_cpus=task.cpus, max_retries=0)
                 running[settings.remote(*task.arguments)] = (number, task)
-            done, _ = ray.wait(list(running), num_returns=1, timeout=_PATIENCE)
+            done, _ = ray.wait(list(running), num_returns=1, timeout=_POLL)
             for reference in done:
                 number, task = running.pop(reference)
                 try:
@@ -260,12 +292,12 @@ def _all(
                     if isinstance(cause, Exception) and not _is_loss(cause):
                         raise cause from error
                     task.failures += 1
-                    told = str(cause or error).strip().split("\n")[0]
+                    reason = str(cause or error).strip().split("\n")[0]
                     if task.failures > retries:
                         raise ResourceError(
-                            f"{task.label} was lost {task.failures} times; at last: {told}"
+                            f"{task.label} was lost {task.failures} times; at last: {reason}"
                         ) from error
-                    report.repeated(task.label, told)
+                    report.repeated(task.label, reason)
                     waiting.appendleft((number, task))
                     continue
                 keep(number, result)
@@ -326,7 +358,7 @@ def evaluate(
     model: Player | None = None,
     *,
     game: str | None = None,
-    board: str | None = None,
+    board: str | tuple[int, int] | None = None,
     games: int = 1000,
     seed: int = 1,
     threads: int = 1,
@@ -345,17 +377,17 @@ def evaluate(
     its machine or process is lost. ``moves_per_second`` is that of one task.
     """
     opened = player(model, game, board)
+    # Wrong options of a search are an error of this call, not of a task.
+    opened.with_search(search, *search_options(hash, cutoff, downgrade))
     options = {
         "games": counted("games", games, 1),
         "seed": counted("seed", seed),
-        "threads": counted("threads", threads, 1),
+        "threads": threads_of(threads, 1),
         "search": search,
         "hash": hash,
         "cutoff": cutoff,
         "downgrade": downgrade,
     }
-    # What is wrong with a search is said here.
-    opened.with_search(search, hash, cutoff, downgrade, 0)
     return _games("evaluate", [model], [opened], options, parts, retries, progress)
 
 
@@ -379,7 +411,7 @@ def compare(
     options = {
         "games": counted("games", games, 1),
         "seed": counted("seed", seed),
-        "threads": counted("threads", threads, 1),
+        "threads": threads_of(threads, 1),
         "search": search,
         "search_b": search_b,
         "hash": hash,
@@ -421,10 +453,10 @@ def _text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _arrive(folder: Path, files: _Files) -> None:
-    """Writes a run, which appears whole or not at all."""
+def _write(folder: Path, files: _Files) -> None:
+    """Writes a run; its folder appears when it is complete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".arriving-", dir=folder.parent) as name:
+    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=folder.parent) as name:
         whole = Path(name) / "run"
         for path, content in files:
             place = whole / path
@@ -456,7 +488,7 @@ def _runs(plan: Json, subject: str, retries: int, progress: Progress) -> None:
         tasks,
         report,
         retries,
-        lambda number, files: _arrive(out / missing[number]["folder"], files),
+        lambda number, files: _write(out / missing[number]["folder"], files),
     )
 
 
@@ -469,7 +501,7 @@ def sweep(
 ) -> Json:
     """:func:`afterstate.sweep` on all machines of the cluster.
 
-    Each run is a task; its folder comes back to this machine when it is finished, so ``out`` need
+    Each run is a task; its folder is copied to this machine when it is finished, so ``out`` need
     not be shared. What is there already is not trained again.
     """
     plan = _loaded(_afterstate.sweep_runs(file, out))
@@ -501,12 +533,12 @@ def train(
         "game": game,
         "board": None if board is None else board_text(board),
         "episodes": episodes,
-        "threads": counted("threads", threads, 1),
+        "threads": threads_of(threads, 1),
     }
     words = _overrides(set, given)
     name = str(_loaded(_afterstate.recipe(recipe, words))["name"])
     place = Path(RUNS) / f"{name}-seeds" if out is None else Path(out)
-    listed = [counted("seeds", seed) for seed in seeds]
+    listed = _listed(seeds)
     with tempfile.TemporaryDirectory(prefix="afterstate-") as folder:
         file = Path(folder) / "seeds.toml"
         path = str(Path(recipe).absolute()) if Path(recipe).exists() else recipe
@@ -519,6 +551,19 @@ def train(
         plan = _loaded(_afterstate.sweep_runs(file, place))
     _runs(plan, f"{name}, {len(listed)} seeds", retries, progress)
     return [Run(place / run["folder"]) for run in plan["runs"]]
+
+
+def _listed(seeds: Iterable[int]) -> list[int]:
+    """The seeds, each once."""
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise InputError(f"`seeds` is {seeds!r}; expected a list of seeds, such as range(1, 11)")
+    listed = [counted("seeds", seed) for seed in seeds]
+    repeated = [seed for seed in listed if listed.count(seed) > 1]
+    if repeated:
+        raise InputError(f"`seeds` has {repeated[0]} twice; expected different seeds")
+    if not 1 <= len(listed) <= _MOST_SEEDS:
+        raise InputError(f"found {len(listed)} seeds; expected 1 to {_MOST_SEEDS}")
+    return listed
 
 
 #: A trainable of Ray Tune.
@@ -548,15 +593,15 @@ def trainable(
     words = _overrides(set, {})
 
     def run(config: dict[str, Any]) -> None:
-        tell = report
-        if tell is None:
+        send = report
+        if send is None:
             from ray import tune
 
-            tell = tune.report
+            send = tune.report
 
         def block(event: Event) -> None:
             if event["event"] == "block":
-                tell({"games": event["games"], "mean": event["mean"]})
+                send({"games": event["games"], "mean": event["mean"]})
 
         keys = {"threads": 1, **config}
         run = commands.train(
@@ -565,7 +610,7 @@ def trainable(
         seed = int(config.get("seed", 1)) + 1_000_000
         found = commands.evaluate(run.model, games=games, seed=seed, threads=1)
         low, high = found["mean_ci95"] or (None, None)
-        tell(
+        send(
             {
                 "games": run.games,
                 "mean": found["mean"],

@@ -8,8 +8,7 @@
     model = MaskablePPO("MlpPolicy", VecEnv(64, "2048", observation="one_hot"))
     model.learn(100_000)
 
-It needs ``pip install stable-baselines3`` (or ``sb3-contrib``), and is not imported by
-``import afterstate``.
+It needs ``pip install ".[sb3]"``, and is not imported by ``import afterstate``.
 """
 
 from __future__ import annotations
@@ -20,9 +19,15 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
-from stable_baselines3.common.vec_env import VecEnv as _VecEnv
 
 from .envs import BoardVectorEnv
+
+try:
+    from stable_baselines3.common.vec_env import VecEnv as _VecEnv
+except ImportError as error:
+    raise ImportError(
+        'afterstate.sb3 needs stable-baselines3; install it with `pip install ".[sb3]"`'
+    ) from error
 
 __all__ = ["VecEnv"]
 
