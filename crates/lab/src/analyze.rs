@@ -20,7 +20,9 @@ use crate::evaluate::Contender;
 use crate::numbers::decimals;
 use crate::report::ModelInfo;
 pub use line::{LINE_MOVES, LineMove, LineSpawn, line_text, lines};
-pub use rollouts::{Rest, RolloutInfo, RolloutOptions, Rollouts, TileChance, chance_of, rollouts};
+pub use rollouts::{
+    RolloutInfo, RolloutOptions, RolloutScore, Rollouts, TileChance, chance_of, rollouts,
+};
 
 /// The analysis of a board with values of type `V`; the JSON of `analyze --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,7 +125,7 @@ pub struct Move<V> {
     pub chances: Option<Vec<TileChance>>,
     /// By rollouts: the score of the rest of the game after the move.
     #[serde(default)]
-    pub rest: Option<Rest>,
+    pub rest: Option<RolloutScore>,
     /// How the game may go on: this move, a typical spawn, the best move, and so on.
     #[serde(default)]
     pub line: Option<Vec<LineMove>>,

@@ -1,6 +1,6 @@
 //! Boards as text: read as people have them, and drawn.
 //!
-//! A text is first split into cells (`layout.rs`), then each cell becomes a tile (`cell.rs`):
+//! A text is first split into cells (`notation.rs`), then each cell becomes a tile (`cell.rs`):
 //!
 //! - rows by `/`, `;`, `|` or line breaks, cells by commas, spaces or tabs;
 //! - lists with brackets, as Python, numpy, JSON and C print them;
@@ -15,7 +15,7 @@
 
 mod cell;
 mod draw;
-mod layout;
+mod notation;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +27,7 @@ use crate::LabError;
 use crate::error::{BoardError, BoardFault};
 use crate::games;
 pub use draw::cell_name;
-use layout::Layout;
+use notation::BoardNotation;
 
 /// The most bytes that a text of a board may have; a drawing of 5x5 has about 1,500.
 pub const LONGEST: usize = 4096;
@@ -149,8 +149,8 @@ pub fn shape_of(text: &str) -> Result<Shape, LabError> {
     };
     check_length(text).map_err(wrong)?;
     let (cells, ..) = split_chance(text);
-    let layout = Layout::of(cells).map_err(wrong)?;
-    Ok(layout.shape().map_err(wrong)?)
+    let notation = BoardNotation::of(cells).map_err(wrong)?;
+    Ok(notation.shape().map_err(wrong)?)
 }
 
 /// The tile indices and the chance state of the text of a board.
@@ -256,9 +256,9 @@ fn parse_tiles(text: &str, shape: Shape, tile_values: &[u64]) -> Result<Vec<u8>,
         let expected = Some(shape);
         Box::new(BoardError { found, expected })
     };
-    let layout = Layout::of(text).map_err(wrong)?;
-    let indices = match &layout {
-        Layout::Hex { digits, text } if shape == Shape::FOUR => {
+    let notation = BoardNotation::of(text).map_err(wrong)?;
+    let indices = match &notation {
+        BoardNotation::Hex { digits, text } if shape == Shape::FOUR => {
             let largest = tile_values.len();
             match digits.iter().position(|&tile| usize::from(tile) > largest) {
                 None => return Ok(digits.to_vec()),
@@ -274,7 +274,7 @@ fn parse_tiles(text: &str, shape: Shape, tile_values: &[u64]) -> Result<Vec<u8>,
                 }
             }
         }
-        layout => layout.cells(shape).map_err(wrong)?,
+        notation => notation.cells(shape).map_err(wrong)?,
     };
     let place = |at: usize| (at / shape.cols() + 1, at % shape.cols() + 1);
     let cells = indices.into_iter().enumerate();

@@ -35,7 +35,7 @@ use crate::games::{self, with_game};
 use crate::grade::{Grade, GradeThresholds};
 use crate::report::ModelInfo;
 use game::{Grader, Reviewing};
-pub use input::Records;
+pub use input::RecordReader;
 pub(crate) use input::{Item, item};
 pub use result::ReviewResult;
 use result::Top;
@@ -239,7 +239,7 @@ pub type GradeCounts = BTreeMap<Grade, u64>;
 /// # Errors
 /// When the records are of another game, cannot be read, or not one of them can be reviewed.
 pub fn review(
-    records: Records,
+    records: RecordReader,
     contender: &Contender,
     values: &Arc<dyn Agent>,
     options: &ReviewOptions<'_>,

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
+use afterstate_lab::session::SpawnChoice;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::SearchArgs;
-use super::numbers::count;
+use super::numbers::{count, count_from_one};
 
 /// `afterstate play`
 #[derive(Debug, clap::Args)]
@@ -42,8 +43,8 @@ pub struct PlayArgs {
     #[arg(long)]
     pub watch: bool,
     /// Where new tiles come from
-    #[arg(long, value_name = "FROM", default_value = "chance")]
-    pub spawns: SpawnsArg,
+    #[arg(long, value_name = "FROM", default_value = "random", value_parser = spawns())]
+    pub spawns: SpawnChoice,
     /// Add the games to this file of records, and save it while playing
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
@@ -51,18 +52,22 @@ pub struct PlayArgs {
     #[arg(long, value_name = "FILE")]
     pub open: Option<PathBuf>,
     /// The number of the game to open, from 1 [default: the last one]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count, requires = "open")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count_from_one, requires = "open")]
     pub number: Option<u64>,
     /// Use no colours; so does the environment variable NO_COLOR
     #[arg(long)]
     pub no_color: bool,
 }
 
-/// Where new tiles come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SpawnsArg {
-    /// From random numbers
-    Chance,
-    /// You enter them
-    Manual,
+/// The choices of spawns in a terminal: an agent chooses none.
+fn spawns() -> impl TypedValueParser<Value = SpawnChoice> {
+    let random = PossibleValue::new("random").alias("chance");
+    let choices = [
+        random.help("From random numbers"),
+        PossibleValue::new("manual").help("You enter them"),
+    ];
+    PossibleValuesParser::new(choices).map(|word| match &*word {
+        "manual" => SpawnChoice::Manual,
+        _ => SpawnChoice::Random,
+    })
 }

@@ -8,7 +8,7 @@ use afterstate_lab::convert::{
 };
 
 use super::shown;
-use crate::args::{ConvertArgs, KindArg};
+use crate::args::{ConvertArgs, WeightFormatArg};
 use crate::interrupt;
 use crate::output::{grouped, note, print, print_json};
 use crate::progress::Display;
@@ -46,12 +46,12 @@ pub fn run(args: &ConvertArgs) -> anyhow::Result<()> {
     }
 }
 
-fn kind(kind: KindArg) -> Kind {
+fn kind(kind: WeightFormatArg) -> Kind {
     match kind {
-        KindArg::Native => Kind::Native,
-        KindArg::Tdl => Kind::Of(Program::Tdl),
-        KindArg::Demo => Kind::Of(Program::Demo),
-        KindArg::Framework => Kind::Of(Program::Framework),
+        WeightFormatArg::Native => Kind::Native,
+        WeightFormatArg::Tdl => Kind::Of(Program::Tdl),
+        WeightFormatArg::Demo => Kind::Of(Program::Demo),
+        WeightFormatArg::Framework => Kind::Of(Program::Framework),
     }
 }
 

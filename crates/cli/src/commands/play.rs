@@ -13,18 +13,18 @@ use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games::{self, DEFAULT_GAME};
 use afterstate_lab::recipe::parse_board;
 use afterstate_lab::search::{SearchLimit, SearchSpec};
-use afterstate_lab::session::{RecordFile, Session, StoredRecord};
+use afterstate_lab::session::{RecordFile, Session, SpawnChoice, StoredRecord};
 use anyhow::bail;
 
 use super::models::{baseline, default_model, described_baseline, open};
 use super::shown;
-use crate::args::{PlayArgs, SearchArgs, SpawnsArg};
+use crate::args::{PlayArgs, SearchArgs};
 use crate::interrupt;
 use crate::output::{grouped, print};
 use crate::play::app::App;
-use crate::play::driver::{self, Driver, Input, Saving};
+use crate::play::driver::{self, Driver, DriverEvent, Saving};
 use crate::play::events::{Adviser, AppEvent, Options};
-use crate::play::palette::Look;
+use crate::play::palette::TerminalStyle;
 use crate::play::worker::Worker;
 use crate::remedy;
 
@@ -74,7 +74,7 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
     let options = Options {
         adviser,
         limit: args.search.search.clone(),
-        manual: args.spawns == SpawnsArg::Manual,
+        manual: args.spawns == SpawnChoice::Manual,
         watch: args.watch,
         seed,
         file: file.as_ref().map(|file| shown(file.path())),
@@ -82,7 +82,7 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
     let (sender, receiver) = driver::inputs();
     let worker = contender.map(|contender| start(contender, &args.search, sender.clone()));
     let driver = Driver {
-        look: Look::of(args.no_color, |name| env::var(name).ok()),
+        style: TerminalStyle::of(args.no_color, |name| env::var(name).ok()),
         worker,
         saving: Saving {
             file,
@@ -99,11 +99,11 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
 }
 
 /// Starts the thread on which an agent analyses boards.
-fn start(contender: Contender, search: &SearchArgs, sender: Sender<Input>) -> Worker {
+fn start(contender: Contender, search: &SearchArgs, sender: Sender<DriverEvent>) -> Worker {
     let search = search.clone();
     let spec_of = Box::new(move |limit: &_| spec(&search, limit));
     Worker::start(contender.agent, spec_of, move |event: AppEvent| {
-        sender.send(Input::Event(event)).is_ok()
+        sender.send(DriverEvent::Event(event)).is_ok()
     })
 }
 

@@ -23,7 +23,7 @@ use ratatui::layout::Rect;
 use super::app::App;
 use super::events::{AppEvent, Effect};
 use super::keys::Key;
-use super::palette::Look;
+use super::palette::TerminalStyle;
 use super::view::{draw, has_room};
 use super::worker::Worker;
 use crate::commands::shown;
@@ -37,7 +37,7 @@ const FRAME: Duration = Duration::from_millis(33);
 const SAVE: Duration = Duration::from_secs(1);
 
 /// What comes from other threads.
-pub enum Input {
+pub enum DriverEvent {
     Event(AppEvent),
     /// The window has another size.
     Resize,
@@ -71,17 +71,17 @@ impl Drop for Guard {
 }
 
 /// The two ends of the channel of inputs.
-pub fn inputs() -> (Sender<Input>, Receiver<Input>) {
+pub fn inputs() -> (Sender<DriverEvent>, Receiver<DriverEvent>) {
     channel()
 }
 
 /// What the loop needs besides the interface.
 pub struct Driver {
-    pub look: Look,
+    pub style: TerminalStyle,
     pub worker: Option<Worker>,
     pub saving: Saving,
-    pub sender: Sender<Input>,
-    pub receiver: Receiver<Input>,
+    pub sender: Sender<DriverEvent>,
+    pub receiver: Receiver<DriverEvent>,
 }
 
 /// The state of the loop.
@@ -153,18 +153,18 @@ fn has_hung_up() -> bool {
 }
 
 /// Reads keys on a thread of its own, which ends with the process.
-fn listen(sender: Sender<Input>) {
+fn listen(sender: Sender<DriverEvent>) {
     thread::spawn(move || {
         loop {
             let input = match event::read() {
                 Ok(TerminalEvent::Key(key)) => {
-                    Key::of(key).map(|key| Input::Event(AppEvent::Key(key)))
+                    Key::of(key).map(|key| DriverEvent::Event(AppEvent::Key(key)))
                 }
-                Ok(TerminalEvent::Resize(..)) => Some(Input::Resize),
+                Ok(TerminalEvent::Resize(..)) => Some(DriverEvent::Resize),
                 Ok(_) => None,
-                Err(error) => Some(Input::Closed(error)),
+                Err(error) => Some(DriverEvent::Closed(error)),
             };
-            let closed = matches!(input, Some(Input::Closed(_)));
+            let closed = matches!(input, Some(DriverEvent::Closed(_)));
             if input.is_some_and(|input| sender.send(input).is_err()) || closed {
                 return;
             }
@@ -210,15 +210,15 @@ impl Running {
         auto.min(POLL)
     }
 
-    fn input(&mut self, input: Input) -> anyhow::Result<Flow> {
+    fn input(&mut self, input: DriverEvent) -> anyhow::Result<Flow> {
         self.is_drawn = false;
         match input {
-            Input::Event(event) => {
+            DriverEvent::Event(event) => {
                 let effects = self.app.update(event);
                 self.effects(effects)
             }
-            Input::Resize => self.measure().map(|()| Flow::On),
-            Input::Closed(error) => Err(error).context("cannot read the terminal"),
+            DriverEvent::Resize => self.measure().map(|()| Flow::On),
+            DriverEvent::Closed(error) => Err(error).context("cannot read the terminal"),
         }
     }
 
@@ -343,8 +343,8 @@ impl Running {
         if self.is_drawn || rushing && self.drawn_at.elapsed() < FRAME {
             return Ok(());
         }
-        let (app, look) = (&self.app, self.driver.look);
-        let drawn = self.terminal.draw(|frame| draw(frame, app, look));
+        let (app, style) = (&self.app, self.driver.style);
+        let drawn = self.terminal.draw(|frame| draw(frame, app, style));
         drawn.context("cannot write to the terminal")?;
         self.is_drawn = true;
         self.drawn_at = Instant::now();

@@ -32,13 +32,13 @@ impl Colors {
 
 /// How the interface looks.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct TerminalStyle {
     pub colors: Colors,
     /// Whether the terminal has lines to draw boxes with, and not ASCII alone.
     pub has_lines: bool,
 }
 
-impl Look {
+impl TerminalStyle {
     /// What the environment says; `get` reads a variable.
     pub fn of(no_colors: bool, get: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name| get(name).filter(|text| !text.is_empty());

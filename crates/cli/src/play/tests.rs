@@ -16,10 +16,10 @@ use super::app::App;
 use super::coach::{Coach, GradedMove};
 use super::events::{Adviser, AnalysisJob, AppEvent, Effect, Options};
 use super::keys::Key;
-use super::palette::{Colors, Look};
+use super::palette::{Colors, TerminalStyle};
 use super::view::draw;
 
-const PLAIN: Look = Look {
+const PLAIN: TerminalStyle = TerminalStyle {
     colors: Colors::None,
     has_lines: true,
 };
@@ -127,9 +127,9 @@ impl Table {
     }
 }
 
-fn screen(app: &App, width: u16, height: u16, look: Look) -> String {
+fn screen(app: &App, width: u16, height: u16, style: TerminalStyle) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| draw(frame, app, look)).unwrap();
+    terminal.draw(|frame| draw(frame, app, style)).unwrap();
     let buffer = terminal.backend().buffer();
     let line = |y| {
         let cells = (0..width).map(|x| buffer[(x, y)].symbol());

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::app::App;
-use super::palette::Look;
+use super::palette::TerminalStyle;
 
 /// The size of a cell, without the lines between cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +41,10 @@ impl CellSize {
 }
 
 /// Draws the board in the upper left corner of an area.
-pub fn draw(buffer: &mut Buffer, area: Rect, size: CellSize, app: &App, look: Look) {
+pub fn draw(buffer: &mut Buffer, area: Rect, size: CellSize, app: &App, style: TerminalStyle) {
     let shape = app.session.shape();
     let (rows, cols) = (shape.rows() as u16, shape.cols() as u16);
-    draw_lines(buffer, area, size, (rows, cols), look);
+    draw_lines(buffer, area, size, (rows, cols), style);
     let tiles = app.session.tiles();
     let spawned = match app.session.last_action() {
         Some(Action::Place { cell, .. }) => Some(usize::from(cell)),
@@ -70,7 +70,7 @@ pub fn draw(buffer: &mut Buffer, area: Rect, size: CellSize, app: &App, look: Lo
             _ if tile == 0 => continue,
             _ => {
                 let value = fitted(app.session.tile_value(tile), size.width);
-                let mut style = look.tile(tile);
+                let mut style = style.tile(tile);
                 if spawned == Some(cell) {
                     style = style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
                 }
@@ -87,14 +87,20 @@ pub fn draw(buffer: &mut Buffer, area: Rect, size: CellSize, app: &App, look: Lo
 }
 
 /// The lines between cells, and around the board.
-fn draw_lines(buffer: &mut Buffer, area: Rect, size: CellSize, board: (u16, u16), look: Look) {
+fn draw_lines(
+    buffer: &mut Buffer,
+    area: Rect,
+    size: CellSize,
+    board: (u16, u16),
+    style: TerminalStyle,
+) {
     let (rows, cols) = board;
     let line = |[left, dash, cross, right]: [char; 4]| {
         let cell = dash.to_string().repeat(size.width.into());
         let cells = vec![cell; cols.into()].join(&cross.to_string());
         format!("{left}{cells}{right}")
     };
-    let [top, between, bottom, beside] = match look.has_lines {
+    let [top, between, bottom, beside] = match style.has_lines {
         true => [
             ['┌', '─', '┬', '┐'],
             ['├', '─', '┼', '┤'],
@@ -117,7 +123,7 @@ fn draw_lines(buffer: &mut Buffer, area: Rect, size: CellSize, board: (u16, u16)
             _ => line(beside),
         };
         if y < area.height {
-            buffer.set_stringn(area.x, area.y + y, text, area.width.into(), look.faint());
+            buffer.set_stringn(area.x, area.y + y, text, area.width.into(), style.faint());
         }
     }
 }

@@ -16,7 +16,7 @@ use super::app::App;
 use super::coach::{Coach, short};
 use super::events::Adviser;
 use super::keys::HELP;
-use super::palette::Look;
+use super::palette::TerminalStyle;
 use super::tiles::{self, CellSize};
 use crate::output::grouped;
 
@@ -31,27 +31,27 @@ pub fn has_room(columns: u16, lines: u16) -> bool {
 }
 
 /// Draws everything.
-pub fn draw(frame: &mut Frame<'_>, app: &App, look: Look) {
+pub fn draw(frame: &mut Frame<'_>, app: &App, style: TerminalStyle) {
     let area = frame.area();
     let buffer = frame.buffer_mut();
     if !has_room(area.width, area.height) {
         return too_small(buffer, area);
     }
     if app.shows_help {
-        return help(buffer, area, look);
+        return help(buffer, area, style);
     }
     let line = |y: u16, height: u16| Rect {
         y: area.y + y,
         height,
         ..area
     };
-    title(buffer, line(0, 2), app, look);
+    title(buffer, line(0, 2), app, style);
     let middle = line(2, area.height - 7);
-    board_and_panel(buffer, middle, app, look);
-    coach(buffer, line(area.height - 5, 2), app, look);
+    board_and_panel(buffer, middle, app, style);
+    coach(buffer, line(area.height - 5, 2), app, style);
     let message = line(area.height - 3, 1);
-    Line::styled(&*app.message, look.strong()).render(message, buffer);
-    keys(buffer, line(area.height - 2, 2), app, look);
+    Line::styled(&*app.message, style.strong()).render(message, buffer);
+    keys(buffer, line(area.height - 2, 2), app, style);
 }
 
 fn too_small(buffer: &mut Buffer, area: Rect) {
@@ -74,14 +74,14 @@ fn both(buffer: &mut Buffer, area: Rect, left: &str, right: &str, style: Style) 
     buffer.set_stringn(x, area.y, right, width.into(), style);
 }
 
-fn title(buffer: &mut Buffer, area: Rect, app: &App, look: Look) {
+fn title(buffer: &mut Buffer, area: Rect, app: &App, style: TerminalStyle) {
     let session = &app.session;
     let score = format!(
         "score {}  moves {}",
         grouped(session.score() as f64),
         grouped(session.moves() as f64)
     );
-    both(buffer, area, &session.game_on(), &score, look.strong());
+    both(buffer, area, &session.game_on(), &score, style.strong());
     let adviser = match &app.adviser {
         Adviser::Model(name) => format!("{name}, {}", app.limit),
         Adviser::None(_) => "by hand, without a model".to_owned(),
@@ -98,27 +98,27 @@ fn title(buffer: &mut Buffer, area: Rect, app: &App, look: Look) {
     both(buffer, second, &adviser, &auto, Style::new());
 }
 
-fn board_and_panel(buffer: &mut Buffer, area: Rect, app: &App, look: Look) {
+fn board_and_panel(buffer: &mut Buffer, area: Rect, app: &App, style: TerminalStyle) {
     let shape = app.session.shape();
     let size = CellSize::fitting(area, PANEL, shape);
-    tiles::draw(buffer, area, size, app, look);
+    tiles::draw(buffer, area, size, app, style);
     let (width, _) = size.board(shape.rows() as u16, shape.cols() as u16);
     let panel = Rect {
         x: area.x + width + 1,
         width: area.width.saturating_sub(width + 1),
         ..area
     };
-    for (line, y) in panel_lines(app, look).iter().zip(panel.y..panel.bottom()) {
+    for (line, y) in panel_lines(app, style).iter().zip(panel.y..panel.bottom()) {
         buffer.set_line(panel.x, y, line, panel.width);
     }
 }
 
-fn panel_lines(app: &App, look: Look) -> Vec<Line<'static>> {
+fn panel_lines(app: &App, style: TerminalStyle) -> Vec<Line<'static>> {
     let mut lines = vec![Line::from(format!("largest {}", app.session.largest()))];
     lines.extend(chance_lines(app));
     if let Some(file) = &app.file {
         lines.push(match app.is_unsaved {
-            true => Line::styled(format!("NOT SAVED: {file}"), look.strong()),
+            true => Line::styled(format!("NOT SAVED: {file}"), style.strong()),
             false => Line::from(format!("saved to {file}")),
         });
     }
@@ -126,18 +126,18 @@ fn panel_lines(app: &App, look: Look) -> Vec<Line<'static>> {
     if let Some(entry) = &app.entry {
         lines.extend(entry_lines(app, entry));
     } else if app.shows_values && app.session.turn() == Turn::Slide {
-        lines.extend(value_lines(app, look));
+        lines.extend(value_lines(app, style));
     } else if app.shows_hint {
         let hint = match app.best() {
             Some(best) => format!("hint: {}", best.name()),
             None => "hint: searching ...".to_owned(),
         };
-        lines.push(Line::styled(hint, look.strong()));
+        lines.push(Line::styled(hint, style.strong()));
     }
     let grades = app.grades().filter(|(_, count)| *count > 0);
     let grades: Vec<Line<'static>> = grades
         .map(|(grade, count)| {
-            let style = look.grade(grade as usize);
+            let style = style.grade(grade as usize);
             Line::styled(
                 format!("{:<11}{:>5}", grade.name(), grouped(count as f64)),
                 style,
@@ -207,7 +207,7 @@ fn entry_lines(app: &App, entry: &super::entry::Entry) -> Vec<Line<'static>> {
 }
 
 /// The value of each move, and what it loses.
-fn value_lines(app: &App, look: Look) -> Vec<Line<'static>> {
+fn value_lines(app: &App, style: TerminalStyle) -> Vec<Line<'static>> {
     let mut lines = vec![Line::from(format!(
         "{:<7}{:>8}{:>8}",
         " move", "value", "loss"
@@ -236,7 +236,11 @@ fn value_lines(app: &App, look: Look) -> Vec<Line<'static>> {
             }
             _ => format!("{mark}{name:<6}{:>8}", "-"),
         };
-        let style = if is_best { look.strong() } else { Style::new() };
+        let style = if is_best {
+            style.strong()
+        } else {
+            Style::new()
+        };
         lines.push(Line::styled(text, style));
     }
     if !complete {
@@ -245,19 +249,19 @@ fn value_lines(app: &App, look: Look) -> Vec<Line<'static>> {
     lines
 }
 
-fn coach(buffer: &mut Buffer, area: Rect, app: &App, look: Look) {
+fn coach(buffer: &mut Buffer, area: Rect, app: &App, style: TerminalStyle) {
     let Some(coach) = &app.coach else {
         return;
     };
     let style = match coach {
         Coach::Waiting(_) => Style::new(),
-        Coach::Graded(graded) => look.grade(graded.grade as usize),
+        Coach::Graded(graded) => style.grade(graded.grade as usize),
     };
     let text = Paragraph::new(coach.to_string()).style(style);
     text.wrap(Wrap { trim: true }).render(area, buffer);
 }
 
-fn keys(buffer: &mut Buffer, area: Rect, app: &App, look: Look) {
+fn keys(buffer: &mut Buffer, area: Rect, app: &App, style: TerminalStyle) {
     let lines = match &app.entry {
         Some(entry) if entry.asks_hint => [
             "1 2 3 b or tab: choose  enter: confirm  u: back",
@@ -273,12 +277,12 @@ fn keys(buffer: &mut Buffer, area: Rect, app: &App, look: Look) {
         ],
     };
     for (text, y) in lines.into_iter().zip(area.y..) {
-        buffer.set_stringn(area.x, y, text, area.width.into(), look.faint());
+        buffer.set_stringn(area.x, y, text, area.width.into(), style.faint());
     }
 }
 
-fn help(buffer: &mut Buffer, area: Rect, look: Look) {
-    let mut lines = vec![Line::styled("Keys", look.strong()), Line::default()];
+fn help(buffer: &mut Buffer, area: Rect, style: TerminalStyle) {
+    let mut lines = vec![Line::styled("Keys", style.strong()), Line::default()];
     for (keys, what) in HELP {
         let keys = Span::styled(
             format!("{keys:<19}"),

@@ -51,12 +51,12 @@ struct Inner<B> {
 struct Spawned {
     chance: f64,
     reward: u32,
-    outlook: Outlook,
+    value: NodeValue,
 }
 
 /// How the value of a state is found.
 #[derive(Clone, Copy)]
-enum Outlook {
+enum NodeValue {
     /// By a range of `moves`; an empty one is the end of the game.
     Moves(u32, u32),
     /// By the value function, from the state: a number of a decision.
@@ -195,24 +195,29 @@ impl<G: Game> Tree<G> {
         self.inner[place].first = self.spawns.len() as u32;
         context.game.for_each_spawn(after, |state, reward, chance| {
             let plies = context.spawn_depth.plies(plies, chance, cells);
-            let outlook = self.outlook(context, state, plies);
+            let value = self.node_value(context, state, plies);
             self.spawns.push(Spawned {
                 chance,
                 reward,
-                outlook,
+                value,
             });
         });
         self.inner[place].end = self.spawns.len() as u32;
     }
 
     #[inline(always)]
-    fn outlook(&mut self, context: &Context<'_, G>, state: State<G::Board>, plies: u8) -> Outlook {
+    fn node_value(
+        &mut self,
+        context: &Context<'_, G>,
+        state: State<G::Board>,
+        plies: u8,
+    ) -> NodeValue {
         if context.by_state && plies == 1 {
             if let Some(decision) = Decision::new(context.game, state) {
                 self.decisions.push(decision);
-                return Outlook::Decision(self.decisions.len() as u32 - 1);
+                return NodeValue::Decision(self.decisions.len() as u32 - 1);
             }
-            return Outlook::Moves(0, 0);
+            return NodeValue::Moves(0, 0);
         }
         let first = self.moves.len() as u32;
         for slide in context.game.slides(state).legal() {
@@ -220,7 +225,7 @@ impl<G: Game> Tree<G> {
             let reward = slide.reward();
             self.moves.push(Move { reward, node });
         }
-        Outlook::Moves(first, self.moves.len() as u32)
+        NodeValue::Moves(first, self.moves.len() as u32)
     }
 
     /// Evaluates all leaves.
@@ -245,7 +250,7 @@ impl<G: Game> Tree<G> {
         for inner in expanded.rev() {
             let mut sum = 0.0;
             for spawned in &self.spawns[inner.first as usize..inner.end as usize] {
-                let value = self.state_value(spawned.outlook);
+                let value = self.state_value(spawned.value);
                 sum += spawn_term(spawned.chance, spawned.reward, context.discount, value);
             }
             let value = sum as Value;
@@ -259,9 +264,9 @@ impl<G: Game> Tree<G> {
 
     /// The largest total of the slides of a state; 0 if the game is over.
     #[inline(always)]
-    fn state_value(&self, outlook: Outlook) -> Value {
-        match outlook {
-            Outlook::Moves(first, end) => {
+    fn state_value(&self, value: NodeValue) -> Value {
+        match value {
+            NodeValue::Moves(first, end) => {
                 let moves = &self.moves[first as usize..end as usize];
                 let totals = moves.iter().map(|one| {
                     let value = self.node_values[one.node as usize];
@@ -272,7 +277,7 @@ impl<G: Game> Tree<G> {
                     .reduce(|a, b| if b > a { b } else { a })
                     .unwrap_or(0.0)
             }
-            Outlook::Decision(number) => {
+            NodeValue::Decision(number) => {
                 let values = &self.decision_values[number as usize];
                 let best = values.best().and_then(|best| values.get(best));
                 best.map_or(0.0, |best| best.total)

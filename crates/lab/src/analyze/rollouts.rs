@@ -66,7 +66,7 @@ pub struct TileChance {
 /// The score of the rest of a game after a move, without the reward of the move: what its value
 /// estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rest {
+pub struct RolloutScore {
     /// The mean over all games.
     pub mean: f64,
     /// Its 95% interval, by Student's t; `None` for a single game.
@@ -80,7 +80,7 @@ pub struct Rollouts {
     pub info: RolloutInfo,
     /// By direction: the chances of the next tiles, and the score of the rest. `None` where the
     /// move is illegal, or no game was finished.
-    pub moves: [Option<(Vec<TileChance>, Rest)>; 4],
+    pub moves: [Option<(Vec<TileChance>, RolloutScore)>; 4],
 }
 
 /// Plays on from every legal move of a board.
@@ -220,7 +220,10 @@ fn summary(
         let chance = |&tile: &u64| reached(tile, played);
         let rest = |outcome: &Outcome| outcome.score as f64 - f64::from(reward);
         let (mean, mean_ci95) = mean_interval(&played.iter().map(rest).collect::<Vec<_>>());
-        Some((tiles.iter().map(chance).collect(), Rest { mean, mean_ci95 }))
+        Some((
+            tiles.iter().map(chance).collect(),
+            RolloutScore { mean, mean_ci95 },
+        ))
     };
     let legal = rewards.iter().flatten().count();
     Rollouts {

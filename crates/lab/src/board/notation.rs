@@ -11,7 +11,7 @@ const CLOSE: [char; 3] = [']', ')', '}'];
 
 /// How a text arranges its cells.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Layout<'t> {
+pub(super) enum BoardNotation<'t> {
     /// Rows, each with its text and its cells.
     Rows(Vec<(&'t str, Vec<&'t str>)>),
     /// All cells in one row.
@@ -20,7 +20,7 @@ pub(super) enum Layout<'t> {
     Hex { digits: [u8; 16], text: String },
 }
 
-impl<'t> Layout<'t> {
+impl<'t> BoardNotation<'t> {
     pub(super) fn of(text: &'t str) -> Result<Self, BoardFault> {
         // Tabs at either end may stand for empty cells.
         let lines = text.trim_matches(['\n', '\r', '\u{FEFF}']);
@@ -238,7 +238,7 @@ fn bracketed(text: &str) -> Result<Vec<Row<'_>>, BoardFault> {
 
 /// 16 hexadecimal digits, also in four groups, or fewer behind `0x`, where zeros at the front may be
 /// left out; `None` for other texts.
-fn hex<'t>(text: &str) -> Result<Option<Layout<'t>>, BoardFault> {
+fn hex<'t>(text: &str) -> Result<Option<BoardNotation<'t>>, BoardFault> {
     let joined = hex_groups(text);
     let text = joined.as_deref().unwrap_or(text);
     let plain = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
@@ -257,7 +257,7 @@ fn hex<'t>(text: &str) -> Result<Option<Layout<'t>>, BoardFault> {
         });
     };
     let digit = |place: usize| (number >> (60 - 4 * place) & 15) as u8;
-    Ok(Some(Layout::Hex {
+    Ok(Some(BoardNotation::Hex {
         digits: std::array::from_fn(digit),
         text: text.to_owned(),
     }))

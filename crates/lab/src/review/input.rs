@@ -18,7 +18,7 @@ use crate::records::{Batch, Cancellable, JudgeOptions, Lines, Numbered, choose, 
 const VERSE_GAME: &str = "2048";
 
 /// A file of records that is read line by line.
-pub struct Records {
+pub struct RecordReader {
     path: PathBuf,
     lines: Lines,
     length: Option<u64>,
@@ -28,7 +28,7 @@ pub struct Records {
     waiting: VecDeque<Numbered>,
 }
 
-impl Records {
+impl RecordReader {
     /// Opens a file.
     ///
     /// # Errors

@@ -69,7 +69,7 @@ fn options(threads: usize) -> ReviewOptions<'static> {
 }
 
 fn reviewed(path: &Path, contender: &Contender, threads: usize) -> Result<Review, LabError> {
-    let records = Records::open(path, quiet())?;
+    let records = RecordReader::open(path, quiet())?;
     review(records, contender, &contender.agent, &options(threads))
 }
 
@@ -210,7 +210,7 @@ fn a_search_is_asked_by_one_thread() {
         agent: Arc::clone(&asked) as Arc<dyn Agent>,
         ..player.clone()
     };
-    let records = Records::open(&path, quiet()).unwrap();
+    let records = RecordReader::open(&path, quiet()).unwrap();
     let found = review(records, &searching, &player.agent, &options(3)).unwrap();
     let by = asked.by.lock().unwrap();
     assert!(by.len() > 6, "several calls for each game: {}", by.len());
@@ -347,7 +347,11 @@ fn threads_do_not_matter_and_replays_are_the_same_games() {
     let other = folder.path().join("replays.txt");
     fs::write(&other, replays).unwrap();
     assert_eq!(
-        Records::open(&other, quiet()).unwrap().game().unwrap().0,
+        RecordReader::open(&other, quiet())
+            .unwrap()
+            .game()
+            .unwrap()
+            .0,
         "2048"
     );
     let again = reviewed(&other, &player, 2).unwrap();
@@ -374,7 +378,7 @@ fn a_short_review_keeps_what_is_printed() {
         control: &control,
         ..options(1)
     };
-    let records = Records::open(&path, quiet()).unwrap();
+    let records = RecordReader::open(&path, quiet()).unwrap();
     let short = review(records, &player, &player.agent, &short).unwrap();
     assert_eq!((&short.total, short.games.len()), (&full.total, 3));
     for (short, full) in short.games.iter().zip(&full.games) {
@@ -419,7 +423,7 @@ impl Agent for NoValues {
 fn without_values_luck_is_not_known() {
     let player = Contender::baseline(Baseline::Greedy, "2048", Shape::FOUR).unwrap();
     let (_folder, path) = recorded(&player, 1);
-    let records = Records::open(&path, quiet()).unwrap();
+    let records = RecordReader::open(&path, quiet()).unwrap();
     let values: Arc<dyn Agent> = Arc::new(NoValues(Arc::clone(&player.agent)));
     let found = review(records, &player, &values, &options(1)).unwrap();
     let moves = &found.games[0].moves;

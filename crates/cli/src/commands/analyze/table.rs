@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use afterstate_lab::analyze::{Analysis, Move, Rest, TileChance, line_text};
+use afterstate_lab::analyze::{Analysis, Move, RolloutScore, TileChance, line_text};
 
 use super::Presentation;
 use crate::output::{grouped, percent};
@@ -123,7 +123,7 @@ fn rollouts<V>(analysis: &Analysis<V>) -> String {
     text + "\n"
 }
 
-fn rest_text(rest: &Rest) -> String {
+fn rest_text(rest: &RolloutScore) -> String {
     let mean = grouped(rest.mean);
     match rest.mean_ci95 {
         Some([low, high]) => format!("{mean} ({} to {})", grouped(low), grouped(high)),

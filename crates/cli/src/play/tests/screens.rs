@@ -10,7 +10,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
-use super::super::palette::{Colors, Look};
+use super::super::palette::{Colors, TerminalStyle};
 use super::super::tiles::fitted;
 use super::super::view::draw;
 use super::{PLAIN, Table, screen};
@@ -40,7 +40,7 @@ fn screens_are_as_they_were() {
     golden("hint-60x20", &table.screen(60, 20));
     golden("small-59x20", &table.screen(59, 20));
     golden("small-20x5", &table.screen(20, 5));
-    let ascii = Look {
+    let ascii = TerminalStyle {
         has_lines: false,
         ..PLAIN
     };
@@ -107,13 +107,13 @@ fn colours_are_those_that_the_terminal_has() {
     assert_eq!(of(false, &[xterm, ("NO_COLOR", "")]), Colors::Indexed);
     let table = Table::new("2048", (4, 4), |_| ());
     let colors = |colors| {
-        let look = Look {
+        let style = TerminalStyle {
             colors,
             has_lines: true,
         };
         let mut terminal = Terminal::new(TestBackend::new(60, 20)).unwrap();
         terminal
-            .draw(|frame| draw(frame, &table.app, look))
+            .draw(|frame| draw(frame, &table.app, style))
             .unwrap();
         let cells = terminal.backend().buffer().content().to_vec();
         let all = cells.iter().flat_map(|cell| [cell.fg, cell.bg]);
