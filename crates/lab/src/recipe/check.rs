@@ -1,11 +1,13 @@
 //! What the types of a recipe cannot express: ranges, and values that do not go together.
 
-use std::fmt::Debug;
 use std::ops::RangeInclusive;
+
+use toml::Value;
 
 use super::Recipe;
 use super::dqn::{DqnRecipe, DqnValue, Optimiser, Rewards};
 use super::error::{RecipeError, shorten};
+use super::keys;
 use super::learner::{
     BackwardRecipe, BufferRecipe, EndOfGame, LearnerRecipe, Rule, Subtract, Target, TdRecipe,
     Update, ValueOf,
@@ -47,7 +49,7 @@ impl Recipe {
         let seconds = self.checkpoint_seconds;
         if !(seconds > 0.0 && seconds <= MAX_CHECKPOINT_SECONDS) {
             let expected = format!("more than 0 and at most {MAX_CHECKPOINT_SECONDS} seconds");
-            return Err(bad("checkpoint_seconds", seconds, expected));
+            return Err(bad("checkpoint_seconds", &format!("{seconds:?}"), expected));
         }
         match &self.network {
             NetworkRecipe::NTuple(network) => {
@@ -83,7 +85,7 @@ impl Recipe {
         let few = |key, count: usize| {
             let too_many = || {
                 let found = format!("a list of {count}");
-                bad(key, found, format!("at most {most} of them"))
+                bad(key, &found, format!("at most {most} of them"))
             };
             (count as u64 <= most).then_some(()).ok_or_else(too_many)
         };
@@ -101,7 +103,8 @@ impl Recipe {
             if high > rows || wide > cols {
                 let expected =
                     format!("at most {rows}x{cols}, which remains of the board at this layer");
-                return Err(bad("network.convolutions", kernel, expected));
+                let found = format!("\"{kernel}\"");
+                return Err(bad("network.convolutions", &found, expected));
             }
             (rows, cols) = (rows + 1 - high, cols + 1 - wide);
         }
@@ -118,7 +121,7 @@ fn validate_dropout(network: &DeepRecipe) -> Result<(), RecipeError> {
         HiddenDropout::Each(all) if all.len() != layers => {
             let expected =
                 format!("a number, or a list of {layers}, one for each layer of `network.hidden`");
-            return Err(bad(KEY, all, expected));
+            return Err(bad(KEY, &format!("{all:?}"), expected));
         }
         HiddenDropout::Each(all) => {
             let mut all = all.iter();
@@ -135,11 +138,8 @@ fn validate_tables(network: &NTupleRecipe) -> Result<(), RecipeError> {
         return Ok(());
     }
     let expected = "a finite number, such as 0.0 or 320000.0";
-    Err(bad(
-        "network.initial_value",
-        network.initial_value,
-        expected,
-    ))
+    let found = format!("{:?}", network.initial_value);
+    Err(bad("network.initial_value", &found, expected))
 }
 
 fn validate_stages(network: &NTupleRecipe, value: ValueOf) -> Result<(), RecipeError> {
@@ -150,11 +150,11 @@ fn validate_stages(network: &NTupleRecipe, value: ValueOf) -> Result<(), RecipeE
     let most = Stages::MOST - 1;
     if stages.len() > most {
         let found = format!("a list of {}", stages.len());
-        return Err(bad(KEY, found, format!("at most {most} of them")));
+        return Err(bad(KEY, &found, format!("at most {most} of them")));
     }
     if !stages.is_sorted_by(|a, b| a < b) {
         let expected = "ascending numbers, such as [16384, 32768]";
-        return Err(bad(KEY, stages, expected));
+        return Err(bad(KEY, &format!("{stages:?}"), expected));
     }
     if stages.is_empty() && !promotion {
         let needed = ("network.stages", "such as [16384]", "empty");
@@ -164,7 +164,7 @@ fn validate_stages(network: &NTupleRecipe, value: ValueOf) -> Result<(), RecipeE
         let expected = "an empty list, or `learner.value` = \"afterstate\": the expected change by a \
                         spawn, which state values are chosen by, would need the tables of two \
                         stages";
-        return Err(bad(KEY, stages, expected));
+        return Err(bad(KEY, &format!("{stages:?}"), expected));
     }
     Ok(())
 }
@@ -194,7 +194,7 @@ fn validate_carousel(network: &NTupleRecipe, learner: &LearnerRecipe) -> Result<
             "`learner.restart_length` = 0, which is {restart_length}: both say where \
                                the games after a whole game begin"
         );
-        return Err(bad(KEY, carousel, format!("0, or {restart}")));
+        return Err(bad(KEY, &found, format!("0, or {restart}")));
     }
     Ok(())
 }
@@ -270,7 +270,10 @@ fn of_n_steps(backward: &BackwardRecipe) -> Result<(), RecipeError> {
     let conflicting = other.into_iter().find(|(.., differs)| *differs);
     conflicting.map_or(Ok(()), |(key, needed, _)| {
         let found = backward.n_step.to_string();
-        Err(conflict("learner.n_step", found, (key, needed, "another")))
+        let values = keys::table(backward);
+        let value = keys::lookup(&values, key.trim_start_matches("learner."));
+        let value = value.map_or_else(String::new, Value::to_string);
+        Err(conflict("learner.n_step", found, (key, needed, &value)))
     })
 }
 
@@ -294,17 +297,17 @@ fn validate_dqn(learner: &DqnRecipe, network: &DeepRecipe) -> Result<(), RecipeE
     if learner.action().illegal == Illegal::Output && network.outputs != 3 {
         let expected = "\"value\" or \"number\", or `network.outputs` = 3: with four outputs it \
                         would be the same as \"number\"";
-        return Err(bad("learner.illegal", "output", expected));
+        return Err(bad("learner.illegal", "\"output\"", expected));
     }
     let action = learner.action();
     if action.stored_reward == StoredReward::Chosen && action.rewards == Rewards::Known {
         let expected = "\"made\", or `learner.rewards` = \"learned\": where the rules add the \
                         reward of a slide, a stored 0 would be subtracted from it";
-        return Err(bad("learner.stored_reward", "chosen", expected));
+        return Err(bad("learner.stored_reward", "\"chosen\"", expected));
     }
     if learner.augment && network.outputs == 3 {
         let expected = "false, or `network.outputs` = 4: down would become another slide";
-        return Err(bad("learner.augment", true, expected));
+        return Err(bad("learner.augment", "true", expected));
     }
     Ok(())
 }
@@ -345,7 +348,7 @@ fn validate_buffer(buffer: &BufferRecipe) -> Result<(), RecipeError> {
     ] {
         if found > buffer.buffer_size {
             let expected = format!("at most learner.buffer_size, {}", buffer.buffer_size);
-            return Err(bad(key, found, expected));
+            return Err(bad(key, &found.to_string(), expected));
         }
     }
     Ok(())
@@ -391,7 +394,7 @@ fn whole(key: &'static str, found: u64, range: RangeInclusive<u64>) -> Result<()
         return Ok(());
     }
     let expected = format!("a whole number from {} to {}", range.start(), range.end());
-    Err(bad(key, found, expected))
+    Err(bad(key, &found.to_string(), expected))
 }
 
 fn number(key: &'static str, found: f64, range: RangeInclusive<f64>) -> Result<(), RecipeError> {
@@ -399,7 +402,8 @@ fn number(key: &'static str, found: f64, range: RangeInclusive<f64>) -> Result<(
         return Ok(());
     }
     let expected = format!("a number from {} to {}", range.start(), range.end());
-    Err(bad(key, found, expected))
+    // Debug prints 1e300, Display three hundred zeros.
+    Err(bad(key, &format!("{found:?}"), expected))
 }
 
 /// Rows and columns of a kernel written as `ROWSxCOLUMNS`, each from 1 to 5.
@@ -416,10 +420,11 @@ pub(crate) fn kernel_of(kernel: &str) -> Result<(usize, usize), RecipeError> {
     }
 }
 
-fn bad(key: &'static str, found: impl Debug, expected: impl Into<String>) -> RecipeError {
+/// The error about a value, which is written as in a recipe.
+fn bad(key: &'static str, found: &str, expected: impl Into<String>) -> RecipeError {
     RecipeError::BadValue {
         key,
-        found: format!("{found:?}"),
+        found: found.into(),
         expected: expected.into(),
     }
 }
@@ -428,13 +433,13 @@ fn bad(key: &'static str, found: impl Debug, expected: impl Into<String>) -> Rec
 fn conflict(
     key: &'static str,
     found: String,
-    (other, needed, other_found): (&'static str, &'static str, &'static str),
+    (other, needed, other_found): (&'static str, &'static str, &str),
 ) -> RecipeError {
     RecipeError::Conflict {
         key,
         found,
         other,
-        other_found,
+        other_found: other_found.into(),
         needed,
     }
 }

@@ -73,7 +73,7 @@ pub enum RecipeError {
         "unknown key `{key}` in {origin}{}",
         match nearest {
             Some(nearest) => did_you_mean(nearest),
-            None => format!(": its keys are {}", known.join(", ")),
+            None => format!(": {known}"),
         }
     )]
     UnknownKey {
@@ -83,8 +83,8 @@ pub enum RecipeError {
         origin: String,
         /// The valid key that differs from it by a letter or two.
         nearest: Option<String>,
-        /// The keys of its table.
-        known: Vec<String>,
+        /// The keys that there are, in words.
+        known: String,
     },
     /// A name that an earlier format, another program or the literature has for a key.
     #[error(
@@ -236,7 +236,7 @@ pub enum RecipeError {
         /// The key that it depends on.
         other: &'static str,
         /// The value that the other key has.
-        other_found: &'static str,
+        other_found: String,
         /// The value that it needs.
         needed: &'static str,
     },

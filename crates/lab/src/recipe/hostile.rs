@@ -27,7 +27,7 @@ fn hostile_text_is_refused_in_one_short_line() {
         let message = refusal(&text);
         let start: String = text.chars().take(40).collect();
         assert!(!message.starts_with("accepted"), "{start}");
-        assert!(message.len() < 500, "{start}: {message}");
+        assert!(message.len() < 700, "{start}: {message}");
         assert!(!message.contains(char::is_control), "{start}: {message}");
     }
 }

@@ -13,7 +13,7 @@ use afterstate::replay::TargetUpdate;
 use toml::{Table, Value};
 
 use super::dqn::{ActionRecipe, DqnRecipe, DqnValue, Optimiser};
-use super::error::{RecipeError, describe, shorten};
+use super::error::{RecipeError, describe, shorten_to};
 use super::learner::{
     BackwardRecipe, DelayedRecipe, ForwardRecipe, LearnerRecipe, ReplayRecipe, TdRecipe, Update,
 };
@@ -245,25 +245,76 @@ pub(super) fn all() -> Vec<String> {
     keys
 }
 
-/// The keys of the table of a dotted key, as the kind `kind` has them.
-pub(super) fn siblings(key: &str, kind: Option<&str>) -> Vec<String> {
-    let section = key.split_once('.').and_then(|(name, _)| section(name));
-    match section {
-        None => TOP.keys().cloned().collect(),
-        Some(section) => {
-            let of_kind = |v: &&KeySet| kind.is_none_or(|kind| v.kind == kind);
-            let key_sets = section.key_sets.iter().filter(of_kind);
-            let keys: BTreeSet<&String> = key_sets.flat_map(|v| v.keys.keys()).collect();
-            keys.into_iter().cloned().collect()
+/// The kinds of network and learner that a recipe chooses.
+#[derive(Clone, Copy)]
+pub(super) struct Kinds<'a> {
+    network: &'a str,
+    learner: &'a str,
+}
+
+impl<'a> Kinds<'a> {
+    /// Those of a table; the default ones where it has none.
+    pub(super) fn of(table: &'a Table) -> Self {
+        let kind = |name| text(table.get(name)?.as_table()?, KIND);
+        let network = kind(NETWORK.name).unwrap_or("n-tuple");
+        Self {
+            network,
+            learner: kind(LEARNER.name).unwrap_or_else(|| default_learner(network)),
+        }
+    }
+
+    fn of_section(self, section: &Section) -> &'a str {
+        match section.name {
+            "network" => self.network,
+            _ => self.learner,
         }
     }
 }
 
-/// The kinds that have a key, in words, if not all kinds of its section have it.
-pub(super) fn owners(key: &str) -> Option<String> {
+/// The kind of learner of a kind of network, where none is chosen.
+pub(super) fn default_learner(network: &str) -> &'static str {
+    match network {
+        "deep" => "dqn",
+        _ => "td",
+    }
+}
+
+/// Which keys there are where an unknown one stands, in words: those of its table, or, of a key
+/// without a table, all of the recipe.
+pub(super) fn known(key: &str, kinds: Kinds<'_>) -> String {
+    let section = key.split_once('.').and_then(|(name, _)| section(name));
+    if let Some(section) = section {
+        return section.known(kinds);
+    }
+    let top: Vec<&str> = TOP.keys().map(String::as_str).collect();
+    let [network, learner] = [&*NETWORK, &*LEARNER].map(|section| section.known(kinds));
+    let top = top.join(", ");
+    format!("a recipe has the keys {top}; {network}; {learner}")
+}
+
+impl Section {
+    /// The keys of the kind that a recipe chooses, in words.
+    fn known(&self, kinds: Kinds<'_>) -> String {
+        let (name, kind) = (self.name, kinds.of_section(self));
+        let of_kind = self.of_kind(kind).flat_map(|v| v.keys.keys());
+        let keys: BTreeSet<&str> = of_kind.map(String::as_str).collect();
+        let (whose, keys) = match keys.is_empty() {
+            true => (format!("a {name}"), self.all_keys()),
+            false => (format!("a {name} of kind \"{kind}\""), keys),
+        };
+        let keys: Vec<&str> = keys.into_iter().collect();
+        format!("{whose} has {}", keys.join(", "))
+    }
+}
+
+/// The kinds that have a key, in words, if the recipe's kind does not have it.
+pub(super) fn owners(key: &str, of_recipe: Kinds<'_>) -> Option<String> {
     let (name, key) = key.split_once('.')?;
     let section = section(name)?;
     let kinds = section.kinds_with(key);
+    if kinds.contains(&of_recipe.of_section(section)) {
+        return None;
+    }
     let mut all: Vec<&str> = section.key_sets.iter().map(|v| v.kind.as_str()).collect();
     all.dedup();
     (kinds.len() < all.len()).then(|| format!("{name}s of kind {}", quoted(&kinds)))
@@ -282,10 +333,11 @@ pub(super) fn sample(key: &str) -> Option<&'static Value> {
 
 /// Refuses keys that no recipe has, and a plain value where a table belongs.
 pub(super) fn check_known(table: &Table, origin: &str) -> Result<(), RecipeError> {
+    let kinds = Kinds::of(table);
     for (name, value) in table {
         let Some(section) = section(name) else {
             if !TOP.contains_key(name) {
-                return Err(names::unknown_entry(name, value, origin));
+                return Err(names::unknown_entry(name, value, origin, kinds));
             }
             continue;
         };
@@ -294,8 +346,7 @@ pub(super) fn check_known(table: &Table, origin: &str) -> Result<(), RecipeError
         };
         let known = section.all_keys();
         if let Some(key) = inner.keys().find(|key| !known.contains(key.as_str())) {
-            let kind = text(inner, KIND);
-            return Err(names::unknown(&format!("{name}.{key}"), origin, kind));
+            return Err(names::unknown(&format!("{name}.{key}"), origin, kinds));
         }
     }
     Ok(())
@@ -330,7 +381,8 @@ pub(super) fn check_value(
         key: path,
         origin: origin.into(),
         found: describe(value),
-        reason: shorten(&reason),
+        // Our own words, which end with what is expected.
+        reason: shorten_to(&reason, 400),
     })
 }
 

@@ -7,7 +7,7 @@
 use toml::Value;
 
 use super::error::{RecipeError, shorten};
-use super::keys;
+use super::keys::{self, Kinds};
 use crate::migrate;
 
 /// Keys, and the names that people type for them, separated by spaces.
@@ -172,14 +172,14 @@ fn meant(key: &str) -> Option<Meant> {
 }
 
 /// The error about a name that is not a key of any recipe.
-pub(super) fn unknown(key: &str, origin: &str, kind: Option<&str>) -> RecipeError {
+pub(super) fn unknown(key: &str, origin: &str, kinds: Kinds<'_>) -> RecipeError {
     let (origin, shown) = (origin.to_owned(), shorten(key));
     match meant(key) {
         Some(Meant::Name(meant)) => RecipeError::OtherName {
             key: shown,
             origin,
             meant: meant.into(),
-            owners: keys::owners(meant),
+            owners: keys::owners(meant, kinds),
         },
         found => RecipeError::UnknownKey {
             key: shown,
@@ -188,23 +188,30 @@ pub(super) fn unknown(key: &str, origin: &str, kind: Option<&str>) -> RecipeErro
                 Meant::Spelling(key) => Some(key),
                 Meant::Name(_) => None,
             }),
-            known: keys::siblings(key, kind),
+            known: keys::known(key, kinds),
         },
     }
 }
 
 /// The error about an unknown entry outside of the known tables: for a table of an earlier format,
 /// it names the first key.
-pub(super) fn unknown_entry(name: &str, value: &Value, origin: &str) -> RecipeError {
+pub(super) fn unknown_entry(
+    name: &str,
+    value: &Value,
+    origin: &str,
+    kinds: Kinds<'_>,
+) -> RecipeError {
     let inner = value.as_table().and_then(|table| table.keys().next());
     match inner {
-        Some(key) if migrate::is_old_table(name) => unknown(&format!("{name}.{key}"), origin, None),
-        _ => unknown(name, origin, None),
+        Some(key) if migrate::is_old_table(name) => {
+            unknown(&format!("{name}.{key}"), origin, kinds)
+        }
+        _ => unknown(name, origin, kinds),
     }
 }
 
 /// The full key that `name` stands for in an override: itself, or the only key that ends in it.
-pub(super) fn resolve(name: &str, origin: &str) -> Result<String, RecipeError> {
+pub(super) fn resolve(name: &str, origin: &str, kinds: Kinds<'_>) -> Result<String, RecipeError> {
     let all = keys::all();
     if let Some(key) = all.iter().find(|key| *key == name) {
         return Ok(key.clone());
@@ -221,7 +228,7 @@ pub(super) fn resolve(name: &str, origin: &str) -> Result<String, RecipeError> {
             key: name.into(),
             origin: origin.into(),
         }),
-        (None, _) => Err(unknown(name, origin, None)),
+        (None, _) => Err(unknown(name, origin, kinds)),
     }
 }
 

@@ -3,7 +3,8 @@
 use toml::{Table, Value};
 
 use super::error::{RecipeError, shorten};
-use super::{keys, names};
+use super::keys::{self, Kinds};
+use super::names;
 
 /// One `KEY=VALUE`, resolved.
 pub(super) struct Override {
@@ -14,13 +15,14 @@ pub(super) struct Override {
 }
 
 impl Override {
-    /// Reads some of them.
-    pub(super) fn parse_all(texts: &[String]) -> Result<Vec<Self>, RecipeError> {
-        texts.iter().map(|text| Self::parse(text)).collect()
+    /// Reads some of them, for a recipe of these kinds.
+    pub(super) fn parse_all(texts: &[String], kinds: Kinds<'_>) -> Result<Vec<Self>, RecipeError> {
+        let all = texts.iter().map(|text| Self::parse(text, kinds));
+        all.collect()
     }
 
     /// Splits the text and finds the key that is meant.
-    fn parse(text: &str) -> Result<Self, RecipeError> {
+    fn parse(text: &str, kinds: Kinds<'_>) -> Result<Self, RecipeError> {
         let bad = || RecipeError::BadOverride {
             text: shorten(text),
         };
@@ -29,7 +31,7 @@ impl Override {
         if name.is_empty() {
             return Err(bad());
         }
-        let key = names::resolve(name, &origin(text))?;
+        let key = names::resolve(name, &origin(text), kinds)?;
         if key == "changed" {
             return Err(RecipeError::Written {
                 key,

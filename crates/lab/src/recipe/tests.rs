@@ -341,6 +341,33 @@ lambda           -> the override `lambda` is not KEY=VALUE
     assert_eq!(choice, expected);
 }
 
+/// What a message ends with says what to do, so it is not cut off.
+#[test]
+fn refusals_are_whole_and_quote_values_as_recipes_do() {
+    assert_refused(
+        r#"
+learning_rate=1e5 -> expected a number above 0 and at most 10
+learning_rate=[0.1, 0.01] -> or steps such as [{ from = 0, learning_rate = 0.1 }
+end=negated      -> `learner.end` is "negated": expected "zero", or
+subtract=stored-value -> `learner.subtract` is "stored-value": expected "value", or
+momentum=0.9     -> ; a network of kind "n-tuple" has hint, initial_value, kind,
+momentum=0.9     -> ; a learner of kind "td" has carousel, discount, end,
+lambd=0.5        -> `lambd` in the override `lambd=0.5` is called `learner.lambda` here
+"#,
+    );
+    let both =
+        |changes: &[&str]| set(changes).map_or_else(|error| error.to_string(), |_| String::new());
+    let expected = "`learner.n_step` is 3, which needs `learner.lambda` to be 0, not 0.5: change one of the two";
+    assert_eq!(both(&["n_step=3", "lambda=0.5"]), expected);
+    let expected = "which needs `learner.end` to be \"zero\", not \"negated\": change one";
+    assert!(both(&["n_step=3", "lambda=0", "end=negated"]).contains(expected));
+    // Only what the recipe's own kind does not have is said to belong to another.
+    assert!(!both(&["lambd=0.5"]).contains("only learners"));
+    assert!(
+        both(&["polyak=0.5"]).contains("`learner.tau` here, and only learners of kind \"dqn\"")
+    );
+}
+
 #[test]
 fn values_have_ranges() {
     assert_refused(

@@ -240,9 +240,12 @@ fn names_of_others_are_refused_with_the_key() {
         ),
         (
             "[learner]\nwibble = 1",
-            "unknown key `learner.wibble` in my.toml: its keys are",
+            "unknown key `learner.wibble` in my.toml: a learner of kind \"td\" has carousel, discount, end, ",
         ),
-        ("wibble = 1", "its keys are block_games, board, changed"),
+        (
+            "wibble = 1",
+            "unknown key `wibble` in my.toml: a recipe has the keys block_games, board, changed",
+        ),
     ] {
         let message = refusal(text);
         assert!(message.contains(part), "{text}: {message}");
