@@ -25,21 +25,25 @@ use crate::exit;
 use crate::output::Verbosity;
 pub use analyze::AnalyzeArgs;
 pub use evaluate::{CompareArgs, EvalArgs, FormatArg, GamesArgs, MergeArgs, SweepArgs};
-use numbers::{count, games, moves_a_second, range, seconds, table_mebibytes, threads};
+use numbers::{
+    base, count, count_from_one, games, moves_a_second, probability, range, seconds,
+    table_mebibytes, threads, tile,
+};
 pub use pack::PackArgs;
-pub use play::{PlayArgs, SpawnsArg};
+pub use play::PlayArgs;
 pub use referee::{MatchArgs, RefereeArgs};
 pub use review::ReviewArgs;
 pub use search::SearchArgs;
+use search::limit;
 pub use serve::ServeArgs;
 pub use tournament::TournamentArgs;
 
-/// Trains, evaluates and analyzes players of 2048-like games with n-tuple networks.
+/// Trains, evaluates and analyses players of 2048-like games with n-tuple networks.
 #[derive(Debug, Parser)]
 #[command(
     name = "afterstate",
     version,
-    about = "Trains, evaluates and analyzes players of 2048-like games with n-tuple networks",
+    about = "Trains, evaluates and analyses players of 2048-like games with n-tuple networks",
     max_term_width = 100
 )]
 #[command(after_help = format!("Examples:
@@ -57,10 +61,10 @@ Environment:
 {}", exit::HELP))]
 pub struct Args {
     /// Print only errors on standard error: no notes, no progress
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Global options")]
     quiet: bool,
     /// Do not show progress
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Global options")]
     no_progress: bool,
     /// The command.
     #[command(subcommand)]
@@ -95,7 +99,7 @@ pub enum Command {
     Review(ReviewArgs),
     /// Play in the terminal, with hints of a model, or watch it
     Play(PlayArgs),
-    /// Open the app in the browser: play, analyse, look inside, train and judge
+    /// Serve the app for the browser: play, analyse, look inside, train and judge
     Serve(ServeArgs),
     /// Convert a weight file of one program to the format of another
     Convert(ConvertArgs),
@@ -161,7 +165,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "RxC")]
     pub board: Option<String>,
     /// The number of games to train for
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count_from_one)]
     pub episodes: Option<u64>,
     /// The number of threads; 0 means one for each core
     #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = threads)]
@@ -194,7 +198,7 @@ Models, checkpoints and solutions have checksums, which are verified whenever th
 pub struct CheckArgs {
     /// A model, checkpoint, solution, weight file, recipe, file of sealed records, or run folder
     pub path: PathBuf,
-    /// Print JSON instead of text
+    /// Print one JSON document and nothing else
     #[arg(long)]
     pub json: bool,
 }
@@ -223,8 +227,8 @@ pub struct JudgeArgs {
     /// The required number of games
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = games)]
     pub games: Option<u64>,
-    /// A model or an exact solution by whose values the luck of the player is measured [default: a simple
-    /// value function]
+    /// The measure of luck: the values of this model or exact solution [default: a simple value
+    /// function]
     #[arg(long)]
     pub model: Option<PathBuf>,
     /// The seal of the records [default: RECORDS.seal.json, if it exists]
@@ -259,13 +263,13 @@ pub struct ConvertArgs {
     pub to: PathBuf,
     /// The output format, if the name of OUT does not determine it
     #[arg(long = "to", value_name = "KIND")]
-    pub kind: Option<KindArg>,
+    pub kind: Option<WeightFormatArg>,
     /// The patterns of the tables of IN, in order, or the name of a set such as 4x6
     #[arg(long, value_name = "PATTERNS")]
     pub patterns: Option<String>,
     /// Where the further stages of IN begin, which a file of TDL2048+ does not say: tiles, or sums
     /// of different ones, such as 16384,32768
-    #[arg(long, value_name = "TILES", value_delimiter = ',')]
+    #[arg(long, value_name = "TILES", value_delimiter = ',', allow_negative_numbers = true, value_parser = tile)]
     pub stages: Option<Vec<u64>>,
     /// The game of a weights.bin, which the file does not name [default: 2048]
     #[arg(long)]
@@ -275,7 +279,7 @@ pub struct ConvertArgs {
     pub no_symmetry: bool,
     /// Tiles that an index of a new weights.bin tells apart: 15 for tables of 15^n weights, as
     /// players of Threes! have them; such an input is detected by its size [default: 16]
-    #[arg(long, value_name = "TILES", value_parser = numbers::base)]
+    #[arg(long, value_name = "TILES", allow_negative_numbers = true, value_parser = base)]
     pub base: Option<u64>,
     /// Leave out the sums of TC, which only training needs
     #[arg(long)]
@@ -290,7 +294,7 @@ pub struct ConvertArgs {
 
 /// The format to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum KindArg {
+pub enum WeightFormatArg {
     /// A model of Afterstate: safetensors
     Native,
     /// Weights of TDL2048+
@@ -319,14 +323,15 @@ pub struct SolveArgs {
     #[arg(long, value_name = "RxC")]
     pub board: String,
     /// Compute the probability of reaching this tile with the best play for it
-    #[arg(long, value_name = "TILE", allow_negative_numbers = true, value_parser = count)]
+    #[arg(long, value_name = "TILE", allow_negative_numbers = true, value_parser = tile)]
     pub target: Option<u64>,
     /// The discount factor for each move, from 0 to 1
     #[arg(
         long,
         value_name = "D",
-        default_value_t = 1.0,
-        allow_negative_numbers = true
+        default_value = "1",
+        allow_negative_numbers = true,
+        value_parser = probability
     )]
     pub discount: f64,
     /// Also compute the score, and the probability of the target, if the worst new tile always
@@ -429,7 +434,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NAME")]
     pub network: Vec<String>,
     /// Measure this search over the values of 4x6 instead; may be given several times
-    #[arg(long, value_name = "SEARCH", conflicts_with = "network")]
+    #[arg(long, value_name = "SEARCH", conflicts_with = "network", value_parser = limit)]
     pub search: Vec<SearchLimit>,
     /// The size of the table of searched positions in MiB [default: 64]
     #[arg(long, value_name = "MIB", allow_negative_numbers = true, requires = "search", value_parser = table_mebibytes)]

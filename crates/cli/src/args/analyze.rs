@@ -37,9 +37,9 @@ pub struct AnalyzeArgs {
     /// Tile values by rows; - or nothing for standard input
     #[arg(conflicts_with = "batch", allow_hyphen_values = true, value_parser = board)]
     pub board: Option<String>,
-    /// A model file, a run folder, a weight file of another program, an exact solution, or one of the
-    /// baselines `greedy` and `random` [default: the network in the program,
-    /// where it has one for the game and board, or else the newest run]
+    /// The player whose values are shown: a model file, a run folder, a weight file of another
+    /// program, an exact solution, or one of the baselines `greedy` and `random` [default: the network
+    /// in the program, where it has one for the game and board, or else the newest run]
     #[arg(long)]
     pub model: Option<PathBuf>,
     /// The game of the board [default: 2048, or the game of --model]

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 
 use super::SearchArgs;
 use super::numbers::{count, games, points, threads};
+use super::search::limit;
 
 fn part(text: &str) -> Result<Part, PartError> {
     text.parse()
@@ -133,7 +134,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub search: SearchArgs,
     /// How far B looks ahead, if that differs from --search
-    #[arg(long, value_name = "SEARCH")]
+    #[arg(long, value_name = "SEARCH", value_parser = limit)]
     pub search_b: Option<SearchLimit>,
     /// B searches without --cutoff and --downgrade, so that their effect is shown
     #[arg(long)]

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use afterstate_lab::MAX_THREADS;
 use afterstate_lab::recipe::parse_whole;
 use afterstate_lab::seal::MAX_GAMES;
 
@@ -16,9 +17,29 @@ fn whole(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
     number.ok_or_else(|| format!("expected a whole number from {least} to {most}"))
 }
 
-/// Any whole number: episodes, seeds, tiles.
+/// Any whole number, such as a seed.
 pub fn count(text: &str) -> Result<u64, String> {
     whole(text, 0..=MAX_COUNT)
+}
+
+/// A number of something there is at least one of: episodes, the place in a list.
+pub fn count_from_one(text: &str) -> Result<u64, String> {
+    whole(text, 1..=MAX_COUNT)
+}
+
+/// The number on a tile.
+pub fn tile(text: &str) -> Result<u64, String> {
+    whole(text, 1..=MAX_COUNT)
+}
+
+/// A TCP port; 0 means any that is free.
+pub fn port(text: &str) -> Result<u16, String> {
+    whole(text, 0..=u16::MAX.into()).map(|number| number as u16)
+}
+
+/// A TCP port that players are told.
+pub fn known_port(text: &str) -> Result<u16, String> {
+    whole(text, 1..=u16::MAX.into()).map(|number| number as u16)
 }
 
 /// A number of games to play.
@@ -46,7 +67,7 @@ pub fn table_mebibytes(text: &str) -> Result<u64, String> {
     whole(text, 1..=1 << 20)
 }
 
-/// A probability.
+/// A probability, or a discount factor.
 pub fn probability(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|p| (0.0..=1.0).contains(p));
     number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
@@ -66,7 +87,7 @@ pub fn base(text: &str) -> Result<u64, String> {
 
 /// A number of threads, or of runs at once; 0 means one for each core.
 pub fn threads(text: &str) -> Result<usize, String> {
-    whole(text, 0..=1024).map(|number| number as usize)
+    whole(text, 0..=MAX_THREADS as u64).map(|number| number as usize)
 }
 
 /// A number of items to list.

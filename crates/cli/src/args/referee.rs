@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use afterstate_lab::games::DEFAULT_GAME;
 
-use super::numbers::{match_games, mebibytes, milliseconds, threads};
+use super::numbers::{known_port, match_games, mebibytes, milliseconds, threads};
 
 /// `afterstate referee`
 #[derive(Debug, clap::Args)]
@@ -28,12 +28,14 @@ pub struct RefereeArgs {
     /// match are not replaced
     #[arg(long, value_name = "OUT")]
     pub records: Option<PathBuf>,
-    /// Wait for players that connect to this port of 127.0.0.1, instead of starting a program
+    /// Wait for players that connect to this port of 127.0.0.1, instead of starting a program; then
+    /// --jobs is 1 unless it is given
     #[arg(
         long,
         value_name = "PORT",
         conflicts_with = "program",
-        value_parser = clap::value_parser!(u16).range(1..)
+        allow_negative_numbers = true,
+        value_parser = known_port
     )]
     pub tcp: Option<u16>,
 }
@@ -74,8 +76,8 @@ pub struct MatchArgs {
         value_parser = mebibytes
     )]
     pub memory: u64,
-    /// The copies of a player side by side; 0 means one for each core, which is the default except with
-    /// --tcp, where it is 1. Use 1 if players have several threads
+    /// The copies of a player side by side; 0 means one for each core. Use 1 if players have several
+    /// threads
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = threads)]
     pub jobs: Option<usize>,
     /// Print one JSON document and nothing else

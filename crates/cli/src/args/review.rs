@@ -28,8 +28,8 @@ pub struct ReviewArgs {
     pub model: Option<PathBuf>,
     /// Grade by the chance of the target of an exact solution instead of the score: losses and luck are
     /// in percentage points
-    #[arg(long, conflicts_with_all = ["search", "hash", "cutoff", "downgrade"])]
-    pub target: bool,
+    #[arg(long, alias = "target", conflicts_with_all = ["search", "hash", "cutoff", "downgrade"])]
+    pub by_chance: bool,
     #[command(flatten)]
     pub search: SearchArgs,
     /// How many of the worst moves, and of the luckiest and unluckiest new tiles, are listed

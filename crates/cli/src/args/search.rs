@@ -5,7 +5,7 @@ use afterstate_lab::evaluate::Contender;
 use afterstate_lab::search::{SearchLimit, SearchSpec};
 use anyhow::bail;
 
-use super::numbers::{probability, table_mebibytes};
+use super::numbers::{probability, table_mebibytes, tile};
 
 /// How far to look ahead.
 #[derive(Clone, Debug, clap::Args)]
@@ -18,12 +18,13 @@ pub struct SearchArgs {
     /// The size of the table of searched positions in MiB [default: 64]
     #[arg(long, value_name = "MIB", allow_negative_numbers = true, value_parser = table_mebibytes)]
     pub hash: Option<u64>,
-    /// Search new tiles that are less probable than this one ply less; 0.2 selects the 4-tiles of 2048
+    /// Search one ply less behind new tiles with a smaller probability than P; 0.2 selects the 4-tiles
+    /// of 2048
     #[arg(long, value_name = "P", allow_negative_numbers = true, value_parser = probability)]
     pub cutoff: Option<f64>,
     /// Search boards with this tile or a larger one as if their large tiles were lower by a step, for
     /// networks that have hardly seen them
-    #[arg(long, value_name = "TILE")]
+    #[arg(long, value_name = "TILE", allow_negative_numbers = true, value_parser = tile)]
     pub downgrade: Option<u64>,
 }
 

@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use super::numbers::port;
+
 /// `afterstate serve`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -14,7 +16,7 @@ use std::path::PathBuf;
 The page works without a network. Everything that it does is a request of the API, which is described at /api/v1/openapi.json; docs/api.md has examples. Ctrl-C ends the server: runs that it trains save their state and can be resumed.")]
 pub struct ServeArgs {
     /// The port; 0 for any that is free
-    #[arg(long, default_value_t = 2048)]
+    #[arg(long, allow_negative_numbers = true, default_value = "2048", value_parser = port)]
     pub port: u16,
     /// The folder of runs
     #[arg(long, value_name = "DIR", default_value = crate::commands::RUNS)]
@@ -23,8 +25,8 @@ pub struct ServeArgs {
     /// with a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub host: IpAddr,
-    /// A model file, weights of another program or an exact solution that can be chosen besides the
-    /// runs; may be repeated
+    /// Another player to choose besides the runs: a model file, weights of another program or an exact
+    /// solution; may be repeated
     #[arg(long = "model", value_name = "FILE")]
     pub models: Vec<PathBuf>,
     /// A name by which browsers may call this machine, besides its addresses; may be repeated

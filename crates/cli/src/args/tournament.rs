@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::numbers::count;
+use super::numbers::tile;
 use super::referee::MatchArgs;
 
 /// `afterstate tournament`
@@ -22,7 +22,7 @@ pub struct TournamentArgs {
     #[command(flatten)]
     pub play: MatchArgs,
     /// The tile whose rate is in the table [default: 2048, 2584, or 384 in Threes!]
-    #[arg(long, value_name = "TILE", allow_negative_numbers = true, value_parser = count)]
+    #[arg(long, value_name = "TILE", allow_negative_numbers = true, value_parser = tile)]
     pub target: Option<u64>,
     /// Another player: `random`, `greedy`, a model file, a run folder, or an exact solution; may be
     /// given several times

@@ -13,7 +13,8 @@ use afterstate_lab::games;
 use afterstate_lab::numbers::{decimals, signed};
 use afterstate_lab::recipe::parse_board;
 use afterstate_lab::review::{
-    Detail, GameReview, Records, Review, ReviewOptions, ReviewResult, SpawnLuck, WorstMove, review,
+    Detail, GameReview, RecordReader, Review, ReviewOptions, ReviewResult, SpawnLuck, WorstMove,
+    review,
 };
 use anyhow::bail;
 
@@ -34,8 +35,8 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
     let display = Display::new();
     let control = display.control();
     let records = match args.records == Path::new("-") {
-        true => Records::stream(&args.records, io::stdin(), &control)?,
-        false => Records::open(&args.records, &control)?,
+        true => RecordReader::stream(&args.records, io::stdin(), &control)?,
+        false => RecordReader::open(&args.records, &control)?,
     };
     let path = match &args.model {
         Some(model) => model.clone(),
@@ -44,7 +45,7 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
             default_model(&game, shape)?
         }
     };
-    let (mut plain, who) = match (args.target, baseline(&path)) {
+    let (mut plain, who) = match (args.by_chance, baseline(&path)) {
         (true, _) => open_for_target(&path)?,
         (false, None) => open(&path)?,
         (false, Some(Baseline::Random)) => bail!(

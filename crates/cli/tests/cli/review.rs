@@ -150,7 +150,7 @@ fn games_are_reviewed_by_rewards_alone() {
     );
     assert!(done.stdout.contains("loses"), "{}", done.stdout);
     lab.refuses("review games.txt random", &["no values", "`greedy`"]);
-    lab.refuses("review games.txt greedy --target", &["exact solution"]);
+    lab.refuses("review games.txt greedy --by-chance", &["exact solution"]);
     lab.refuses("review games.txt greedy --search 2ply", &["no values"]);
 }
 
@@ -215,7 +215,7 @@ fn games_are_reviewed_by_the_chance_of_a_target() {
     lab.run("eval random --board 2x2 --games 30 --records random.txt")
         .succeeds();
     let found = lab
-        .run("review random.txt 2x2.solution --target --json")
+        .run("review random.txt 2x2.solution --by-chance --json")
         .json();
     assert_eq!(found["target"], 16);
     for game in found["games"].as_array().expect("games") {
@@ -225,18 +225,21 @@ fn games_are_reviewed_by_the_chance_of_a_target() {
         }
     }
     let text = lab
-        .run("review random.txt 2x2.solution --target")
+        .run("review random.txt 2x2.solution --by-chance")
         .succeeds();
     for words in ["percentage points of the chance of 16", "exact chances"] {
         assert!(text.stdout.contains(words), "{}", text.stdout);
     }
     lab.refuses(
-        "review random.txt score.solution --target",
+        "review random.txt score.solution --by-chance",
         &["no target", "solve --target"],
     );
-    lab.refuses("review games.txt runs/small --target", &["exact solution"]);
     lab.refuses(
-        "review random.txt 2x2.solution --target --search 2ply",
+        "review games.txt runs/small --by-chance",
+        &["exact solution"],
+    );
+    lab.refuses(
+        "review random.txt 2x2.solution --by-chance --search 2ply",
         &["--search"],
     );
 }
