@@ -256,7 +256,7 @@ impl<G: Game> Judge<G> {
         if actions.saturating_sub(1) > whole {
             return Err(of_times(Reason::TooLong { actions, whole }));
         }
-        let replay = Replay::new(&self.context, source, observer);
+        let replay = Replay::new(&self.context, episode.digest, source, observer);
         let replayed = replay.run(&episode.moves);
         let mut replayed = replayed.map_err(|(number, reason)| {
             let one = episode.moves.get(number);

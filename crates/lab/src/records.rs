@@ -1,7 +1,7 @@
 //! Files of episode records: written during evaluation, and judged.
 //!
 //! `afterstate::format::episode` defines the format and `afterstate::judge` the checks; this module
-//! handles files. Judging takes about 40 bytes for each game, to find games that occur twice, and
+//! handles files. Judging takes about 50 bytes for each game, to find games that occur twice, and
 //! some megabytes for each thread, or twenty times the longest line, which may have 8 MiB.
 
 mod batch;
@@ -187,7 +187,8 @@ pub struct JudgeReport {
     pub games_required: Option<u64>,
     /// Valid episodes that end before the game is over.
     pub unfinished: u64,
-    /// Valid episodes that are the same game as an earlier one, or a mirror image of it.
+    /// Valid episodes that are the same game as an earlier one or a mirror image of it, or begin
+    /// like one.
     pub duplicates: u64,
     /// Their mean score.
     pub mean: f64,

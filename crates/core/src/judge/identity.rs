@@ -3,7 +3,12 @@
 //! A symmetry of the board maps cells to cells and slides to slides. Of all images of a game, the
 //! one whose actions come first in the order of their codes is the canonical one, so two games are
 //! images of each other exactly if their canonical actions are equal. Names, times and rewards do
-//! not count. The actions are hashed to 128 bits.
+//! not count. The actions are hashed.
+//!
+//! Somebody who plays the end of a good game again and again makes games that differ in their last
+//! actions only. So the beginning of a game has a hash of its own: its first actions, up to the
+//! spawn at which the probability of all spawns so far is below 10^-24. Among a million games, no
+//! two begin alike by chance.
 
 use twox_hash::XxHash3_64;
 
@@ -13,11 +18,21 @@ use crate::game::{Direction, Shape};
 /// The identity of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The hash of the canonical actions: the same for all images.
-    pub canonical: u128,
+    /// The hash of the canonical actions of the beginning: the same for all images.
+    pub beginning: u128,
+    /// The number of actions in the beginning.
+    pub begins: usize,
+    /// The hash of all canonical actions: the same for all images.
+    pub canonical: u64,
     /// The hash of the actions.
-    pub actions: u128,
+    pub actions: u64,
 }
+
+/// ln 10^-24.
+pub(super) const LN_BEGINNING: f64 = -55.262_042_231_857_1;
+
+/// The bytes of an action.
+const CODE: usize = 3;
 
 /// A symmetry: where each cell and each slide goes.
 #[derive(Clone, Debug)]
@@ -43,8 +58,8 @@ impl Images {
         Self(images.collect())
     }
 
-    /// The identity of a game whose cells are on the board.
-    pub(super) fn identity(&self, moves: &[RecordedMove]) -> Identity {
+    /// The identity of a game whose cells are on the board, and of its first actions.
+    pub(super) fn identity(&self, moves: &[RecordedMove], begins: usize) -> Identity {
         let (mut plain, mut canonical) = (Vec::new(), Vec::new());
         let mut least: Vec<&Image> = self.0.iter().collect();
         for one in moves {
@@ -60,15 +75,21 @@ impl Images {
                     .flatten(),
             );
         }
+        let half = |seed| {
+            let beginning = &canonical[..canonical.len().min(CODE * begins)];
+            u128::from(XxHash3_64::oneshot_with_seed(seed, beginning))
+        };
         Identity {
-            canonical: hash(&canonical),
-            actions: hash(&plain),
+            beginning: half(1) << 64 | half(2),
+            begins,
+            canonical: XxHash3_64::oneshot(&canonical),
+            actions: XxHash3_64::oneshot(&plain),
         }
     }
 }
 
 impl Image {
-    fn code(&self, action: Action) -> [u8; 3] {
+    fn code(&self, action: Action) -> [u8; CODE] {
         match action {
             Action::Slide(direction) => [u8::MAX, self.slides[direction as usize], 0],
             Action::Place { cell, tile, hint } => [self.cells[usize::from(cell)], tile, hint],
@@ -96,9 +117,4 @@ fn slide_of(shape: Shape, cells: &[u8], direction: Direction) -> Direction {
         (_, std::cmp::Ordering::Greater) => Direction::Left,
         _ => Direction::Right,
     }
-}
-
-fn hash(bytes: &[u8]) -> u128 {
-    let half = |seed| u128::from(XxHash3_64::oneshot_with_seed(seed, bytes));
-    half(1) << 64 | half(2)
 }

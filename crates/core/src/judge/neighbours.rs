@@ -66,6 +66,12 @@ impl Neighbours {
         2 * count + usize::from(merges)
     }
 
+    /// The number of cells beside a cell.
+    #[cfg(test)]
+    pub(super) fn count_beside(&self, cell: usize) -> usize {
+        self.beside[cell].len()
+    }
+
     fn merges(&self, a: u8, b: u8) -> bool {
         let row = self.merges.get(usize::from(a));
         row.and_then(|row| row.get(usize::from(b))) == Some(&true)

@@ -1,13 +1,16 @@
 //! The replay of one episode: every action against the rules, and what the tests of spawns need.
 
 use super::allowed::{AllowedSpawn, allowed_spawn, possible};
-use super::identity::Identity;
+use super::identity::{Identity, LN_BEGINNING};
 use super::neighbours::{SURROUNDINGS, TILES};
 use super::spawns::{Recent, SpawnTests};
 use super::{Context, PlacedTile, Reason, ReplayEvent, ReplayObserver, SideTotals, SpawnSource};
 use crate::format::episode::{Action, RecordedMove};
 use crate::game::{After, Direction, Game, Shape, State, each_cell};
 use crate::tally::Outcome;
+
+/// The actions of a game in which luck is always measured, if that is done by a model.
+const MODEL_ALWAYS: usize = 64;
 
 /// A valid episode.
 #[derive(Clone, Debug)]
@@ -16,6 +19,7 @@ pub struct Replayed {
     pub(super) end: RecordEnd,
     pub(super) spawns: SpawnTests,
     pub(super) ln_probability: f64,
+    pub(super) ln_beginning: f64,
     pub(super) identity: Identity,
     /// Opened and closed.
     pub(super) times: (u64, u64),
@@ -50,6 +54,11 @@ impl Replayed {
         self.ln_probability
     }
 
+    /// The same for the spawns of its beginning.
+    pub fn ln_beginning(&self) -> f64 {
+        self.ln_beginning
+    }
+
     /// The start and the end time, in milliseconds since 1970.
     pub fn times(&self) -> (u64, u64) {
         self.times
@@ -69,9 +78,14 @@ pub(super) struct Replay<'a, 'd, 'o, G: Game> {
     recent_tiles: Recent,
     outcome: Outcome,
     ln_probability: f64,
+    /// The number of actions after which no two games are equal by chance, and the logarithm of
+    /// the probability of their spawns.
+    beginning: Option<(usize, f64)>,
     /// The spawns, if they are known.
     source: Option<&'a mut SpawnSource<'d, G>>,
     observer: Option<&'a mut ReplayObserver<'o, G>>,
+    /// Selects the positions in which luck is measured by a model.
+    key: u64,
     /// The number of the action.
     number: usize,
     successors: Successors<G>,
@@ -98,6 +112,7 @@ impl<G: Game> Default for Successors<G> {
 impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
     pub(super) fn new(
         context: &'a Context<G>,
+        key: u64,
         source: Option<&'a mut SpawnSource<'d, G>>,
         observer: Option<&'a mut ReplayObserver<'o, G>>,
     ) -> Self {
@@ -109,8 +124,10 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
             spawns,
             outcome: Outcome::default(),
             ln_probability: 0.0,
+            beginning: None,
             source,
             observer,
+            key,
             number: 0,
             successors: Successors::default(),
         }
@@ -159,12 +176,15 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
             (None, None) => (None, RecordEnd::Slide),
         };
         self.outcome.largest = game.tile_value(largest.unwrap_or(0));
+        let whole = (moves.len(), self.ln_probability);
+        let (begins, ln_beginning) = self.beginning.unwrap_or(whole);
         Ok(Replayed {
             outcome: self.outcome,
             end,
             spawns: self.spawns,
             ln_probability: self.ln_probability,
-            identity: self.context.images.identity(moves),
+            identity: self.context.images.identity(moves, begins),
+            ln_beginning,
             times: (0, 0),
             player: SideTotals::default(),
             environment: SideTotals::default(),
@@ -229,6 +249,9 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
         let state = game.place(after, at, allowed.spawn);
         self.see_tile(tile, hint, allowed);
         self.see_cell(after, at, tile);
+        if self.ln_probability < LN_BEGINNING && self.beginning.is_none() {
+            self.beginning = Some((self.number + 1, self.ln_probability));
+        }
         if follows_slide {
             self.see_luck(after, state);
             if let Some(observer) = &mut self.observer {
@@ -271,7 +294,7 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
             neighbours,
             ..
         } = self.context;
-        if !self.tests_luck_of(after) {
+        if !self.tests_luck() {
             return;
         }
         let next = &mut self.successors;
@@ -298,22 +321,16 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
         self.spawns.luck.see(drawn, numbers);
     }
 
-    /// Whether the luck of this spawn is measured: in the first moves always, later in one of
-    /// sixteen positions. That is decided before the spawn, so the sum remains a martingale.
-    fn tests_luck_of(&self, after: After<G::Board>) -> bool {
-        let always = if self.context.values.is_some() {
-            64
-        } else {
-            256
-        };
-        if self.number < always {
+    /// Whether the luck of this spawn is measured. By the built-in values always: a forger who
+    /// knew which positions are left out would choose the tiles there. By a model, which is some
+    /// twenty times slower, in the first moves and then in one of sixteen positions. The key is a
+    /// hash of the whole line, so the positions are known only when the record is complete.
+    fn tests_luck(&self) -> bool {
+        if self.context.values.is_none() || self.number < MODEL_ALWAYS {
             return true;
         }
-        let cells = (0..self.context.game.shape().cells()).map(|i| u64::from(after.cell(i)));
-        let hash = cells.fold(0xCBF2_9CE4_8422_2325, |hash: u64, cell| {
-            (hash ^ cell).wrapping_mul(0x0100_0000_01B3)
-        });
-        (hash >> 32) % 16 == 0
+        let mixed = (self.key ^ self.number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 60 == 0
     }
 
     /// Counts a tile and the hint after it, given everything before it.

@@ -35,6 +35,7 @@ fn beginner(game: &str, board: &str) -> Contender {
         lacks_checksums: false,
         episodes: Some(0),
         recipe: None,
+        changed: Vec::new(),
         path: PathBuf::new(),
     })
 }
@@ -151,7 +152,11 @@ fn every_line_is_judged_separately() {
 fn slow_players_and_empty_files_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("records.txt");
-    fs::write(&path, "a@1000|C1E2#L92#D[8](900)A1|b@3000\n").unwrap();
+    fs::write(
+        &path,
+        "a@1700000001000|C1E2#L92#D[8](900)A1|b@1700000003000\n",
+    )
+    .unwrap();
     let report = judge(&JudgeOptions {
         game: Some("2048"),
         min_speed: Some(10.0),

@@ -1,7 +1,7 @@
 //! What the times of records tell about them.
 //!
-//! Times that cannot be true are faults: a game that ends in the future, a game without a start
-//! time, more moves than any program makes between the first start and the last end. Times that are
+//! Times that cannot be true are faults: a game that ends in the future, a game that starts before
+//! 2014, the year of Threes! and 2048, more moves than any program makes between the first start and the last end. Times that are
 //! only odd are notes: every game starts in the same millisecond, or takes equally long. The time
 //! of a single move may be 0: most moves take less than a millisecond.
 
@@ -10,6 +10,8 @@ use afterstate::judge::Replayed;
 
 /// How far clocks of two machines may differ, in milliseconds: a day.
 const TOLERANCE: u64 = 24 * 60 * 60 * 1000;
+/// The beginning of 2014, in milliseconds since 1970.
+const FIRST_YEAR: u64 = 1_388_534_400_000;
 /// No program records more moves in a millisecond: 100 million a second.
 const MOST_MOVES: u64 = 100_000;
 /// The number of games from which on equal times are suspicious.
@@ -25,8 +27,8 @@ pub(super) struct Times {
     span: Option<(u64, u64)>,
     /// Games that end in the future, and the line and end of the first.
     future: (u64, Option<(u64, u64)>),
-    /// Games without a start time, and the line of the first.
-    zero: (u64, Option<u64>),
+    /// Games that start before 2014, and the line and start of the first.
+    early: (u64, Option<(u64, u64)>),
     starts: Same,
     lengths: Same,
 }
@@ -57,7 +59,7 @@ impl Times {
             moves: 0,
             span: None,
             future: (0, None),
-            zero: (0, None),
+            early: (0, None),
             starts: Same::default(),
             lengths: Same::default(),
         }
@@ -73,9 +75,9 @@ impl Times {
             self.future.0 += 1;
             self.future.1.get_or_insert((line, closed));
         }
-        if opened == 0 {
-            self.zero.0 += 1;
-            self.zero.1.get_or_insert(line);
+        if opened < FIRST_YEAR {
+            self.early.0 += 1;
+            self.early.1.get_or_insert((line, opened));
         }
         self.starts.see(opened);
         self.lengths.see(closed - opened);
@@ -98,12 +100,12 @@ impl Times {
                 self.now
             ));
         }
-        if let (games, Some(line)) = self.zero {
+        if let (games, Some((line, opened))) = self.early {
             faults.push(format!(
-                "{} no start time (0 ms), first line {line}",
+                "{} before 2014, the year of the games, first line {line} at {opened} ms since 1970",
                 match games {
-                    1 => "1 game has".to_owned(),
-                    games => format!("{} have", count(games)),
+                    1 => "1 game starts".to_owned(),
+                    games => format!("{} start", count(games)),
                 }
             ));
         }
@@ -122,7 +124,7 @@ impl Times {
 
     /// What is odd.
     pub(super) fn notes(&self) -> Vec<String> {
-        if self.games < SEVERAL || self.zero.0 > 0 {
+        if self.games < SEVERAL || self.early.0 > 0 {
             return Vec::new();
         }
         let games = grouped(self.games as f64);

@@ -35,7 +35,8 @@ impl JudgeTotals {
         let by_chance = duplicates.count() - repeated.len() as u64;
         if by_chance > 0 {
             notes.push(format!(
-                "{} games repeat an earlier one, which chance explains: they are short",
+                "{} games repeat an earlier one or its beginning, which chance explains: they are \
+                 short",
                 grouped(by_chance as f64)
             ));
         }

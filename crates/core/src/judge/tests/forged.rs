@@ -12,14 +12,27 @@ use crate::policy::GreedyReward;
 struct Forger {
     /// Of a hundred spawns, how many are chosen.
     percent: u32,
-    /// Whether the frequencies of cells are kept level.
-    level: bool,
+    /// Among which cells it chooses.
+    among: Among,
 }
 
-/// Plays games in which spawns are chosen for the player: of the cells that came up least, the one
-/// after which the next slide earns most and the most slides are legal. Tiles are left to chance.
+/// What a forger keeps as it would be by chance.
+#[derive(Clone, Copy, PartialEq)]
+enum Among {
+    /// Nothing: all cells.
+    All,
+    /// The frequencies of cells: those that came up least.
+    Level,
+    /// What is beside the cell, and whether it is a corner, at an edge or inside: the cells that
+    /// are alike in this to the one that was drawn.
+    Alike,
+}
+
+/// Plays games in which spawns are chosen for the player: the cell after which the next slide earns
+/// most and the most slides are legal. Tiles are left to chance.
 fn forged<G: Game>(game: G, games: Range<u64>, forger: Forger) -> Judge<G> {
     let mut judge = Judge::new(game);
+    let neighbours = judge.context.neighbours.clone();
     let mut surplus = [0.0; Shape::MAX_CELLS];
     for number in games {
         let episode = record_of(&game, number, &mut GreedyReward, |rng, after, drawn| {
@@ -29,11 +42,23 @@ fn forged<G: Game>(game: G, games: Range<u64>, forger: Forger) -> Judge<G> {
                 let least = each(cells)
                     .map(|cell| surplus[cell])
                     .fold(f64::MAX, f64::min);
-                let may = |cell: &usize| !forger.level || surplus[*cell] <= least + 3.0;
-                let kindness = |cell: &usize| {
-                    let slides = game.slides(game.place(after, *cell, spawn));
+                let tiles = (0..game.shape().cells()).map(|i| after.cell(i));
+                let tiles: Vec<u8> = tiles.collect();
+                let kind = |cell: usize| {
+                    let beside = neighbours.kind(&tiles, cell, spawn.tile);
+                    (beside, neighbours.count_beside(cell))
+                };
+                let may = |&other: &usize| match forger.among {
+                    Among::All => true,
+                    Among::Level => surplus[other] <= least + 3.0,
+                    Among::Alike => kind(other) == kind(cell),
+                };
+                let kindness = |&other: &usize| {
+                    let slides = game.slides(game.place(after, other, spawn));
                     let reward = slides.legal().map(|slide| slide.reward()).max();
-                    (slides.legal().count(), reward)
+                    // Of equally kind cells the drawn one, or any: the last would stand out.
+                    let tie = if other == cell { 100 } else { rng.below(100) };
+                    (slides.legal().count(), reward, tie)
                 };
                 cell = each(cells).filter(may).max_by_key(kindness).unwrap();
             }
@@ -63,7 +88,7 @@ fn levelled_kind_spawns_are_caught() {
     fn caught<G: Game>(game: G) {
         let forger = Forger {
             percent: 100,
-            level: true,
+            among: Among::Level,
         };
         let judge = forged(game, 0..200, forger);
         assert!(
@@ -84,18 +109,58 @@ fn levelled_kind_spawns_are_caught() {
     caught(Grid::new(Shape::new(3, 5).unwrap(), &PowersOfTwo));
 }
 
-/// Files of forgers who choose some of the spawns, without a care for frequencies, and how many of
-/// them fail: in all tests together, and by luck alone. AFTERSTATE_FORGERS=40 measures 40 files of each
-/// kind, as docs/judge.md shows them; without it, there is one.
+/// The luck of every spawn is measured, however late in a game: a forger who knew where it is not
+/// would choose the tiles there.
+#[test]
+fn no_spawn_is_unobserved() {
+    let forger = Forger {
+        percent: 0,
+        among: Among::All,
+    };
+    let judge = forged(Fast2048::new(), 0..20, forger);
+    let draws = |kind| {
+        let tests = judge.tests();
+        tests.iter().find(|test| test.kind == kind).unwrap().draws
+    };
+    let (luck, cells) = (draws(SpawnTestKind::Luck), draws(SpawnTestKind::Cells));
+    assert!(100 * luck > 95 * cells, "{luck} of {cells}");
+}
+
+/// By a model, luck is measured in some positions, which depend on the whole line.
+#[test]
+fn positions_for_a_model_depend_on_the_line() {
+    struct Constant;
+    impl<G: Game> StateValues<G> for Constant {
+        fn values(&self, _: &G, states: &[(State<G::Board>, u32)], values: &mut Vec<f64>) {
+            // Any numbers that differ.
+            values.extend((0..states.len()).map(|n| n as f64));
+        }
+    }
+    let judge = Judge::new(Fast2048::new()).with_values(Arc::new(Constant));
+    let mut episode = fair(&Fast2048::new(), 3);
+    let mut z_of = |digest| {
+        episode.digest = digest;
+        let mut judge = judge.clone();
+        judge.watch(&episode).unwrap();
+        let luck = |test: &SpawnTest| (test.kind == SpawnTestKind::Luck).then_some(test.statistic);
+        judge.tests().iter().find_map(luck)
+    };
+    assert!(z_of(1).is_some() && z_of(1) == z_of(1));
+    assert_ne!(z_of(1), z_of(2));
+}
+
+/// Files of forgers who choose some of the spawns, and how many of them fail: in all tests together,
+/// and by luck alone. AFTERSTATE_FORGERS=40 measures 40 files of each kind, as docs/judge.md shows
+/// them; without it, there is one.
 #[test]
 fn a_few_kind_spawns_are_caught() {
     let asked = std::env::var("AFTERSTATE_FORGERS").ok();
     let files = asked.map(|files| files.parse::<u64>().expect("a number of files"));
-    let caught = |name: &str, failing: fn(u64, u64, u32) -> [bool; 2], always_from: u64| {
+    let caught = |name: &str, failing: fn(u64, u64, u32) -> [bool; 2], always_from: Option<u64>| {
         let measured = |percent: &u32| files.is_some() || [0, 20].contains(percent);
         for percent in [0, 5, 10, 20].into_iter().filter(measured) {
             let kinds = [100, 300, 1000].into_iter();
-            for games in kinds.filter(|&games| files.is_some() || games == always_from) {
+            for games in kinds.filter(|&games| files.is_some() || always_from == Some(games)) {
                 let found: Vec<[bool; 2]> = (1..=files.unwrap_or(1))
                     .map(|file| failing(file * 1_000_000, games, percent))
                     .collect();
@@ -104,7 +169,7 @@ fn a_few_kind_spawns_are_caught() {
                 println!("{name}, {percent}% of {games} games: {failed} fail, {by_luck} by luck");
                 if percent == 0 {
                     assert_eq!(failed, 0, "honest games fail");
-                } else if percent == 20 && games >= always_from {
+                } else if percent == 20 && always_from.is_some_and(|least| games >= least) {
                     assert_eq!([failed, by_luck], [found.len(); 2], "forgers pass");
                 }
             }
@@ -112,28 +177,35 @@ fn a_few_kind_spawns_are_caught() {
     };
     caught(
         "2048",
-        |seed, games, percent| fails(Fast2048::new(), seed, games, percent),
-        300,
+        |seed, games, percent| fails(Fast2048::new(), seed, games, percent, Among::All),
+        Some(300),
     );
-    let threes = |seed, games, percent| fails(FastThrees::new(Threes::Hint), seed, games, percent);
-    caught("threes-hint", threes, 1000);
-    let fibonacci = |seed, games, percent| {
-        fails(
-            FastFibonacci::new(Fibonacci::OneThree),
-            seed,
-            games,
-            percent,
-        )
-    };
-    caught("2584-three", fibonacci, 300);
+    caught(
+        "2048, cells alike",
+        |seed, games, percent| fails(Fast2048::new(), seed, games, percent, Among::Alike),
+        None,
+    );
+    caught(
+        "threes-hint",
+        |seed, games, percent| {
+            let game = FastThrees::new(Threes::Hint);
+            fails(game, seed, games, percent, Among::All)
+        },
+        Some(1000),
+    );
+    caught(
+        "2584-three",
+        |seed, games, percent| {
+            let game = FastFibonacci::new(Fibonacci::OneThree);
+            fails(game, seed, games, percent, Among::All)
+        },
+        Some(300),
+    );
 }
 
 /// Whether a forger's file fails any test, and whether it fails the test of luck.
-fn fails<G: Game>(game: G, first: u64, games: u64, percent: u32) -> [bool; 2] {
-    let forger = Forger {
-        percent,
-        level: false,
-    };
+fn fails<G: Game>(game: G, first: u64, games: u64, percent: u32, among: Among) -> [bool; 2] {
+    let forger = Forger { percent, among };
     let tests = forged(game, first..first + games, forger).tests();
     let limit = 1e-6 / tests.len() as f64;
     let failing = |test: &SpawnTest| test.p < limit || test.is_too_even(limit);
@@ -208,12 +280,18 @@ fn images_of_a_game_have_one_identity() {
             });
             let valid: Vec<Replayed> = valid.collect();
             assert_eq!(valid.len(), 1, "one image is by the rules");
-            assert_eq!(valid[0].identity().canonical, identity.canonical);
+            let image = valid[0].identity();
+            assert_eq!(image.canonical, identity.canonical);
+            assert_eq!(
+                (image.beginning, image.begins),
+                (identity.beginning, identity.begins)
+            );
             different.insert(valid[0].identity().actions);
         }
         assert_eq!(different.len(), symmetries.len());
         let other = judge.replay(&fair(&game, 2), None).unwrap().identity();
         assert_ne!(other.canonical, identity.canonical);
+        assert_ne!(other.beginning, identity.beginning);
     }
     check(Fast2048::new());
     check(FastThrees::new(Threes::Original));

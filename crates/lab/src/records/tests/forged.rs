@@ -120,6 +120,29 @@ fn repeated_and_mirrored_games_are_caught() {
     }
 }
 
+/// The end of a game that was played again is another game with the same beginning.
+#[test]
+fn games_with_the_same_beginning_are_caught() {
+    let lines = honest("2048", "4x4", 10);
+    let again = |line: &String| {
+        let [begin, moves, end] = parts(line);
+        let at = moves[..moves.len() * 9 / 10].rfind('#').unwrap();
+        format!("{begin}|{}|{end}", &moves[..at])
+    };
+    let ends: Vec<String> = lines.iter().map(again).collect();
+    let report = verdict(&[lines, ends].concat(), |_| ());
+    assert_eq!((report.duplicates, report.episodes), (10, 20));
+    assert_eq!(
+        kinds(&report),
+        [FaultKind::Unfinished, FaultKind::Duplicate]
+    );
+    let repeated = |fault: &&FaultReport| fault.kind == FaultKind::Duplicate;
+    let first = report.faults.iter().find(repeated).unwrap();
+    assert_eq!(first.line, Some(11));
+    assert!(first.reason.starts_with("the first "), "{}", first.reason);
+    assert!(first.reason.contains(" actions are those of line 1, or"));
+}
+
 /// On a tiny board honest games repeat.
 #[test]
 fn short_games_repeat_by_chance() {
@@ -177,8 +200,10 @@ fn forged_times_are_told() {
     assert_eq!(kinds(&zero), [FaultKind::Times]);
     assert_eq!(
         zero.faults[0].reason,
-        "20 games have no start time (0 ms), first line 1"
+        "20 games start before 2014, the year of the games, first line 1 at 0 ms since 1970"
     );
+    let year_1970 = judged(1, 30);
+    assert_eq!(kinds(&year_1970), [FaultKind::Times]);
     let year_9999 = 253_370_764_800_000;
     let future = judged(year_9999, year_9999 + 5);
     assert_eq!(kinds(&future), [FaultKind::Times]);
