@@ -73,6 +73,9 @@ pub fn slides<'py>(
     ))
 }
 
+/// The most boards that are evaluated without looking for signals: a fraction of a second.
+const UNWATCHED: usize = 1 << 16;
+
 /// A player of a game.
 #[pyclass(frozen, from_py_object, module = "afterstate._afterstate")]
 #[derive(Clone)]
@@ -144,6 +147,25 @@ impl Player {
     /// The games it was trained for, if it has been trained by this program.
     pub fn episodes(&self) -> Option<u64> {
         self.episodes
+    }
+
+    /// Does work for some boards that a signal can stop. Without a search a few boards take less time
+    /// than a thread to watch them.
+    fn watched<T: Send>(
+        &self,
+        py: Python<'_>,
+        boards: usize,
+        work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> Result<T, LabError> + Send,
+    ) -> PyResult<T> {
+        if self.spec.is_some() || boards > UNWATCHED {
+            return work::run_with(py, None, Place::None, &[self], |control| {
+                work(&|| control.is_cancelled())
+            });
+        }
+        let watch = Watch::of(&[self]);
+        let found = py.detach(|| work(&|| false));
+        watch.check()?;
+        found.or_raise()
     }
 
     /// The analysis of a board, ply by ply if it searches, and what continues from it. A limit of
@@ -359,10 +381,9 @@ impl Player {
         let Contender {
             agent, game, shape, ..
         } = &self.contender;
-        let found = work::run_with(py, None, Place::None, &[self], |control| {
+        let found = self.watched(py, tiles.len() / shape.cells(), |stop| {
             let boards = BoardBatch::new(game, *shape, &tiles, &hints)?;
-            let stop = || control.is_cancelled();
-            board_values(&**agent, game, &boards, threads, &stop)
+            board_values(&**agent, game, &boards, threads, stop)
         })?;
         let totals: Vec<f32> = found.totals.into_flattened();
         let count = found.best.len();
@@ -437,9 +458,8 @@ impl Player {
         position: &crate::position::Position,
     ) -> PyResult<Option<usize>> {
         let state: BoardState = position.board_state();
-        let found = work::run_with(py, None, Place::None, &[self], |control| {
-            let stop = || control.is_cancelled();
-            let found = self.contender.agent.analyze_many(&[state], &stop);
+        let found = self.watched(py, 1, |stop| {
+            let found = self.contender.agent.analyze_many(&[state], stop);
             Ok(found.into_iter().next().flatten())
         })?;
         let found = found.ok_or_else(|| input("the position is not of the model's game"))?;

@@ -23,6 +23,7 @@ class Plain2048(gymnasium.Env[Any, Any]):
 
     def __init__(self, flaw: str = "") -> None:
         self.flaw = flaw
+        self.moves = 0
         self.board: Board = np.zeros((4, 4), dtype=np.int64)
         self.observation_space = gymnasium.spaces.Box(0, 2**17, (4, 4), np.int64)
         self.action_space = gymnasium.spaces.Discrete(4)
@@ -34,6 +35,10 @@ class Plain2048(gymnasium.Env[Any, Any]):
         self.board = np.zeros((4, 4), dtype=np.int64)
         self.spawn()
         self.spawn()
+        if self.flaw == "same start":
+            self.board = np.zeros((4, 4), dtype=np.int64)
+            self.board[0, :2] = 2
+        self.moves = 0
         return self.board.copy(), self.info()
 
     def spawn(self) -> None:
@@ -84,6 +89,9 @@ class Plain2048(gymnasium.Env[Any, Any]):
     def step(self, action: int) -> tuple[Board, float, bool, bool, dict[str, Any]]:
         after, reward = self.slid(action)
         was_full = bool((self.board != 0).all())
+        self.moves += 1
+        if self.flaw == "raises" and was_full:
+            raise ZeroDivisionError("boom")
         if (after != self.board).any():
             self.board = after
             if not (self.flaw == "full board" and was_full):
@@ -95,7 +103,8 @@ class Plain2048(gymnasium.Env[Any, Any]):
         over = not any(self.legal())
         if self.flaw == "early end":
             over = bool((self.board != 0).all())
-        return self.board.copy(), float(reward), over, False, self.info()
+        truncated = self.flaw == "truncated" and self.moves == 50
+        return self.board.copy(), float(reward), over, truncated, self.info()
 
     def set_board(self, board: Board) -> Board:
         self.board = board
@@ -112,6 +121,8 @@ FLAWS = {
     "mask": "masks",
     "early end": "terminal",
     "large": "large-tiles",
+    "same start": "start-places",
+    "raises": "spawns-on-full-boards",
 }
 
 
@@ -127,15 +138,17 @@ def test_a_correct_environment_passes() -> None:
     verdict = judged("", set_board=set_board)
     assert verdict.passed and not verdict.not_tested, str(verdict)
     assert verdict.actions == ("left", "up", "right", "down")
-    assert len(verdict) == 11 and "FAILED" not in str(verdict)
+    assert len(verdict) == 12 and "FAILED" not in str(verdict)
 
 
 @pytest.mark.parametrize(("flaw", "check"), FLAWS.items())
 def test_a_fault_is_caught(flaw: str, check: str) -> None:
     verdict = judged(flaw, set_board=set_board)
     assert check in verdict.failed, str(verdict)
-    # A second merge also changes rewards, and wrong rewards are those of large tiles as well.
-    assert set(verdict.failed) <= {check, "rewards", "large-tiles"}, str(verdict)
+    # A second merge also changes rewards, wrong rewards are those of large tiles as well, and the
+    # first tiles of a game are in the wrong cells as well.
+    also = {"corner": {"start-places"}}.get(flaw, {"rewards", "large-tiles"})
+    assert set(verdict.failed) <= {check, *also}, str(verdict)
     assert verdict[check].fault and f"{check:22} FAILED" in str(verdict)
 
 
@@ -143,6 +156,38 @@ def test_a_crash_is_a_fault() -> None:
     verdict = judged("crash", set_board=set_board)
     assert verdict.failed == ["large-tiles"], str(verdict)
     assert "raises OverflowError: no such tile" in (verdict["large-tiles"].fault or "")
+
+
+def test_a_crash_in_play_names_the_board() -> None:
+    found = judged("raises")["spawns-on-full-boards"]
+    assert found.faults > 10 and " raises ZeroDivisionError: boom" in (found.fault or "")
+
+
+def test_what_is_no_fault_is_noted() -> None:
+    verdict = judged("truncated")
+    assert verdict.passed and verdict.notes[0].startswith("truncated: 2")
+    assert verdict.largest >= 16 and f"the largest tile: {verdict.largest}" in str(verdict)
+    other = afterstate.judge_env(
+        "afterstate/2584-v0", games=25, actions=afterstate.DIRECTIONS, rewards=False
+    )
+    assert "is this 2048?" in str(other)
+
+
+def test_one_of_fifty_games_is_played_well() -> None:
+    verdict = afterstate.judge_env(lambda: BoardEnv(board="3x3"), board=(3, 3), games=50)
+    assert verdict.passed, str(verdict)
+    verdict = afterstate.judge_env("afterstate/2048-v0", games=50)
+    assert verdict.passed and verdict.largest >= 2048, str(verdict)
+
+
+def test_what_is_no_environment_is_said() -> None:
+    wrong: list[tuple[Any, str]] = [
+        ("CartPole-v1", "has 2 actions; expected 4"),
+        (lambda: 3, "returned int, which has no `reset`"),
+    ]
+    for make, expected in wrong:
+        with pytest.raises(afterstate.InputError, match=expected):
+            afterstate.judge_env(make)
 
 
 def test_what_cannot_be_tried_is_not_tested() -> None:

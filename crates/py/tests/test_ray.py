@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import secrets
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,18 +69,34 @@ def test_a_node_is_killed_and_results_are_those_of_one_machine(
     cluster: Cluster, run: afterstate.Run
 ) -> None:
     events: list[Event] = []
+    # The moment differs from run to run, and so does the task that is lost.
+    seed = secrets.randbelow(1 << 32)
+    print(f"the node is killed at the moment of seed {seed}")
+    moment = random.Random(seed)
+    parts, begun = 12, time.monotonic()
+    first = moment.randint(1, 4)
+    killers: list[threading.Timer] = []
+
+    def kill() -> None:
+        cluster.remove_node(list(cluster.worker_nodes)[0], allow_graceful=False)
 
     def kill_one(event: Event) -> None:
         events.append(event)
-        if event.get("done") == 30:
-            cluster.remove_node(list(cluster.worker_nodes)[0], allow_graceful=False)
+        done = sum(event["event"] == "progress" for event in events)
+        if event["event"] == "progress" and done == first:
+            a_part = (time.monotonic() - begun) / done
+            killers.append(threading.Timer(moment.uniform(0.0, a_part), kill))
+            killers[0].start()
 
     options: dict[str, Any] = {"games": 120, "seed": 5, "search": "2ply"}
-    found = afterstate.ray.evaluate(run, parts=12, progress=kill_one, **options)
+    found = afterstate.ray.evaluate(run, parts=parts, progress=kill_one, **options)
+    killers[0].join()
     assert len(cluster.worker_nodes) == 1, "no node was killed"
     assert played(found) == played(afterstate.evaluate(run, **options))
     assert events[0]["event"] == "started" and events[0]["total"] == 120
-    assert [event["event"] for event in events].count("progress") == 12
+    kinds = [event["event"] for event in events]
+    assert kinds.count("progress") == parts
+    assert kinds.count("repeated") >= 1, "no task was on the node that was killed"
     assert events[-1]["event"] == "finished" and events[-1]["done"] == 120
 
 
@@ -141,8 +160,20 @@ def test_errors_are_those_of_the_work(cluster: Cluster, run: afterstate.Run) -> 
 
     with pytest.raises(ValueError, match="no values today"):
         afterstate.ray.evaluate(breaks, games=10, parts=2)
-    with pytest.raises(afterstate.InputError, match="not a search|`5`"):
+    with pytest.raises(afterstate.InputError, match="`5` does not say how to search"):
         afterstate.ray.evaluate(run, games=10, search="5")
+    # Ray would wait for a machine with so many processors.
+    with pytest.raises(afterstate.InputError, match="a task needs 64 processors"):
+        afterstate.ray.evaluate(run, games=4, threads=64, parts=1)
+    with pytest.raises(afterstate.InputError, match="a task needs 64 processors"):
+        afterstate.ray.train(seeds=[1], board="2x2", episodes=10, threads=64)
+    for seeds, expected in (
+        (5, "expected a list of seeds"),
+        ([], "found 0 seeds"),
+        ([1, 2, 1], "has 1 twice"),
+    ):
+        with pytest.raises(afterstate.InputError, match=expected):
+            afterstate.ray.train(seeds=seeds)  # type: ignore[arg-type]
     memory = afterstate.train(board="2x2", set={"tuples": "lines"}, episodes=50, out=None)
     with pytest.raises(afterstate.InputError, match="a model in memory cannot be sent"):
         afterstate.ray.evaluate(memory, games=10)
@@ -199,14 +230,30 @@ def test_seeds_are_trained(cluster: Cluster) -> None:
     assert (runs[1].folder / model).read_bytes() == (alone.folder / model).read_bytes()
 
 
+def test_a_model_is_opened_once_in_a_process(run: afterstate.Run) -> None:
+    boxed = afterstate.ray._Shipped("box:2048-4x4", "2048", "4x4")
+    assert afterstate.ray._player(boxed) is afterstate.ray._player(boxed)
+
+
+def test_old_models_are_removed(tmp_path: Path) -> None:
+    for name, age in (("old", 8), ("new", 6)):
+        folder = tmp_path / "cache" / name
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors").touch()
+        then = time.time() - age * 24 * 3600
+        os.utime(folder, (then, then))
+    afterstate.ray._remove_old(tmp_path / "cache")
+    assert [folder.name for folder in (tmp_path / "cache").iterdir()] == ["new"]
+
+
 def test_a_trainable_reports() -> None:
-    told: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     train = afterstate.ray.trainable(
         "quick",
         games=100,
         set={"board": "2x3", "tuples": "lines", "episodes": 200, "block_games": 100},
-        report=told.append,
+        report=rows.append,
     )
     train({"learning_rate": 0.1, "seed": 2})
-    assert [row["games"] for row in told] == [100, 200, 200]
-    assert told[-1]["score_low"] < told[-1]["score"] < told[-1]["score_high"]
+    assert [row["games"] for row in rows] == [100, 200, 200]
+    assert rows[-1]["score_low"] < rows[-1]["score"] < rows[-1]["score_high"]

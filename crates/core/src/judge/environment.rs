@@ -9,6 +9,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::Frequency;
 use crate::game::{Direction, Game, Slides, State, each_cell};
@@ -19,6 +20,8 @@ use crate::game::{Direction, Game, Slides, State, each_cell};
 pub enum Check {
     /// The tiles at the start.
     Start,
+    /// That they are in other cells in each game: all cells are equally likely.
+    StartPlaces,
     /// Where tiles slide, and which merge.
     Slides,
     /// The rewards of slides.
@@ -43,8 +46,9 @@ pub enum Check {
 
 impl Check {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Start,
+        Self::StartPlaces,
         Self::Slides,
         Self::Rewards,
         Self::IllegalActions,
@@ -119,6 +123,39 @@ pub struct EnvironmentJudge<G: Game> {
     counts: [Count; Check::ALL.len()],
     places: Frequency,
     tiles: Frequency,
+    starts: Starts,
+}
+
+/// The games that started with the right number of tiles, and how many of them had one in each cell.
+#[derive(Clone, Debug, Default)]
+struct Starts {
+    games: u64,
+    cells: Vec<u64>,
+}
+
+impl Starts {
+    fn see(&mut self, tiles: &[u8]) {
+        self.games += 1;
+        self.cells.resize(tiles.len(), 0);
+        let placed = self.cells.iter_mut().zip(tiles);
+        for (count, _) in placed.filter(|(_, tile)| **tile != 0) {
+            *count += 1;
+        }
+    }
+
+    /// The probability that fair starts of this many tiles have one as often in any one cell, by the
+    /// binomial distribution and times the number of cells. `None` if the games are so few that even
+    /// equal starts would pass.
+    fn test(&self, tiles: usize) -> Option<f64> {
+        let cells = self.cells.len() as f64;
+        let law = Binomial::new(tiles as f64 / cells, self.games).ok()?;
+        let as_often = |count: u64| match count {
+            0 => 1.0,
+            count => (cells * law.sf(count - 1)).min(1.0),
+        };
+        let most = self.cells.iter().max().copied()?;
+        (as_often(self.games) < LEAST_P).then(|| as_often(most))
+    }
 }
 
 /// The smallest tile index beyond 32768.
@@ -133,6 +170,7 @@ impl<G: Game> EnvironmentJudge<G> {
             counts: Default::default(),
             places: Frequency::new(game.shape().cells()),
             tiles: Frequency::new(kinds),
+            starts: Starts::default(),
             game,
         })
     }
@@ -182,7 +220,20 @@ impl<G: Game> EnvironmentJudge<G> {
             let strange = placed.clone().find(|tile| !known(tile));
             strange.map(|&tile| format!("a game starts with a {}", self.value(tile)))
         };
+        if fault.is_none() {
+            self.starts.see(tiles);
+            for &tile in placed {
+                self.tiles.see(usize::from(tile), self.chances());
+            }
+        }
+        self.count(Check::StartPlaces).tried = self.starts.games;
         self.count(Check::Start).see(fault);
+    }
+
+    /// The tiles that spawn, and the probability of each.
+    fn chances(&self) -> impl Iterator<Item = (usize, f64)> + Clone + use<G> {
+        let spawns = self.spawns().iter();
+        spawns.map(|&(tile, p)| (usize::from(tile), p))
     }
 
     fn value(&self, tile: u8) -> u64 {
@@ -303,8 +354,7 @@ impl<G: Game> EnvironmentJudge<G> {
         self.count(Check::SpawnPlaces).see(None);
         let spawns = self.spawns();
         let fault = if spawns.iter().any(|&(spawn, _)| spawn == tile) {
-            let chances = spawns.iter().map(|&(tile, p)| (usize::from(tile), p));
-            self.tiles.see(usize::from(tile), chances);
+            self.tiles.see(usize::from(tile), self.chances());
             None
         } else {
             let board = self.shown(slid);
@@ -329,22 +379,30 @@ impl<G: Game> EnvironmentJudge<G> {
             Check::SpawnTiles => Some(&self.tiles),
             _ => None,
         };
-        let test = draws.and_then(Frequency::test);
-        let unfair = test.filter(|test| test.p_value < LEAST_P);
+        let of_draws = check == Check::StartPlaces || draws.is_some();
+        let p = match check {
+            Check::StartPlaces => {
+                let tiles = self.game.rules().initial_tiles(self.game.shape());
+                self.starts.test(tiles)
+            }
+            _ => draws.and_then(Frequency::test).map(|test| test.p_value),
+        };
+        let unfair = p.filter(|&p| p < LEAST_P);
         let what = match check {
+            Check::StartPlaces => "games do not start with tiles in random cells",
             Check::SpawnPlaces => "the empty cells are not equally likely",
             _ => "the new tiles do not have the chances of the rules",
         };
-        let by_chance = unfair.map(|test| format!("{what}: p = {:.1e}", test.p_value));
+        let by_chance = unfair.map(|p| format!("{what}: p = {p:.1e}"));
         // Draws that are too few to test show faults at most.
-        let is_tested = *tried > 0 && (draws.is_none() || test.is_some() || *faults > 0);
+        let is_tested = *tried > 0 && (!of_draws || p.is_some() || *faults > 0);
         CheckResult {
             check,
             passed: is_tested.then_some(*faults == 0 && unfair.is_none()),
             tried: *tried,
             faults: *faults,
             fault: first.clone().or(by_chance),
-            p: test.map(|test| test.p_value),
+            p,
         }
     }
 }
@@ -416,6 +474,7 @@ mod tests {
         AllowsAll,
         OverWhenFull,
         ThreeTiles,
+        SameStart,
         FarMerge,
     }
 
@@ -427,6 +486,9 @@ mod tests {
             let mut tiles = vec![0; 16];
             for _ in 0..2 + usize::from(flaw == Flaw::ThreeTiles) {
                 spawn(&mut tiles, flaw, &mut rng);
+            }
+            if flaw == Flaw::SameStart {
+                tiles = [vec![1, 1], vec![0; 14]].concat();
             }
             judge.start(&tiles);
             while let Some(after) = step(&mut judge, &game, flaw, &tiles, &mut rng) {
@@ -523,22 +585,40 @@ mod tests {
     }
 
     #[test]
+    fn few_starts_are_not_tested() {
+        let mut starts = Starts::default();
+        let mut tiles = [0; 16];
+        (tiles[3], tiles[9]) = (1, 2);
+        for _ in 0..7 {
+            starts.see(&tiles);
+        }
+        assert_eq!(starts.test(2), None);
+        starts.see(&tiles);
+        // (1/8)^8, for each of 16 cells.
+        let p = starts.test(2).unwrap();
+        assert!((p - 16.0 / 8_f64.powi(8)).abs() < 1e-12, "{p}");
+    }
+
+    #[test]
     fn every_flaw_fails_its_check_alone() {
         for (flaw, check) in [
             (Flaw::ForgetsSpawnOnFullBoard, Check::SpawnsOnFullBoards),
             (Flaw::ForgetsSpawns, Check::Spawns),
             (Flaw::FoursTooOften, Check::SpawnTiles),
-            (Flaw::FirstCell, Check::SpawnPlaces),
             (Flaw::HalfReward, Check::Rewards),
             (Flaw::SpawnsOnIllegal, Check::IllegalActions),
             (Flaw::PenaltyOnIllegal, Check::IllegalActions),
             (Flaw::AllowsAll, Check::Masks),
             (Flaw::OverWhenFull, Check::Terminal),
             (Flaw::ThreeTiles, Check::Start),
+            (Flaw::SameStart, Check::StartPlaces),
             (Flaw::FarMerge, Check::Slides),
         ] {
             assert_eq!(failed(flaw), [check], "{flaw:?}");
         }
+        // The first tiles spawn as well.
+        let both = [Check::StartPlaces, Check::SpawnPlaces];
+        assert_eq!(failed(Flaw::FirstCell), both);
     }
 
     #[test]
