@@ -39,6 +39,13 @@ impl<G: Game> Decision<G> {
     pub fn slides(&self) -> &Slides<G::Board> {
         &self.slides
     }
+
+    /// The slide in this direction, or the first legal one where that is none.
+    pub fn slide_or_first(&self, direction: Option<Direction>) -> Slide<G::Board> {
+        let chosen = direction.and_then(|direction| self.slides.get(direction));
+        let slide = chosen.or_else(|| self.slides.legal().next());
+        slide.expect("a decision has a legal slide")
+    }
 }
 
 /// The value of one slide.
@@ -72,6 +79,19 @@ impl ActionValues {
     pub fn legal(&self) -> impl Iterator<Item = (Direction, ActionValue)> + '_ {
         let each = Direction::ALL.into_iter().zip(self.0);
         each.filter_map(|(direction, value)| Some((direction, value?)))
+    }
+
+    /// Calls `visit` for the slides of a decision whose values these are.
+    pub fn visit_legal<G: Game>(
+        &self,
+        decision: &Decision<G>,
+        mut visit: impl FnMut(Slide<G::Board>, ActionValue),
+    ) {
+        for slide in decision.slides().legal() {
+            if let Some(value) = self.get(slide.direction()) {
+                visit(slide, value);
+            }
+        }
     }
 
     /// The direction of the largest total, the first of equal ones. A NaN never compares as larger.

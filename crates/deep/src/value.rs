@@ -170,7 +170,7 @@ impl DeepValueFunction {
             let values = self.values(game, decisions);
             let slides = decisions.iter().zip(&values);
             return slides
-                .map(|(decision, values)| legal_slide(decision, values.best()).into())
+                .map(|(decision, values)| decision.slide_or_first(values.best()).into())
                 .collect();
         };
         let values = self.actions(game, with_slides(decisions));
@@ -183,7 +183,7 @@ impl DeepValueFunction {
                     slides.get(direction).is_some()
                 }),
             };
-            let slide = legal_slide(decision, direction);
+            let slide = decision.slide_or_first(direction);
             let best = largest(outputs);
             // The first choice differs from the slide that is made only where it is illegal and
             // strictly better. Outputs that are equal after scaling, or not numbers, decide nothing.
@@ -201,14 +201,6 @@ impl DeepValueFunction {
     }
 }
 
-/// The slide in this direction, or the first legal one if there is none.
-fn legal_slide<G: Game>(decision: &Decision<G>, direction: Option<Direction>) -> Slide<G::Board> {
-    let slides = decision.slides();
-    let chosen = direction.and_then(|direction| slides.get(direction));
-    let slide = chosen.or_else(|| slides.legal().next());
-    slide.expect("a decision has a legal slide")
-}
-
 impl<G: Game> ValueFunction<G> for DeepValueFunction {
     /// A network has nothing to prefetch: the lookup holds the values themselves.
     type Lookup = ActionValues;
@@ -221,13 +213,9 @@ impl<G: Game> ValueFunction<G> for DeepValueFunction {
         &self,
         _: &G,
         pending: &Pending<'_, G, ActionValues>,
-        mut visit: impl FnMut(Slide<G::Board>, ActionValue),
+        visit: impl FnMut(Slide<G::Board>, ActionValue),
     ) {
-        for slide in pending.decision().slides().legal() {
-            if let Some(value) = pending.lookup().get(slide.direction()) {
-                visit(slide, value);
-            }
-        }
+        pending.lookup().visit_legal(pending.decision(), visit);
     }
 
     fn fits(&self, game: &G) -> bool {

@@ -7,6 +7,7 @@
 
 mod baseline;
 mod batch;
+mod batched;
 #[cfg(feature = "deep")]
 pub(crate) mod deep;
 mod explain;

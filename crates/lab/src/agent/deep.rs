@@ -8,9 +8,8 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use afterstate::episode::{Learner, NoLearner, play_batched_from};
 use afterstate::format::native::{self, Metadata, NamedArray, NativeError, RawTensor, StoredParts};
-use afterstate::game::{ChanceState, Direction, Game};
+use afterstate::game::{Game, Slide};
 use afterstate::replay::{ActingNetwork, ReplayAgent, ReplayConfig};
 use afterstate::tally::Outcome;
 use afterstate::value::Decision;
@@ -21,11 +20,12 @@ use afterstate_deep::{
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::batched::{self, BatchedValues};
 use super::ntuple::analyze_states;
 use super::replay::{BatchAgent, reserve_buffer, with_replay};
 use super::{
-    Agent, BoardState, FirstMove, PolicyFn, RoundSpec, StartFn, StateAnalysis, StoredAgent,
-    TrainableAgent, ValueAgent, initial, recorder, search_agent, with_first_move,
+    Agent, BoardState, FirstMove, PolicyFn, RoundSpec, StateAnalysis, StoredAgent, TrainableAgent,
+    ValueAgent, search_agent,
 };
 use crate::LabError;
 use crate::disk::AtomicFile;
@@ -33,9 +33,9 @@ use crate::games::{GameVisitor, rules, with_game};
 use crate::memory::{MemoryBudget, Reservation};
 use crate::migrate;
 use crate::recipe::{DeepRecipe, DqnRecipe, HiddenDropout, Recipe, Relu, Rewards, ValueOf};
-use crate::recorder::{Sink, evaluation_rng};
+use crate::recorder::Sink;
 use crate::search::SearchSpec;
-use crate::share::{share_out, threads};
+use crate::share::threads;
 use crate::spec::{DeepSpec, replay_config};
 use crate::tables::StoredTables;
 
@@ -261,34 +261,15 @@ impl<G: Game> DeepAgent<G> {
     fn publish(&self, agent: &DqnAgent) {
         *self.acting.lock().unwrap_or_else(PoisonError::into_inner) = acting(agent);
     }
+}
 
-    /// Plays the games of an evaluation, each with an observer.
-    fn play_with<L: Learner<G>>(
-        &self,
-        round: &RoundSpec<'_>,
-        start: &StartFn<'_, G>,
-        observe: impl Fn(u64) -> L + Sync,
-    ) -> Vec<Outcome> {
-        let values = self.values();
-        share_out(round.threads, round.numbers.clone(), round.stop, |next| {
-            let mut played = Vec::new();
-            play_batched_from(
-                &self.game,
-                TOGETHER,
-                |_, rng| start(rng),
-                |decisions| values.choose(&self.game, decisions),
-                || {
-                    let number = next()?;
-                    let rng = evaluation_rng(round.seed, number);
-                    Some((number, rng, observe(number)))
-                },
-                |number, outcome| {
-                    (round.on_game)(&outcome);
-                    played.push((number, outcome));
-                },
-            );
-            played
-        })
+impl<G: Game> BatchedValues<G> for DeepValueFunction {
+    fn choose(&self, game: &G, decisions: &[Decision<G>]) -> Vec<Slide<G::Board>> {
+        DeepValueFunction::choose(self, game, decisions)
+    }
+
+    fn games_together(&self) -> usize {
+        TOGETHER
     }
 }
 
@@ -347,18 +328,11 @@ impl<G: Game> BatchAgent<G> for DeepAgent<G> {
 
 impl<G: Game> Agent for DeepAgent<G> {
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
-        let start = initial(&self.game);
-        match sink {
-            None => self.play_with(round, &start, |_| NoLearner),
-            Some(sink) => self.play_with(round, &start, |number| {
-                recorder(&self.game, sink, round.seed, number)
-            }),
-        }
+        batched::play(&self.game, &self.values(), round, sink)
     }
 
     fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>> {
-        let start = with_first_move(&self.game, first)?;
-        Some(self.play_with(round, &start, |_| NoLearner))
+        batched::play_from(&self.game, &self.values(), first, round)
     }
 
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
@@ -371,14 +345,7 @@ impl<G: Game> Agent for DeepAgent<G> {
     }
 
     fn policy_fn(&self) -> PolicyFn<'_> {
-        let values = self.values();
-        Box::new(move |tiles: &[u8], chance_state: ChanceState| {
-            let state = self.game.state(tiles, chance_state)?;
-            let decisions: Vec<_> = Decision::new(&self.game, state).into_iter().collect();
-            let chosen = values.choose(&self.game, &decisions);
-            let directions = chosen.iter().map(|slide| slide.direction());
-            Some(directions.collect::<Vec<Direction>>())
-        })
+        batched::policy_fn(&self.game, self.values())
     }
 
     fn bytes(&self) -> u64 {

@@ -11,23 +11,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use afterstate::Value;
-use afterstate::episode::{Learner, NoLearner, play_batched_from};
-use afterstate::game::{After, ChanceState, Direction, Game, Position, Shape, Slide};
+use afterstate::game::{After, Direction, Game, Position, Shape, Slide};
 use afterstate::tally::Outcome;
 use afterstate::value::{
     ActionValue, ActionValues, AfterstateValues, Decision, Pending, ValueFunction,
 };
 
 use super::batch::evaluate_by;
+use super::batched::{self, BatchedValues};
 use super::{
-    Agent, BoardBatch, BoardResults, BoardState, FirstMove, PolicyFn, RoundSpec, StartFn,
-    StateAnalysis, ValueAgent, analyze_states, initial, recorder, search_agent, with_first_move,
+    Agent, BoardBatch, BoardResults, BoardState, FirstMove, PolicyFn, RoundSpec, StateAnalysis,
+    ValueAgent, analyze_states, search_agent,
 };
 use crate::LabError;
 use crate::games::{GameVisitor, rules, with_game};
-use crate::recorder::{Sink, evaluation_rng};
+use crate::recorder::Sink;
 use crate::search::SearchSpec;
-use crate::share::share_out;
 
 /// What a value function outside of this library evaluates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +51,7 @@ impl ExternalKind {
 /// A value function outside of this library.
 pub trait ExternalValues: Send + Sync {
     /// The values of boards: [`ExternalKind::outputs`] for each, in order. `tiles` are tile indices
-    /// in row-major order, one board after another; `hints` are those of [`ChanceState::hint`], none
+    /// in row-major order, one board after another; `hints` are those of [`Position::hint`], none
     /// in games that show no hint. `None` if it failed: it is then not called again for this work.
     fn values(&self, tiles: Vec<u8>, hints: Vec<u8>) -> Option<Vec<Value>>;
 }
@@ -129,10 +128,6 @@ impl Clone for Values {
 }
 
 impl Values {
-    fn failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
-    }
-
     /// The values of boards; NaN after a failure.
     fn of<B: Position>(&self, boards: &[B]) -> Vec<Value> {
         let expected = boards.len() * self.spec.kind.outputs();
@@ -147,7 +142,7 @@ impl Values {
             true => boards.iter().map(|board| board.hint()).collect(),
             false => Vec::new(),
         };
-        let found = match self.failed() {
+        let found = match self.failed.load(Ordering::Relaxed) {
             false => self.spec.values.values(tiles, hints),
             true => None,
         };
@@ -189,18 +184,6 @@ impl Values {
         };
         decisions.iter().zip(rows).map(of).collect()
     }
-
-    /// The best slide of each decision; the first legal one after a failure.
-    fn choose<G: Game>(&self, game: &G, decisions: &[Decision<G>]) -> Vec<Slide<G::Board>> {
-        let mut found = Vec::new();
-        self.batch(game, decisions, &mut found);
-        let slide = |(decision, values): (&Decision<G>, ActionValues)| {
-            let best = values.best().and_then(|best| decision.slides().get(best));
-            let slide = best.or_else(|| decision.slides().legal().next());
-            slide.expect("a decision has a legal slide")
-        };
-        decisions.iter().zip(found).map(slide).collect()
-    }
 }
 
 impl<G: Game> ValueFunction<G> for Values {
@@ -217,13 +200,9 @@ impl<G: Game> ValueFunction<G> for Values {
         &self,
         _: &G,
         pending: &Pending<'_, G, ActionValues>,
-        mut visit: impl FnMut(Slide<G::Board>, ActionValue),
+        visit: impl FnMut(Slide<G::Board>, ActionValue),
     ) {
-        for slide in pending.decision().slides().legal() {
-            if let Some(value) = pending.lookup().get(slide.direction()) {
-                visit(slide, value);
-            }
-        }
+        pending.lookup().visit_legal(pending.decision(), visit);
     }
 
     fn fits(&self, game: &G) -> bool {
@@ -273,62 +252,44 @@ struct ExternalAgent<G> {
     values: Values,
 }
 
-impl<G: Game> ExternalAgent<G> {
-    /// Plays the games of an evaluation on this thread, each with an observer.
-    fn play_with<L: Learner<G>>(
-        &self,
-        round: &RoundSpec<'_>,
-        start: &StartFn<'_, G>,
-        observe: impl Fn(u64) -> L + Sync,
-    ) -> Vec<Outcome> {
-        let values = self.values.clone();
-        let stop = || values.failed() || (round.stop)();
-        share_out(1, round.numbers.clone(), stop, |next| {
-            let mut played = Vec::new();
-            play_batched_from(
-                &self.game,
-                self.values.spec.num_envs,
-                |_, rng| start(rng),
-                |decisions| values.choose(&self.game, decisions),
-                || {
-                    let number = next()?;
-                    let rng = evaluation_rng(round.seed, number);
-                    Some((number, rng, observe(number)))
-                },
-                |number, outcome| {
-                    (round.on_game)(&outcome);
-                    played.push((number, outcome));
-                },
-            );
-            played
-        })
+impl<G: Game> BatchedValues<G> for Values {
+    /// The best slide of each decision; the first legal one after a failure.
+    fn choose(&self, game: &G, decisions: &[Decision<G>]) -> Vec<Slide<G::Board>> {
+        let mut found = Vec::new();
+        self.batch(game, decisions, &mut found);
+        let each = decisions.iter().zip(found);
+        each.map(|(decision, values)| decision.slide_or_first(values.best()))
+            .collect()
+    }
+
+    fn games_together(&self) -> usize {
+        self.spec.num_envs
+    }
+
+    /// A call from one thread at a time.
+    fn threads(&self, _: usize) -> usize {
+        1
+    }
+
+    fn failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
     }
 }
 
 impl<G: Game> Agent for ExternalAgent<G> {
     fn play(&self, round: &RoundSpec<'_>, sink: Option<Sink<'_>>) -> Vec<Outcome> {
-        let start = initial(&self.game);
-        match sink {
-            None => self.play_with(round, &start, |_| NoLearner),
-            Some(sink) => self.play_with(round, &start, |number| {
-                recorder(&self.game, sink, round.seed, number)
-            }),
-        }
+        batched::play(&self.game, &self.values.clone(), round, sink)
     }
 
     fn play_from(&self, first: FirstMove<'_>, round: &RoundSpec<'_>) -> Option<Vec<Outcome>> {
-        let start = with_first_move(&self.game, first)?;
-        Some(self.play_with(round, &start, |_| NoLearner))
+        batched::play_from(&self.game, &self.values.clone(), first, round)
     }
 
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>> {
         let values = self.values.clone();
         // The values of a decision are those of its analysis: it is not evaluated again.
-        let first = |decision: &Decision<G>| decision.slides().legal().next();
-        let direction = |slide: Slide<G::Board>| slide.direction();
-        let mut found = analyze_states(&self.game, &values, boards, |decision| {
-            first(decision).map_or(Direction::Up, direction)
-        });
+        let first = |decision: &Decision<G>| decision.slide_or_first(None).direction();
+        let mut found = analyze_states(&self.game, &values, boards, first);
         for analysis in found.iter_mut().flatten() {
             analysis.chosen = analysis.values.best();
         }
@@ -345,13 +306,7 @@ impl<G: Game> Agent for ExternalAgent<G> {
     }
 
     fn policy_fn(&self) -> PolicyFn<'_> {
-        let values = self.values.clone();
-        Box::new(move |tiles: &[u8], chance_state: ChanceState| {
-            let state = self.game.state(tiles, chance_state)?;
-            let decisions: Vec<_> = Decision::new(&self.game, state).into_iter().collect();
-            let chosen = values.choose(&self.game, &decisions);
-            Some(chosen.iter().map(|slide| slide.direction()).collect())
-        })
+        batched::policy_fn(&self.game, self.values.clone())
     }
 
     fn bytes(&self) -> u64 {
@@ -380,6 +335,8 @@ impl<G: Game> ValueAgent for ExternalAgent<G> {
 mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::AtomicUsize;
+
+    use afterstate::game::ChanceState;
 
     use super::*;
     use crate::agent::{Baseline, board_values};
