@@ -351,6 +351,8 @@ def _games(
     for part, opened in zip((result,) if command == "evaluate" else (result["a"], result["b"]), players):
         if part.get("model"):
             part["model"]["path"] = opened.path
+        if "player" in part:
+            part["player"] = opened.label
     return result
 
 
