@@ -107,8 +107,8 @@ export class Advice {
       this.ask();
     } else if (error.error === "no-model") {
       fill(this.says, noModel(game.game, game.board));
-    } else if (error.status === 400 && settings.model) {
-      // A model of another game or board: the usual one answers.
+    } else if (error.error === "other-game") {
+      // The usual model answers.
       settings.model = "";
       this.play.card.draw();
       this.ask();

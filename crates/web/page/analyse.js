@@ -9,7 +9,7 @@ import { Deepen } from "./deepen.js";
 import { dropZone } from "./drop.js";
 import { everyMove } from "./every-move.js";
 import { gameName } from "./format.js";
-import { packed, unpacked } from "./link.js";
+import { unpacked } from "./link.js";
 import { go } from "./main.js";
 import { canSearch, chosen, modelChoices, modelName, noModel } from "./models.js";
 import { Review } from "./review.js";
@@ -55,6 +55,7 @@ export class Analyse {
     /** @type {import("./models.js").ModelInfo[]} */ this.models = [];
     /** @type {{ name: string, tiles: number[] }[]} */ this.games = [];
     /** @type {Review | null} */ this.review = null;
+    /** @type {AbortController | null} */ this.reviewing = null;
     this.ended = false;
     /** What stands behind the address: a record in a link. */ this.hash = location.hash;
     this.noting = 0;
@@ -192,6 +193,7 @@ export class Analyse {
     this.ended = true;
     clearTimeout(this.noting);
     if (this.back) removeEventListener("afterstate:back", this.back);
+    this.reviewing?.abort();
     this.deepen.end();
     this.input.end();
     this.review?.end();
@@ -269,7 +271,7 @@ export class Analyse {
   async shared() {
     // A board that was edited is no position of the game.
     const review = this.edited ? null : this.review;
-    const record = review ? await packed(review.record) : "";
+    const record = review ? await review.link() : "";
     if (!review || !record)
       return { address: `/analyse?${this.address()}`, lacks: record === null };
     const query = new URLSearchParams({ game: review.found.game, board: review.found.board });
@@ -366,16 +368,19 @@ export class Analyse {
     fill(this.reviewFault, h("p", { class: "error" }, text), more);
   }
 
-  /** Reviews records. @param {string} text @param {number} [step] @returns {Promise<void>} */
+  /** Reviews records; an older question is given up. @param {string} text @param {number} [step] @returns {Promise<void>} */
   async reviewText(text, step = 0) {
+    this.reviewing?.abort();
+    const reviewing = new AbortController();
+    this.reviewing = reviewing;
     fill(this.reviewFault, h("p", { class: "muted" }, "Reviewing …"));
     try {
       const query = new URLSearchParams();
       if (this.model) query.set("model", this.model);
       // Three plies take seconds for ten thousand moves.
       if (canSearch(this.models, this.model) && text.length < SEARCHED) query.set("search", "3ply");
-      const found = await post(`/review?${query}`, text);
-      if (this.ended) return;
+      const found = await post(`/review?${query}`, text, reviewing.signal);
+      if (reviewing.signal.aborted) return;
       fill(this.reviewFault);
       this.review?.end();
       this.deeper = false;
@@ -383,6 +388,7 @@ export class Analyse {
       fill(this.reviewBox, this.review.root);
       this.review.to(step);
     } catch (error) {
+      if (reviewing.signal.aborted) return;
       if (this.left(error)) return this.reviewText(text, step);
       const isMissing = error instanceof Problem && error.error === "no-model";
       this.tell(
@@ -401,14 +407,16 @@ export class Analyse {
     this.ask();
   }
 
-  /** Leaves a model that this server does not have, as that of a link. @param {unknown} error */
+  /** Leaves a model that cannot answer, as that of a link. @param {unknown} error */
   left(error) {
-    if (!(error instanceof Problem) || error.error !== "no-such-model" || !this.model) return false;
-    const name = modelName(this.model);
-    fill(
-      this.input.fault,
-      h("p", { class: "note" }, `There is no model “${name}” here: the usual one answers.`),
-    );
+    if (!(error instanceof Problem) || !this.model) return false;
+    const name = `“${modelName(this.model)}”`;
+    const why = /** @type {Record<string, string>} */ ({
+      "no-such-model": `There is no model ${name} here`,
+      "other-game": `The model ${name} plays another game or board`,
+    })[error.error];
+    if (!why) return false;
+    fill(this.input.fault, h("p", { class: "note" }, `${why}: the usual one answers.`));
     this.model = "";
     this.settings();
     return true;

@@ -13,13 +13,14 @@ export class Problem extends Error {
 
 let reachable = true;
 
-/** Shows whether the server answers. @param {boolean} now */
+/** Shows whether the server answers, and tells the parts when it is back. @param {boolean} now */
 function reached(now) {
   if (now === reachable) return;
   reachable = now;
   const banner = document.getElementById("offline");
   if (banner) banner.hidden = now;
-  if (!now) retry();
+  if (now) dispatchEvent(new CustomEvent("afterstate:back"));
+  else retry();
 }
 
 async function retry() {
@@ -28,7 +29,6 @@ async function retry() {
     try {
       await fetch("/api/v1/meta");
       reached(true);
-      dispatchEvent(new CustomEvent("afterstate:back"));
     } catch {
       // Not yet.
     }
@@ -44,7 +44,7 @@ export async function call(method, path, body, signal) {
   /** @type {Record<string, string>} */
   const headers =
     body === undefined ? {} : { "Content-Type": isText ? "text/plain" : "application/json" };
-  let answer;
+  let answer, content;
   try {
     answer = await fetch("/api/v1" + path, {
       method,
@@ -52,14 +52,14 @@ export async function call(method, path, body, signal) {
       signal,
       body: body === undefined ? undefined : isText ? body : JSON.stringify(body),
     });
+    const isJson = answer.headers.get("Content-Type")?.includes("json");
+    if (answer.status !== 204) content = isJson ? await answer.json() : await answer.text();
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     reached(false);
     throw new Problem(0, "offline", "The server does not answer.");
   }
   reached(true);
-  const isJson = answer.headers.get("Content-Type")?.includes("json");
-  const content = answer.status === 204 ? null : isJson ? await answer.json() : await answer.text();
   if (!answer.ok) {
     throw new Problem(
       answer.status,

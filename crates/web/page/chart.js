@@ -1,7 +1,9 @@
 // @ts-check
-/** Line charts: hover tells the numbers, dragging zooms, and what is shown can be saved. */
+/** Line charts: a pointer or keys tell the numbers and zoom, and what is shown can be saved. */
 
-import { download, fill, h, s } from "./dom.js";
+import { chartKeys } from "./chart-keys.js";
+import { saveChart } from "./chart-save.js";
+import { fill, h, s } from "./dom.js";
 import { number } from "./format.js";
 
 /**
@@ -33,6 +35,17 @@ export function ticks(from, to, count) {
   return all;
 }
 
+/** The smallest and the largest of some numbers, which may be too many for the arguments of a call. @param {number[]} values */
+function extent(values) {
+  let low = Infinity,
+    high = -Infinity;
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return [low, high];
+}
+
 /** A number beside an axis. @param {number} value */
 function short(value) {
   const size = Math.abs(value);
@@ -48,6 +61,8 @@ export class Chart {
     /** @type {Series[]} */ this.series = [];
     /** @type {[number, number] | null} */ this.zoom = null;
     /** @type {number | null} */ this.marked = null;
+    /** The place whose numbers are told. @type {number | null} */ this.pointed = null;
+    /** Tells the numbers at a place. */ this.point = (/** @type {number} */ _) => {};
     this.height = options.height ?? 280;
     this.width = 760;
     this.box = h("div", { class: "plot" });
@@ -55,18 +70,15 @@ export class Chart {
     this.legend = h("ul", { class: "legend" });
     this.whole = h(
       "button",
-      {
-        type: "button",
-        hidden: true,
-        onclick: () => {
-          this.zoom = null;
-          this.draw();
-        },
-      },
+      { type: "button", hidden: true, onclick: () => this.zoomTo(null) },
       "Whole",
     );
     const save = (/** @type {string} */ kind) =>
-      h("button", { type: "button", "data-kind": kind, onclick: () => this.save(kind) }, kind);
+      h(
+        "button",
+        { type: "button", "data-kind": kind, onclick: () => saveChart(this, kind) },
+        kind,
+      );
     this.heading = h(options.level ?? "h3", {});
     this.root = h(
       "figure",
@@ -82,6 +94,7 @@ export class Chart {
     );
     this.root.style.margin = "0";
     this.name();
+    chartKeys(this);
     // Text has the same size, however wide the chart is.
     new ResizeObserver(() => {
       const wide = Math.max(280, Math.round(this.box.clientWidth));
@@ -111,19 +124,36 @@ export class Chart {
     this.draw();
   }
 
+  /** Shows a part of the numbers, or all of them. @param {[number, number] | null} zoom */
+  zoomTo(zoom) {
+    this.zoom = zoom;
+    this.draw();
+  }
+
+  /** The places with numbers that are shown, from left to right. */
+  places() {
+    const { left, right } = this.range();
+    const all = this.series.flatMap((one) => one.points.map(([x]) => x));
+    const shown = all.filter((x) => x >= left && x <= right);
+    return [...new Set(shown)].sort((a, b) => a - b);
+  }
+
+  /** The first and the last place with numbers. */
+  ends() {
+    return extent(this.series.flatMap((one) => one.points.map(([x]) => x)));
+  }
+
+  /** What is shown. */
   range() {
     const all = this.series.flatMap((one) => one.points);
-    let [left, right] = this.zoom ?? [
-      Math.min(...all.map(([x]) => x)),
-      Math.max(...all.map(([x]) => x)),
-    ];
+    let [left, right] = this.zoom ?? this.ends();
     if (left === right) right = left + 1;
     const inside = (/** @type {[number, number]} */ [x]) => x >= left && x <= right;
     const seen = all.filter(inside).map(([, y]) => y);
     for (const one of this.series)
       one.band?.forEach((ends, place) => inside(one.points[place]) && seen.push(...ends));
-    let low = this.options.zero === false ? Math.min(...seen) : Math.min(0, ...seen),
-      high = Math.max(...seen);
+    let [low, high] = extent(seen.length > 0 ? seen : [0]);
+    if (this.options.zero !== false) low = Math.min(0, low);
     if (this.options.percent) [low, high] = [0, 1];
     if (!(high > low)) high = low + 1;
     return { left, right, low, high: this.options.percent ? high : high + 0.05 * (high - low) };
@@ -131,8 +161,11 @@ export class Chart {
 
   draw() {
     this.name();
-    this.tip.hidden = true;
+    const { pointed } = this;
+    this.leave();
     if (this.series.length === 0) {
+      for (const name of this.box.getAttributeNames())
+        if (name !== "class") this.box.removeAttribute(name);
       fill(this.box, h("p", { class: "muted small" }, this.options.empty ?? "No numbers yet."));
       fill(this.legend);
       return;
@@ -242,6 +275,9 @@ export class Chart {
       );
     this.follow(drawing, { left, right, x, show });
     fill(this.box, drawing);
+    this.isSlider(left, right);
+    // New numbers do not take the place away from whoever goes along them by keys.
+    if (pointed !== null && this.box === document.activeElement) this.point(pointed);
     this.whole.hidden = this.zoom === null;
     fill(
       this.legend,
@@ -251,6 +287,28 @@ export class Chart {
         return h("li", {}, line, one.name);
       }),
     );
+  }
+
+  /** Has keys and screen readers go along the numbers. @param {number} left @param {number} right */
+  isSlider(left, right) {
+    const attributes = {
+      tabindex: "0",
+      role: "slider",
+      "aria-label": this.options.title,
+      "aria-valuemin": left,
+      "aria-valuemax": right,
+      "aria-valuenow": right,
+      "aria-valuetext": this.summary(),
+    };
+    for (const [name, value] of Object.entries(attributes))
+      this.box.setAttribute(name, String(value));
+  }
+
+  /** Tells no numbers any more. */
+  leave() {
+    this.pointed = null;
+    this.tip.hidden = true;
+    this.box.querySelector(".cross")?.setAttribute("visibility", "hidden");
   }
 
   /** @param {Series} one @param {number} place */
@@ -306,40 +364,45 @@ export class Chart {
       const share = Math.min(Math.max((inside - LEFT) / (WIDTH - LEFT - RIGHT), 0), 1);
       return left + share * (right - left);
     };
-    drawing.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
-      const here = at(event);
-      if (from !== null) {
-        zoom.setAttribute("visibility", "visible");
-        zoom.setAttribute("x", String(x(Math.min(from, here))));
-        zoom.setAttribute("width", String(Math.abs(x(here) - x(from))));
-      }
+    this.point = (/** @type {number} */ here) => {
       const { place, near } = this.near(here);
+      this.pointed = place;
       cross.setAttribute("visibility", "visible");
       cross.setAttribute("x1", String(x(place)));
       cross.setAttribute("x2", String(x(place)));
+      const digits = (/** @type {number} */ value) => (Math.abs(value) < 10 ? 3 : 1);
+      const told = [
+        `${this.options.x} ${number(place)}`,
+        ...near.map(
+          ({ name, y: value }) =>
+            `${name}: ${this.options.percent ? show(value) : number(value, digits(value))}`,
+        ),
+      ];
       fill(
         this.tip,
-        h("div", { class: "muted" }, `${this.options.x} ${number(place)}`),
-        near.map(({ name, y: value }) => {
-          const digits = Math.abs(value) < 10 ? 3 : 1;
-          return h(
-            "div",
-            {},
-            `${name}: ${this.options.percent ? show(value) : number(value, digits)}`,
-          );
-        }),
+        told.map((text, at_) => h("div", { class: at_ === 0 ? "muted" : undefined }, text)),
       );
+      this.box.setAttribute("aria-valuenow", String(place));
+      this.box.setAttribute("aria-valuetext", told.join("; "));
       this.tip.hidden = false;
-      const box = drawing.getBoundingClientRect();
-      const right_ = event.clientX - box.left > box.width / 2;
-      this.tip.style.left = right_ ? "auto" : `${event.clientX - box.left + 14}px`;
-      this.tip.style.right = right_ ? `${box.right - event.clientX + 14}px` : "auto";
+      const wide = drawing.getBoundingClientRect().width;
+      const beside = (x(Math.min(Math.max(here, left), right)) / WIDTH) * wide;
+      this.tip.style.left = beside > wide / 2 ? "auto" : `${beside + 14}px`;
+      this.tip.style.right = beside > wide / 2 ? `${wide - beside + 14}px` : "auto";
       this.tip.style.top = "12px";
+    };
+    drawing.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
+      const here = at(event);
+      // The button may have been let go outside.
+      if (event.buttons === 0) from = null;
+      zoom.setAttribute("visibility", from === null ? "hidden" : "visible");
+      if (from !== null) {
+        zoom.setAttribute("x", String(x(Math.min(from, here))));
+        zoom.setAttribute("width", String(Math.abs(x(here) - x(from))));
+      }
+      this.point(here);
     });
-    drawing.addEventListener("pointerleave", () => {
-      cross.setAttribute("visibility", "hidden");
-      this.tip.hidden = true;
-    });
+    drawing.addEventListener("pointerleave", () => this.leave());
     drawing.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
       from = at(event);
     });
@@ -348,56 +411,10 @@ export class Chart {
         start = from;
       from = null;
       if (start === null) return;
-      if (Math.abs(x(to) - x(start)) > 12) {
-        this.zoom = [Math.min(start, to), Math.max(start, to)];
-        this.draw();
-      } else {
-        this.options.pick?.(to);
-      }
+      if (Math.abs(x(to) - x(start)) > 12) this.zoomTo([Math.min(start, to), Math.max(start, to)]);
+      else this.options.pick?.(to);
     });
-    drawing.addEventListener("dblclick", () => {
-      this.zoom = null;
-      this.draw();
-    });
-  }
-
-  /** @param {string} kind */
-  save(kind) {
-    const name = (this.options.name ?? this.options.title)
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, "-");
-    if (kind === "CSV") {
-      const quoted = (/** @type {string} */ text) => `"${text.replaceAll('"', '""')}"`;
-      const rows = this.series.flatMap((one) =>
-        one.points.map(([x, y]) => `${quoted(one.name)},${x},${y}`),
-      );
-      download(
-        `${name}.csv`,
-        [`series,${quoted(this.options.x)},${quoted(this.options.y)}`, ...rows].join("\n") + "\n",
-      );
-      return;
-    }
-    const drawing = this.box.querySelector("svg");
-    if (!drawing) return;
-    const names = this.series.map((one, place) => ({ name: one.name, hue: this.hue(one, place) }));
-    const { text, height } = standalone(
-      drawing,
-      this.options.title,
-      names,
-      this.width,
-      this.height,
-    );
-    if (kind === "SVG") {
-      download(`${name}.svg`, new Blob([text], { type: "image/svg+xml" }));
-      return;
-    }
-    const image = new Image();
-    image.onload = () => {
-      const canvas = h("canvas", { width: this.width * 2, height: height * 2 });
-      canvas.getContext("2d")?.drawImage(image, 0, 0, this.width * 2, height * 2);
-      canvas.toBlob((/** @type {Blob | null} */ blob) => blob && download(`${name}.png`, blob));
-    };
-    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+    drawing.addEventListener("dblclick", () => this.zoomTo(null));
   }
 }
 
@@ -414,57 +431,4 @@ function thin(points) {
     kept.push(...(low[0] <= high[0] ? [low, high] : [high, low]));
   }
   return kept;
-}
-
-const SHOWN = ["stroke", "fill", "fill-opacity", "stroke-width", "stroke-dasharray", "font-size"];
-/** The height of the title, and of a line of the legend. */
-const TITLE = 34,
-  LEGEND = 20;
-
-/**
- * A drawing with its title, its legend and its colours inside.
- * @param {SVGElement} drawing @param {string} title @param {{ name: string, hue: string }[]} names
- * @param {number} width @param {number} height
- */
-function standalone(drawing, title, names, width, height) {
-  const copy = /** @type {SVGElement} */ (drawing.cloneNode(true));
-  const originals = drawing.querySelectorAll("*"),
-    copies = copy.querySelectorAll("*");
-  originals.forEach((original, place) => {
-    const style = getComputedStyle(original);
-    for (const name of SHOWN) copies[place].setAttribute(name, style.getPropertyValue(name));
-    copies[place].removeAttribute("class");
-    copies[place].removeAttribute("style");
-    if (copies[place].tagName === "text") copies[place].setAttribute("font-family", "sans-serif");
-  });
-  copy.querySelectorAll('[visibility="hidden"]').forEach((one) => one.remove());
-  const page = getComputedStyle(document.body);
-  const root = getComputedStyle(document.documentElement);
-  const colour = (/** @type {string} */ hue) => {
-    const probe = h("i", {});
-    probe.style.color = hue;
-    document.body.append(probe);
-    const found = getComputedStyle(probe).color;
-    probe.remove();
-    return found || root.color;
-  };
-  const text = (/** @type {Record<string, any>} */ place, /** @type {string} */ content) =>
-    s("text", { fill: page.color, "font-family": "sans-serif", ...place }, content);
-  const inner = s("g", { transform: `translate(0 ${TITLE})` }, ...copy.childNodes);
-  const all = TITLE + height + 10 + LEGEND * names.length;
-  const whole = s(
-    "svg",
-    { xmlns: "http://www.w3.org/2000/svg", width, height: all, viewBox: `0 0 ${width} ${all}` },
-    s("rect", { width: "100%", height: "100%", fill: page.backgroundColor }),
-    text({ x: 12, y: 23, "font-size": 16, "font-weight": 700 }, title),
-    inner,
-    names.flatMap(({ name, hue }, place) => {
-      const y = TITLE + height + 10 + LEGEND * place;
-      return [
-        s("rect", { x: 14, y: y - 2, width: 18, height: 3, fill: colour(hue) }),
-        text({ x: 40, y: y + 4, "font-size": 12 }, name),
-      ];
-    }),
-  );
-  return { text: new XMLSerializer().serializeToString(whole), height: all };
 }

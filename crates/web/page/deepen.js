@@ -1,7 +1,7 @@
 // @ts-check
 /** The values of all moves, searched deeper and deeper until a depth or a time, then by playing on. */
 
-import { post } from "./api.js";
+import { post, Problem } from "./api.js";
 
 /**
  * @typedef {import("./advice.js").Analysis} Analysis
@@ -63,9 +63,17 @@ export class Deepen {
     for (let ply = 1; ply <= plies; ply++) {
       const search = `${ply}ply`;
       this.listener.status(`searching ${search} …`);
-      const analysis = await this.once({ ...this.body(question), search }, asking, () =>
-        found && isTimed ? time - (performance.now() - begun) : Infinity,
-      );
+      /** @type {Analysis | null} */ let analysis;
+      try {
+        analysis = await this.once({ ...this.body(question), search }, asking, () =>
+          found && isTimed ? time - (performance.now() - begun) : Infinity,
+        );
+      } catch (error) {
+        // What was found stays where the server has no time for more.
+        if (!found || !(error instanceof Problem) || ![408, 429].includes(error.status))
+          throw error;
+        return { analysis: found, status: `${found.search}; the server has no time for ${search}` };
+      }
       if (!analysis) break;
       // Lines are those of the values at once.
       analysis.moves.forEach((move, place) => {

@@ -4,6 +4,7 @@
 import { h } from "./dom.js";
 import { theModel } from "./models.js";
 import { ARROWS, number, percent, value as shortValue } from "./format.js";
+import { scrolled } from "./table.js";
 
 /** @param {import("./advice.js").Analysis} analysis */
 export function everyMove(analysis) {
@@ -47,9 +48,8 @@ export function everyMove(analysis) {
   const best = analysis.moves.find((move) => move.direction === analysis.best);
   return [
     analysis.best === null && h("p", { class: "note" }, "The game is over: no move is legal."),
-    h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Values of all moves" },
+    scrolled(
+      "Values of all moves",
       h(
         "table",
         { class: "data", id: "moves-table" },

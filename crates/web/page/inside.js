@@ -451,8 +451,7 @@ class Inside {
 
 /** Whether an error is about the model that was chosen. @param {unknown} error */
 function isOfModel(error) {
-  if (!(error instanceof Problem)) return false;
-  return error.error === "no-such-model" || /^the model `/.test(error.message);
+  return error instanceof Problem && ["no-such-model", "other-game"].includes(error.error);
 }
 
 /** The place of the lookup with the largest weight. @param {any[]} lookups */

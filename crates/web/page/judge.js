@@ -5,6 +5,7 @@ import { announce, choice, download, fill, h } from "./dom.js";
 import { meta, post, Problem } from "./api.js";
 import { dropZone } from "./drop.js";
 import { gameName, number, percent } from "./format.js";
+import { dataTable, scrolled, tableHead } from "./table.js";
 
 /**
  * @typedef {{
@@ -217,24 +218,17 @@ class Judge {
             ),
           ),
         ),
-        h(
-          "div",
-          { class: "scroll", tabindex: "0", role: "region", "aria-label": "Verdicts" },
+        scrolled(
+          "Verdicts",
           h(
             "table",
             { class: "data", id: "verdicts" },
-            h(
-              "thead",
-              {},
-              h(
-                "tr",
-                {},
-                ["File", "Verdict", "Game"].map((name) => h("th", {}, name)),
-                ["Games", "Mean", "Highest", "Moves/s", "Points", "Faults"].map((name) =>
-                  h("th", { class: "n" }, name),
-                ),
-              ),
-            ),
+            tableHead([
+              ...["File", "Verdict", "Game"],
+              ...["Games", "Mean", "Highest", "Moves/s", "Points", "Faults"].map((number) => ({
+                number,
+              })),
+            ]),
             h("tbody", {}, this.verdicts.map(row)),
           ),
         ),
@@ -258,37 +252,30 @@ class Judge {
       if (this.detail) fill(this.detail);
       return;
     }
-    const tests = report.tests.map((/** @type {any} */ test) =>
+    const faults = report.faults
+      .slice(0, MOST_FAULTS)
+      .map((/** @type {any} */ fault) => [
+        fault.line ?? "–",
+        fault.kind ?? "",
+        fault.reason ?? fault.message ?? JSON.stringify(fault),
+      ]);
+    const tests = report.tests.map((/** @type {any} */ test) => [
+      test.name,
+      number(test.draws),
+      test.p < 1e-4 ? test.p.toExponential(1) : number(test.p, 4),
       h(
-        "tr",
-        {},
-        h("td", {}, test.name),
-        h("td", { class: "n" }, number(test.draws)),
-        h("td", { class: "n" }, test.p < 1e-4 ? test.p.toExponential(1) : number(test.p, 4)),
-        h(
-          "td",
-          {},
-          h(
-            "span",
-            { class: `tag ${test.passed ? "good" : "damaged"}` },
-            test.passed ? "credible" : "not credible",
-          ),
-        ),
+        "span",
+        { class: `tag ${test.passed ? "good" : "damaged"}` },
+        test.passed ? "credible" : "not credible",
       ),
-    );
+    ]);
     const ended = Object.entries(report.tally.ended ?? {})
       .map(([tile, count]) => /** @type {[number, number]} */ ([Number(tile), Number(count)]))
       .sort((a, b) => b[0] - a[0]);
     let reached = 0;
     const tiles = ended.map(([tile, count]) => {
       reached += count;
-      return h(
-        "tr",
-        {},
-        h("td", { class: "n" }, number(tile)),
-        h("td", { class: "n" }, percent(reached / report.episodes)),
-        h("td", { class: "n" }, percent(count / report.episodes)),
-      );
+      return [number(tile), percent(reached / report.episodes), percent(count / report.episodes)];
     });
     fill(
       this.detail,
@@ -300,45 +287,12 @@ class Judge {
           h("div", { class: "error" }, h("strong", {}, "Failed: "), report.failures.join("; ")),
         report.guessed &&
           h("p", { class: "small muted" }, "The game is the one whose rules the records follow."),
-        report.faults.length > 0 &&
+        faults.length > 0 &&
           h(
             "div",
             {},
-            h("h3", {}, faults(report.fault_count)),
-            h(
-              "div",
-              { class: "scroll", tabindex: "0", role: "region", "aria-label": "Faults" },
-              h(
-                "table",
-                { class: "data" },
-                h(
-                  "thead",
-                  {},
-                  h(
-                    "tr",
-                    {},
-                    h("th", { class: "n" }, "Line"),
-                    h("th", {}, "Kind"),
-                    h("th", {}, "What is wrong"),
-                  ),
-                ),
-                h(
-                  "tbody",
-                  {},
-                  report.faults
-                    .slice(0, MOST_FAULTS)
-                    .map((/** @type {any} */ fault) =>
-                      h(
-                        "tr",
-                        {},
-                        h("td", { class: "n" }, fault.line ?? "–"),
-                        h("td", {}, fault.kind ?? ""),
-                        h("td", {}, fault.reason ?? fault.message ?? JSON.stringify(fault)),
-                      ),
-                    ),
-                ),
-              ),
-            ),
+            h("h3", {}, faultTitle(report.fault_count)),
+            scrolled("Faults", dataTable([{ number: "Line" }, "Kind", "What is wrong"], faults)),
           ),
         h(
           "div",
@@ -347,50 +301,18 @@ class Judge {
             "div",
             {},
             h("h3", {}, "Largest tile"),
-            h(
-              "table",
-              { class: "data" },
-              h(
-                "thead",
-                {},
-                h(
-                  "tr",
-                  {},
-                  ["Tile", "Reached", "Ended with"].map((text) => h("th", { class: "n" }, text)),
-                ),
-              ),
-              h("tbody", {}, tiles),
+            dataTable(
+              ["Tile", "Reached", "Ended with"].map((number) => ({ number })),
+              tiles,
             ),
           ),
           h(
             "div",
             {},
             h("h3", {}, "Tests of the new tiles"),
-            h(
-              "div",
-              {
-                class: "scroll",
-                tabindex: "0",
-                role: "region",
-                "aria-label": "Tests of the new tiles",
-              },
-              h(
-                "table",
-                { class: "data" },
-                h(
-                  "thead",
-                  {},
-                  h(
-                    "tr",
-                    {},
-                    h("th", {}, "Test"),
-                    h("th", { class: "n" }, "Draws"),
-                    h("th", { class: "n" }, "p"),
-                    h("th", {}, "Verdict"),
-                  ),
-                ),
-                h("tbody", {}, tests),
-              ),
+            scrolled(
+              "Tests of the new tiles",
+              dataTable(["Test", { number: "Draws" }, { number: "p" }, "Verdict"], tests),
             ),
           ),
         ),
@@ -439,7 +361,7 @@ class Judge {
 }
 
 /** @param {number} count */
-function faults(count) {
+function faultTitle(count) {
   const first = count > MOST_FAULTS ? `, the first ${MOST_FAULTS}` : "";
   return `Faults (${number(count)}${first})`;
 }

@@ -81,6 +81,8 @@ export function isForPage(event) {
   if (document.querySelector("dialog[open]")) return false;
   if (event.key === "Enter" || (event.key === " " && target.closest("button, a, summary")))
     return false;
+  // What scrolls takes the keys that scroll it.
+  if (event.key.length > 1 && target.closest(".scroll, .backup")) return false;
   // Single letters can be switched off: software that hears speech types them.
   return event.key.length > 1 || event.key === " " || setting("keys.letters", true);
 }

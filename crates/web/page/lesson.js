@@ -7,7 +7,9 @@ import { backup, carriedSum, names } from "./backup.js";
 import { Chart } from "./chart.js";
 import { exactly, number, plus } from "./format.js";
 import { mini } from "./inside.js";
+import { isForPage } from "./keys.js";
 import { showFields, USUAL } from "./lesson-form.js";
+import { scrolled } from "./table.js";
 
 export class Lesson {
   constructor() {
@@ -288,16 +290,7 @@ export class Lesson {
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const target = /** @type {Element} */ (event.target);
-    if (
-      !this.found ||
-      this.root.hidden ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      target.closest("input, select, textarea, dialog, .scroll, .backup")
-    )
-      return;
+    if (!this.found || this.root.hidden || !isForPage(event)) return;
     const by = /** @type {Record<string, number>} */ ({
       ArrowLeft: -1,
       j: -1,
@@ -390,11 +383,7 @@ function weights(found, update) {
       ),
     ),
   );
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "Weights" },
-    table,
-  );
+  return scrolled("Weights", table);
 }
 
 /** Both kinds of values side by side; that of this lesson with its numbers. @param {any} found @param {any} step */
@@ -431,9 +420,8 @@ function kinds(found, step) {
       "by learning, from the tiles that come; no chances are needed",
     ],
   ];
-  return h(
-    "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": "States and afterstates" },
+  return scrolled(
+    "States and afterstates",
     h(
       "table",
       { class: "data" },

@@ -2,7 +2,7 @@
 /** The runs that this server trains: their progress, and games of the agent as it learns. */
 
 import { fill, h } from "./dom.js";
-import { forget, post } from "./api.js";
+import { forget, post, Problem } from "./api.js";
 import { BoardView } from "./board.js";
 import { duration, number, percent } from "./format.js";
 
@@ -13,6 +13,7 @@ export class LiveRuns {
     this.root = h("div", { class: "stack", id: "live-runs" });
     this.view = new BoardView({ small: true, label: "Game of the agent" });
     this.watched = "";
+    /** How often a run was begun to be watched: only the last loop goes on. */ this.loop = 0;
     /** Shares of progress by time. @type {Map<string, [number, number][]>} */ this.paces =
       new Map();
   }
@@ -53,7 +54,7 @@ export class LiveRuns {
             ),
             h("progress", { max: "1", "aria-label": `Progress of ${run.id}` }),
             h("p", { class: "small numbers" }),
-            h("div", { class: "game", style: undefined }),
+            h("div", { class: "game" }),
           );
           return card;
         }),
@@ -88,16 +89,18 @@ export class LiveRuns {
       return;
     }
     this.watched = run.id;
+    const loop = ++this.loop;
+    const goesOn = () => this.watched === run.id && this.loop === loop && !this.page.ended;
     const text = h("p", { class: "small muted" });
     const holder = h("div", {}, this.view.root);
     holder.style.maxWidth = "220px";
     fill(box, holder, text);
     try {
-      while (this.watched === run.id && !this.page.ended) {
+      while (goesOn()) {
         let played = await post("/games", { game: run.game, board: run.board });
         this.view.shape(run.game, played.game.rows, played.game.cols);
         this.view.set(played.game.cells);
-        while (played.game.turn === "slide" && this.watched === run.id && !this.page.ended) {
+        while (played.game.turn === "slide" && goesOn()) {
           played = await post(`/games/${played.game.id}/auto`, { model: run.id });
           for (const event of played.events) {
             if (event.event === "slide") this.view.slide(event.to, event.cells);
@@ -110,8 +113,10 @@ export class LiveRuns {
         await new Promise((done) => setTimeout(done, 800));
       }
     } catch (error) {
-      fill(box, h("p", { class: "small muted" }, "The run has ended."));
-      this.watched = "";
+      const hasEnded = error instanceof Problem && error.status === 404;
+      const why = error instanceof Error ? error.message : String(error);
+      fill(box, h("p", { class: "small muted" }, hasEnded ? "The run has ended." : why));
+      if (this.loop === loop) this.watched = "";
     }
   }
 }

@@ -68,6 +68,11 @@ export function go(address) {
   show(true);
 }
 
+// A change of the address behind its `#` would build the part anew.
+document.querySelector(".skip")?.addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+});
 document.addEventListener("click", (event) => {
   const link = /** @type {Element} */ (event.target).closest("a[data-part]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -7,6 +7,7 @@ import { Chances } from "./chances.js";
 import { Chart } from "./chart.js";
 import { ARROWS, number, percent, signed, value as shortValue } from "./format.js";
 import { ARROW_KEYS, isForPage } from "./keys.js";
+import { packed } from "./link.js";
 import { theModel } from "./models.js";
 
 const GRADES = ["best", "excellent", "good", "inaccuracy", "mistake", "blunder"];
@@ -37,6 +38,7 @@ export class Review {
     this.number = 0;
     /** @type {{ step: number } | null} */ this.learning = null;
     /** @type {AbortController | null} */ this.reading = null;
+    /** @type {Promise<string | null> | null} */ this.packed = null;
     this.root = h("div", { class: "card stack", id: "review" });
     this.pressed = (/** @type {KeyboardEvent} */ event) => this.key(event);
     addEventListener("keydown", this.pressed);
@@ -51,9 +53,10 @@ export class Review {
     this.page.hidden = "";
   }
 
-  /** The line of this game in its file. */
-  get record() {
-    return this.text.split("\n")[this.game.line - 1] ?? "";
+  /** The end of a link to this game; null if the game is too long for one. */
+  link() {
+    this.packed ??= packed(this.text.split("\n")[this.game.line - 1] ?? "");
+    return this.packed;
   }
 
   get game() {
@@ -67,6 +70,7 @@ export class Review {
 
   build() {
     const { game } = this;
+    this.packed = null;
     const grades = GRADES.map((grade) => [grade, game.grades?.[grade] ?? 0]).filter(
       ([, count]) => count > 0,
     );
@@ -178,7 +182,7 @@ export class Review {
     ])
       this.page.under.querySelector(`#${id}`)?.setAttribute("aria-label", name);
     this.curves();
-    this.buttons = game.moves
+    const buttons = game.moves
       .slice(0, MOST_BUTTONS)
       .map((/** @type {any} */ move, /** @type {number} */ place) =>
         h(
@@ -192,7 +196,7 @@ export class Review {
           ARROWS[move.direction],
         ),
       );
-    fill(this.moves, this.buttons);
+    fill(this.moves, buttons);
   }
 
   curves() {
@@ -240,10 +244,8 @@ export class Review {
     this.luck?.mark(this.step);
     this.chances?.mark(this.step);
     this.page.note();
-    this.buttons?.forEach((/** @type {any} */ one, /** @type {number} */ place) => {
-      if (place === this.step) one.setAttribute("aria-current", "true");
-      else one.removeAttribute("aria-current");
-    });
+    this.moves?.querySelector("[aria-current]")?.removeAttribute("aria-current");
+    this.moves?.children[this.step]?.setAttribute("aria-current", "true");
     this.drawPlace();
     this.showBoard(position.board);
   }
@@ -322,7 +324,6 @@ export class Review {
     const move = moves[this.step];
     this.learning = { step: this.step };
     this.page.hide("The values are hidden while you look for a better move.");
-    const position = this.game.positions[this.step];
     this.learnBox = h(
       "div",
       { class: "note stack tight", id: "learning" },
@@ -337,7 +338,7 @@ export class Review {
         ["left", "up", "down", "right"].map((direction) =>
           h(
             "button",
-            { type: "button", onclick: () => this.attempt(direction, position) },
+            { type: "button", onclick: () => this.attempt(direction) },
             `${ARROWS[direction]} ${direction}`,
           ),
         ),
@@ -354,20 +355,28 @@ export class Review {
     this.page.hide("");
   }
 
-  /** @param {string} direction @param {any} position */
-  async attempt(direction, position) {
-    const found = await post("/analyze", {
-      game: this.found.game,
-      position: position.board,
-      board: this.found.board,
-      model: this.page.model || undefined,
-      search: this.found.search.endsWith("ply") ? this.found.search : undefined,
-    });
+  /** Grades a move that was tried; an answer about an earlier step is dropped. @param {string} direction */
+  async attempt(direction) {
+    const { learning, verdict } = this;
+    if (!learning || !verdict) return;
+    /** @type {any} */ let found;
+    try {
+      found = await post("/analyze", {
+        game: this.found.game,
+        position: this.game.positions[learning.step].board,
+        board: this.found.board,
+        model: this.page.model || undefined,
+        search: this.found.search.endsWith("ply") ? this.found.search : undefined,
+      });
+    } catch (error) {
+      verdict.textContent = error instanceof Error ? error.message : String(error);
+      return;
+    }
+    if (this.learning !== learning) return;
     const move = found.analysis.moves.find((/** @type {any} */ one) => one.direction === direction);
-    if (!this.learning || !this.verdict) return;
     const played = this.game.moves[this.step];
     if (!move.legal) {
-      this.verdict.textContent = `${direction} is illegal.`;
+      verdict.textContent = `${direction} is illegal.`;
       return;
     }
     if (["best", "excellent", "good"].includes(move.grade)) {
@@ -395,7 +404,7 @@ export class Review {
       announce(`Yes, ${direction} is ${move.grade}.`);
       return;
     }
-    this.verdict.textContent =
+    verdict.textContent =
       direction === played.direction
         ? "That was the move of the game."
         : `${direction} keeps ${percent(move.share)}. There is a better one.`;
@@ -430,7 +439,7 @@ export class Review {
     if (!isForPage(event)) return;
     if (this.learning && ARROW_KEYS[event.key]) {
       event.preventDefault();
-      this.attempt(ARROW_KEYS[event.key], this.game.positions[this.step]);
+      this.attempt(ARROW_KEYS[event.key]);
       return;
     }
     const acts = /** @type {Record<string, () => void>} */ ({

@@ -113,8 +113,9 @@ export class GameSession {
     }
   }
 
-  /** Begins the game again that the server does not know; only as queued work. */
+  /** Begins the same game again from its actions; only as queued work. */
   async restore() {
+    const left = this.game;
     const { game, board, made } = this.game ?? { game: "2048", board: "4x4", made: 0 };
     await this.beginNow({
       game,
@@ -124,9 +125,10 @@ export class GameSession {
       manual: this.listener.manual(),
       own: this.own,
     });
+    if (left && this.game !== left) forget(left.id);
   }
 
-  /** Begins it again, once no action is under way: the server was away. */
+  /** The same, once no action is under way: the server was away. */
   again() {
     return this.queued(() => this.restore());
   }
@@ -178,7 +180,13 @@ export class GameSession {
       if (this.ended || this.game?.id !== game.id) return false;
       const kept = Math.min(played.game.made, game.made);
       const isShorter = played.game.made < game.made;
-      this.tokens = this.tokens.slice(0, kept).concat(isShorter ? [] : played.tokens);
+      const tokens = this.tokens.slice(0, kept).concat(isShorter ? [] : played.tokens);
+      if (tokens.length !== played.game.made) {
+        // An answer was lost, and actions with it: the game is begun again from those that are known.
+        await this.restore();
+        return false;
+      }
+      this.tokens = tokens;
       if (path === "/auto" || (body.spawns ?? "random") !== "random") this.own = false;
       this.took(played.game);
       this.listener.happened(played, animate);

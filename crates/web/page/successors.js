@@ -4,6 +4,7 @@
 import { spawnName } from "./backup.js";
 import { h } from "./dom.js";
 import { exactly, number, percent, plus } from "./format.js";
+import { scrolled } from "./table.js";
 
 /** How the value of a slide is made. @param {any} found the explanation */
 export function worth(found) {
@@ -45,9 +46,8 @@ export function successors(found) {
         ? "This mean is the value of the slide."
         : "V(s′) is not this mean, but is moved towards it by learning: each update uses the one s″ that comes.",
     ),
-    h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "States that may follow" },
+    scrolled(
+      "States that may follow",
       h(
         "table",
         { class: "data" },

@@ -5,6 +5,7 @@ import { choice, fill, h } from "./dom.js";
 import { get } from "./api.js";
 import { Chart } from "./chart.js";
 import { number, percent, signed } from "./format.js";
+import { dataTable, scrolled } from "./table.js";
 
 /** A number with its interval. @param {string} text @param {string | null} low @param {string} [high] */
 const between = (text, low, high) => (low === null ? text : `${text} (${low} to ${high})`);
@@ -67,11 +68,7 @@ export class Sweeps {
       sweep.heading ?? "This sweep is not finished: the table is that of its last blocks.";
     fill(
       this.table,
-      h(
-        "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table of ${sweep.id}` },
-        sweep.heading ? finished(sweep) : running(sweep),
-      ),
+      scrolled(`Table of ${sweep.id}`, sweep.heading ? finished(sweep) : running(sweep)),
     );
     try {
       const curves = await get(`/sweep/curves?id=${encodeURIComponent(sweep.id)}`);
@@ -89,30 +86,6 @@ export class Sweeps {
   }
 }
 
-/** @param {[string, boolean][]} names with whether their column has numbers @param {any[][]} rows */
-function table(names, rows) {
-  const cell = (/** @type {any} */ content, /** @type {number} */ place) =>
-    h("td", { class: names[place][1] ? "n" : undefined }, content);
-  return h(
-    "table",
-    { class: "data" },
-    h(
-      "thead",
-      {},
-      h(
-        "tr",
-        {},
-        names.map(([name, isNumber]) => h("th", { class: isNumber ? "n" : undefined }, name)),
-      ),
-    ),
-    h(
-      "tbody",
-      {},
-      rows.map((row) => h("tr", {}, row.map(cell))),
-    ),
-  );
-}
-
 /** The table of a finished sweep: means, differences and win rates with 95% intervals. @param {any} sweep */
 function finished(sweep) {
   const rows = sweep.variants.filter((/** @type {any} */ one) => one.row);
@@ -121,19 +94,19 @@ function finished(sweep) {
   const places = Math.max(...means) >= 1000 ? 0 : 1;
   const score = (/** @type {number | null} */ one) => number(one, places);
   const tint = /** @type {Record<string, string>} */ ({ better: "good", worse: "damaged" });
-  return table(
+  return dataTable(
     [
-      ["Variant", false],
-      ["Seeds", true],
-      ["Mean (95%)", true],
-      ["Difference (95%)", true],
-      ["Verdict", false],
-      ...(tile ? [/** @type {[string, boolean]} */ ([`Reached ${number(tile)} (95%)`, true])] : []),
-      [rows[0]?.row.speed_unit || "Speed", true],
+      "Variant",
+      { number: "Seeds" },
+      { number: "Mean (95%)" },
+      { number: "Difference (95%)" },
+      "Verdict",
+      ...(tile ? [{ number: `Reached ${number(tile)} (95%)` }] : []),
+      { number: rows[0]?.row.speed_unit || "Speed" },
     ],
     rows.map((/** @type {any} */ { name, row }) => [
       name,
-      row.broken ? `${row.seeds}, ${row.broken} diverged` : row.seeds,
+      row.diverged ? `${row.seeds}, ${row.diverged} diverged` : row.seeds,
       between(
         score(row.mean),
         row.mean_low === null ? null : score(row.mean_low),
@@ -165,13 +138,8 @@ function finished(sweep) {
 
 /** What the runs of a sweep have reached so far. @param {any} sweep */
 function running(sweep) {
-  return table(
-    [
-      ["Variant", false],
-      ["Finished", true],
-      ["Games", true],
-      ["Mean of the last blocks", true],
-    ],
+  return dataTable(
+    ["Variant", { number: "Finished" }, { number: "Games" }, { number: "Mean of the last blocks" }],
     sweep.variants.map((/** @type {any} */ { name, runs }) => {
       const means = runs.flatMap((/** @type {any} */ run) => (run.mean === null ? [] : [run.mean]));
       const sum = (/** @type {number[]} */ all) => all.reduce((a, b) => a + b, 0);

@@ -9,6 +9,7 @@ import { LiveRuns } from "./live.js";
 import { RunDetail } from "./run-detail.js";
 import { RecipeForm } from "./recipe-form.js";
 import { Sweeps } from "./sweeps.js";
+import { scrolled } from "./table.js";
 
 /** What can be shown: its name, and the name of the axis. */
 const MEASURES = /** @type {[string, string, string][]} */ ([
@@ -46,10 +47,13 @@ class Train {
     this.measure = "mean";
     this.tile = 0;
     this.ended = false;
+    this.isReady = false;
     this.form = new RecipeForm(this);
     this.live = new LiveRuns(this);
     this.detail = new RunDetail({ resume: (id, set) => this.act("/run/resume", { id, set }) });
     this.sweeps = new Sweeps();
+    this.back = () => (this.isReady ? this.again() : this.start());
+    addEventListener("afterstate:back", this.back);
     this.build();
   }
 
@@ -96,7 +100,15 @@ class Train {
   }
 
   async start() {
-    const [recipes, about] = await Promise.all([get("/recipes"), meta()]);
+    /** @type {any} */ let recipes, about;
+    try {
+      [recipes, about] = await Promise.all([get("/recipes"), meta()]);
+    } catch (error) {
+      this.complain(error);
+      return;
+    }
+    if (this.ended) return;
+    fill(this.fault);
     this.recipes = recipes;
     this.games = about.games;
     this.deep = about.deep;
@@ -121,13 +133,15 @@ class Train {
       () => document.visibilityState === "visible" && this.refresh(),
       5000,
     );
-    this.back = () => {
-      this.listen();
-      fill(this.fault);
-      this.refresh();
-      this.reload();
-    };
-    addEventListener("afterstate:back", this.back);
+    this.isReady = true;
+    this.reload();
+  }
+
+  /** The server is back: what happened meanwhile is read. */
+  again() {
+    this.listen();
+    fill(this.fault);
+    this.refresh();
     this.reload();
   }
 
@@ -149,7 +163,7 @@ class Train {
     this.live.watched = "";
     this.stop?.();
     clearInterval(this.timer);
-    if (this.back) removeEventListener("afterstate:back", this.back);
+    removeEventListener("afterstate:back", this.back);
   }
 
   async refresh() {
@@ -294,7 +308,7 @@ class Train {
       );
     if (this.list.contains(document.activeElement)) return;
     const region = (/** @type {string} */ name, /** @type {any[]} */ runs) =>
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table(runs));
+      scrolled(name, table(runs));
     // Runs of sweeps, which are many, are folded.
     const own = this.runs.filter((run) => !run.id.includes("/"));
     const others = this.runs.filter((run) => run.id.includes("/"));

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use afterstate_lab::{ErrorClass, LabError};
 use axum::Json;
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -98,6 +99,11 @@ impl Problem {
         )
     }
 
+    /// An error of the program.
+    pub fn program(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "panic", message)
+    }
+
     /// Too much work at once.
     pub fn busy(message: impl Into<String>) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", message)
@@ -139,6 +145,25 @@ impl IntoResponse for Problem {
         let status = StatusCode::from_u16(self.status);
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         (status, Json(self)).into_response()
+    }
+}
+
+/// A long answer, which its job has written as JSON: no thread of a connection does, and no copy of it
+/// is made.
+pub struct JsonText(Vec<u8>);
+
+impl JsonText {
+    /// The JSON of a value.
+    pub fn of(value: &impl Serialize) -> Result<Self, Problem> {
+        let text = serde_json::to_vec(value);
+        text.map(Self)
+            .map_err(|error| Problem::program(error.to_string()))
+    }
+}
+
+impl IntoResponse for JsonText {
+    fn into_response(self) -> Response {
+        ([(CONTENT_TYPE, "application/json")], self.0).into_response()
     }
 }
 

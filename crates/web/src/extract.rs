@@ -17,32 +17,34 @@ use tokio_stream::StreamExt;
 use crate::error::Problem;
 use crate::state::AppState;
 
-/// The most bytes of a JSON body: a record of a long game.
-pub const LONGEST_JSON: usize = 4 << 20;
-/// The most bytes of a file of records.
-pub const LONGEST_RECORDS: usize = 64 << 20;
-
-/// Bodies up to this size need no place: that of a usual request.
+/// The most bytes of a JSON body. One of this size needs no place.
 const SMALL: usize = 64 << 10;
+/// The most bytes of a JSON body with the record of a long game.
+const LONGEST_GAME: usize = 4 << 20;
+/// The most bytes of a file of records.
+const LONGEST_RECORDS: usize = 64 << 20;
 /// The MiB of larger bodies that are in memory at a time.
 pub const BODIES: usize = 256;
 /// How long a larger body waits for its place.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// How long a client may take to send a body.
 const LONGEST_SENDING: Duration = Duration::from_secs(60);
-/// A larger body brings this many bytes in each such time, or its place goes to another one.
+/// A larger body that brings fewer bytes in this time loses its place.
 const PACE: (usize, Duration) = (256 << 10, Duration::from_secs(4));
 
-/// A body as it comes, with its places in memory. A place is taken for the bytes that have come, not
-/// for those that the client declares: a client that declares much and sends nothing costs nothing.
-struct Coming {
+/// MiB that a body takes of [`BODIES`]; none for a small one. They are free again when this is dropped.
+pub type Places = Option<OwnedSemaphorePermit>;
+
+/// A body that is being received. Places are taken for the bytes that have come, not for those that
+/// the client declares: a client that declares much and sends nothing costs nothing.
+struct Receiving {
     bytes: Vec<u8>,
-    places: Option<OwnedSemaphorePermit>,
+    places: Places,
     /// When the present time of [`PACE`] began, and the bytes that had come then.
     since: (Instant, usize),
 }
 
-impl Coming {
+impl Receiving {
     /// Takes places for `length` bytes.
     async fn fit(&mut self, app: &AppState, length: usize) -> Result<(), Problem> {
         let held = self.places.as_ref().map_or(0, |it| it.num_permits());
@@ -81,7 +83,10 @@ fn too_large(most: usize) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "too-large",
-        format!("the body is too large; at most {} MiB are read", most >> 20),
+        match most >> 20 {
+            0 => format!("the body is too large; at most {} KiB are read", most >> 10),
+            most => format!("the body is too large; at most {most} MiB are read"),
+        },
     )
 }
 
@@ -96,35 +101,35 @@ fn too_slow() -> Problem {
 }
 
 /// A body of at most some bytes, with its places in memory.
-async fn read(
+async fn receive(
     request: Request,
     app: &AppState,
     most: usize,
-) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), Problem> {
+) -> Result<(Vec<u8>, Places), Problem> {
     let declared = request.headers().get(CONTENT_LENGTH);
     let declared = declared.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if declared.is_some_and(|length| length > most as u64) {
         return Err(too_large(most));
     }
     let end = Instant::now() + LONGEST_SENDING;
-    let mut coming = Coming {
+    let mut body = Receiving {
         bytes: Vec::new(),
         places: None,
         since: (Instant::now(), 0),
     };
     let mut pieces = request.into_body().into_data_stream();
     loop {
-        let next = tokio::time::timeout_at(coming.until(end), pieces.next()).await;
+        let next = tokio::time::timeout_at(body.until(end), pieces.next()).await;
         let Some(piece) = next.map_err(|_| too_slow())? else {
-            return Ok((coming.bytes, coming.places));
+            return Ok((body.bytes, body.places));
         };
         let piece = piece.map_err(|_| Problem::input("the body ended too early"))?;
-        let length = coming.bytes.len() + piece.len();
+        let length = body.bytes.len() + piece.len();
         if length > most {
             return Err(too_large(most));
         }
-        coming.fit(app, length).await?;
-        coming.bytes.extend_from_slice(&piece);
+        body.fit(app, length).await?;
+        body.bytes.extend_from_slice(&piece);
     }
 }
 
@@ -135,24 +140,44 @@ impl<T: DeserializeOwned> FromRequest<AppState> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Problem> {
-        if !is_json(request.headers()) {
-            return Err(Problem::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "input",
-                "the body is not declared as JSON; send `Content-Type: application/json`",
-            ));
-        }
-        let (bytes, _places) = read(request, app, LONGEST_JSON).await?;
-        // Serde takes an array for the fields of an object in their order.
-        if !bytes.trim_ascii_start().starts_with(b"{") {
-            return Err(Problem::input(
-                "expected a JSON object, as in {\"key\": \"value\"}",
-            ));
-        }
-        match Json::<T>::from_bytes(&bytes) {
-            Ok(Json(body)) => Ok(Self(body)),
-            Err(rejection) => Err(Problem::input(reason(&rejection.body_text()))),
-        }
+        receive_json(request, app, SMALL).await.map(|it| Self(it.0))
+    }
+}
+
+/// A body of JSON that may have the record of a long game, with its places in memory.
+pub struct LongBody<T>(pub T, pub Places);
+
+impl<T: DeserializeOwned> FromRequest<AppState> for LongBody<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &AppState) -> Result<Self, Problem> {
+        let (body, places) = receive_json(request, app, LONGEST_GAME).await?;
+        Ok(Self(body, places))
+    }
+}
+
+async fn receive_json<T: DeserializeOwned>(
+    request: Request,
+    app: &AppState,
+    most: usize,
+) -> Result<(T, Places), Problem> {
+    if !is_json(request.headers()) {
+        return Err(Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "input",
+            "the body is not declared as JSON; send `Content-Type: application/json`",
+        ));
+    }
+    let (bytes, places) = receive(request, app, most).await?;
+    // Serde takes an array for the fields of an object in their order.
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return Err(Problem::input(
+            "expected a JSON object, as in {\"key\": \"value\"}",
+        ));
+    }
+    match Json::<T>::from_bytes(&bytes) {
+        Ok(Json(body)) => Ok((body, places)),
+        Err(rejection) => Err(Problem::input(reason(&rejection.body_text()))),
     }
 }
 
@@ -189,28 +214,28 @@ impl<T: DeserializeOwned + Default> FromRequest<AppState> for MaybeBody<T> {
     }
 }
 
-/// What stands behind the `?` of an address.
-pub struct Asked<T>(pub T);
+/// The query of an address: what stands behind its `?`.
+pub struct QueryOf<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryOf<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         match Query::<T>::from_request_parts(parts, state).await {
-            Ok(Query(asked)) => Ok(Self(asked)),
+            Ok(Query(query)) => Ok(Self(query)),
             Err(rejection) => Err(Problem::input(rejection.body_text())),
         }
     }
 }
 
-/// A body of text: a file of records, with its place in memory.
-pub struct RecordsBody(pub Vec<u8>, pub Option<OwnedSemaphorePermit>);
+/// A body of text: a file of records, with its places in memory, which the job that reads it holds.
+pub struct RecordsBody(pub Vec<u8>, pub Places);
 
 impl FromRequest<AppState> for RecordsBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &AppState) -> Result<Self, Problem> {
-        let (bytes, places) = read(request, app, LONGEST_RECORDS).await?;
+        let (bytes, places) = receive(request, app, LONGEST_RECORDS).await?;
         Ok(Self(bytes, places))
     }
 }

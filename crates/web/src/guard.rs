@@ -22,6 +22,8 @@ use crate::state::AppState;
 
 /// The longest time of a request, apart from streams.
 const LONGEST: Duration = Duration::from_secs(120);
+/// The stream of events, which has no end.
+const EVENTS: &str = "/api/v1/events";
 /// The longest path with its query.
 const LONGEST_PATH: usize = 8192;
 /// The name of the cookie with the token.
@@ -34,7 +36,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
 /// Checks a request, and adds headers to its answer.
 pub async fn guard(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let is_api = request.uri().path().starts_with("/api/");
-    let is_stream = request.uri().path().ends_with("/events");
+    let is_stream = request.uri().path() == EVENTS;
     let mut answer = match check(&app, &request) {
         Err(answer) => *answer,
         Ok(()) if is_stream => next.run(request).await,
@@ -101,8 +103,8 @@ fn check(app: &AppState, request: &Request) -> Result<(), Box<Response>> {
     // Two names, or another one in the address itself, could mean two servers.
     let is_one = headers.get_all(HOST).iter().count() == 1;
     let authority = request.uri().authority();
-    let is_same = authority.is_none_or(|it| app.is_named(it.as_str()));
-    let host = text(HOST).filter(|host| is_one && is_same && app.is_named(host));
+    let is_own = authority.is_none_or(|it| app.is_named(it.as_str()));
+    let host = text(HOST).filter(|host| is_one && is_own && app.is_named(host));
     let Some(host) = host else {
         return Err(forbidden(
             "the Host of the request is not a name of this server; open it as http://127.0.0.1, \
@@ -130,12 +132,12 @@ fn check(app: &AppState, request: &Request) -> Result<(), Box<Response>> {
 fn check_token(token: &str, request: &Request) -> Result<(), Box<Response>> {
     let query = request.uri().query().unwrap_or_default();
     let asked = query.split('&').find_map(|it| it.strip_prefix("token="));
-    if request.uri().path() == "/" && asked.is_some_and(|asked| same(asked, token)) {
+    if request.uri().path() == "/" && asked.is_some_and(|asked| is_same(asked, token)) {
         let cookie = format!("{TOKEN}={token}; HttpOnly; SameSite=Strict; Path=/");
         let headers = [(LOCATION, "/".to_owned()), (SET_COOKIE, cookie)];
         return Err(Box::new((StatusCode::SEE_OTHER, headers).into_response()));
     }
-    if given(request.headers()).any(|given| same(given, token)) {
+    if tokens_of(request.headers()).any(|given| is_same(given, token)) {
         return Ok(());
     }
     let problem = Problem::new(
@@ -148,7 +150,7 @@ fn check_token(token: &str, request: &Request) -> Result<(), Box<Response>> {
 }
 
 /// The tokens of a request.
-fn given(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+fn tokens_of(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let bearer = headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok());
     let bearer = bearer.and_then(|it| it.strip_prefix("Bearer "));
     let cookies = headers.get_all(COOKIE).iter();
@@ -159,7 +161,7 @@ fn given(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 }
 
 /// Whether two texts are equal, in a time that depends only on their lengths.
-fn same(a: &str, b: &str) -> bool {
+fn is_same(a: &str, b: &str) -> bool {
     let differences = a.bytes().zip(b.bytes()).map(|(a, b)| a ^ b);
     a.len() == b.len() && differences.fold(0, |all, one| all | one) == 0
 }

@@ -28,7 +28,7 @@ impl Drop for CancelOnDrop {
 }
 
 impl JobQueue {
-    /// A lane for `places` jobs at a time while `waiting` more wait, each for at most `longest`.
+    /// A queue for `places` jobs at a time while `waiting` more wait. A job takes at most `longest`.
     pub fn new(places: usize, waiting: usize, longest: Duration) -> Self {
         Self {
             places: Arc::new(Semaphore::new(places)),
@@ -57,9 +57,7 @@ impl JobQueue {
         });
         match tokio::time::timeout(self.longest, work).await {
             Ok(Ok(done)) => done,
-            Ok(Err(_)) => Err(Problem::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "panic",
+            Ok(Err(_)) => Err(Problem::program(
                 "this work has failed by an error of the program; other work is not affected",
             )),
             Err(_) => Err(Problem::new(
@@ -78,23 +76,23 @@ impl JobQueue {
 mod tests {
     use super::*;
 
-    fn lane(longest: u64) -> JobQueue {
+    fn queue(longest: u64) -> JobQueue {
         JobQueue::new(1, 0, Duration::from_millis(longest))
     }
 
     #[tokio::test]
     async fn a_panic_is_the_error_of_its_job() {
-        let lane = lane(20_000);
-        let failed = lane.run(|_| -> Result<(), Problem> { panic!("on purpose") });
+        let queue = queue(20_000);
+        let failed = queue.run(|_| -> Result<(), Problem> { panic!("on purpose") });
         assert_eq!(failed.await.unwrap_err().error, "panic");
-        assert_eq!(lane.run(|_| Ok(3)).await, Ok(3));
+        assert_eq!(queue.run(|_| Ok(3)).await, Ok(3));
     }
 
     #[tokio::test]
     async fn long_work_is_cancelled_and_too_much_is_refused() {
-        let lane = Arc::new(lane(2_000));
+        let queue = Arc::new(queue(2_000));
         let (ended, end) = std::sync::mpsc::channel();
-        let other = lane.clone();
+        let other = queue.clone();
         let long = tokio::spawn(async move {
             let work = move |token: CancelToken| {
                 while !token.is_cancelled() {
@@ -106,18 +104,18 @@ mod tests {
             other.run(work).await
         });
         tokio::time::sleep(Duration::from_millis(10)).await;
-        assert_eq!(lane.run(|_| Ok(())).await.unwrap_err().error, "busy");
+        assert_eq!(queue.run(|_| Ok(())).await.unwrap_err().error, "busy");
         assert_eq!(long.await.unwrap().unwrap_err().error, "timeout");
         end.recv_timeout(Duration::from_secs(20)).unwrap();
     }
 
     #[tokio::test]
     async fn a_place_is_held_until_the_work_ends() {
-        let lane = lane(60_000);
+        let queue = queue(60_000);
         let (begun, begins) = tokio::sync::oneshot::channel();
         let (release, released) = std::sync::mpsc::channel::<()>();
         // This work ignores its token.
-        let work = lane.run(move |_| {
+        let work = queue.run(move |_| {
             let _ = begun.send(());
             let _ = released.recv();
             Ok(())
@@ -127,8 +125,8 @@ mod tests {
             _ = work => panic!("the work has not been released"),
             begun = begins => begun.unwrap(),
         }
-        assert_eq!(lane.places.available_permits(), 0);
+        assert_eq!(queue.places.available_permits(), 0);
         drop(release);
-        assert_eq!(lane.run(|_| Ok(3)).await, Ok(3));
+        assert_eq!(queue.run(|_| Ok(3)).await, Ok(3));
     }
 }

@@ -6,13 +6,15 @@
 //! that takes longer than a look-up runs on a thread of its own (`jobs`), is limited in time and
 //! number, and is cancelled when its client is gone.
 //!
-//! - `server.rs`: connections, the lock of the run folder, the end.
+//! - `server.rs`: the lock of the run folder, the loop that accepts connections, the end.
+//! - `connection.rs`: clients that do not take what is sent to them.
 //! - `guard.rs`: checks of each request, and the headers of every answer.
 //! - `page.rs`: the files of the page, which are inside the binary.
 //! - `models.rs`: the models that a name stands for. No name becomes a path.
 //! - `api/`: one file for each part of the page. `openapi.rs` describes all of them.
 
 mod api;
+mod connection;
 mod error;
 mod extract;
 mod guard;

@@ -3,76 +3,33 @@
 //! A name is compared with the names of what there is: runs in the folder, runs under training, networks
 //! in the program, files that the command line has named, and baselines. It never becomes a path.
 
+mod cache;
+mod view;
+
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use afterstate::game::Shape;
+use afterstate_lab::LabError;
 use afterstate_lab::agent::Baseline;
 use afterstate_lab::boxed;
 use afterstate_lab::control::CancelToken;
-use afterstate_lab::error::FileKind;
 use afterstate_lab::evaluate::Contender;
-use afterstate_lab::model::{Model, default_model};
+use afterstate_lab::model::default_model;
 use afterstate_lab::run::model_of;
 use afterstate_lab::runs::{RunInfo, list_runs};
-use afterstate_lab::solve::Solution;
-use afterstate_lab::{ErrorClass, LabError};
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use cache::ModelCache;
+pub use view::ModelView;
+use view::{open_file, renamed};
 
 use crate::error::Problem;
 use crate::state::AppState;
 
-/// The most models that stay open.
-const OPEN: usize = 3;
 /// How long a list of runs is used again.
 const FRESH: Duration = Duration::from_millis(500);
-
-/// A model that can be named.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct ModelView {
-    /// The name to ask for it: that of its run or its file, `box:2048-4x4`, `random` or `greedy`.
-    pub id: String,
-    /// The game; none for a baseline, which plays any.
-    pub game: Option<String>,
-    /// The board.
-    pub board: Option<String>,
-    /// The recipe, with what was changed in it.
-    pub recipe: Option<String>,
-    /// The games that it was trained for.
-    pub trained: Option<u64>,
-    /// The mean score of its last block of training games.
-    pub mean: Option<f64>,
-    /// `run`, `training`, `file`, `solution`, `box` for a network in the program, or `baseline`.
-    pub kind: String,
-}
-
-impl ModelView {
-    fn named(id: String, kind: &str) -> Self {
-        Self {
-            id,
-            game: None,
-            board: None,
-            recipe: None,
-            trained: None,
-            mean: None,
-            kind: kind.to_owned(),
-        }
-    }
-}
-
-/// A model that is open.
-struct Opened {
-    contender: Arc<Contender>,
-    file: PathBuf,
-    modified: Option<SystemTime>,
-    /// When its file was last looked at.
-    checked: Instant,
-    used: Instant,
-}
 
 /// The model of a run that is used if none is named.
 struct UsualModel {
@@ -99,9 +56,7 @@ pub struct Models {
     folder: PathBuf,
     /// The files that the command line has named. They stay open.
     files: Vec<(ModelView, Arc<Contender>)>,
-    opened: Mutex<HashMap<PathBuf, Opened>>,
-    /// Held while a model is loaded: one at a time, so that no model is loaded twice.
-    loading: Mutex<()>,
+    cache: ModelCache,
     training: Mutex<HashMap<String, Arc<Contender>>>,
     listed: Mutex<Option<(Instant, Arc<Vec<RunInfo>>)>>,
     /// By game and board.
@@ -123,8 +78,7 @@ impl Models {
         Ok(Self {
             folder,
             files: named,
-            opened: Mutex::default(),
-            loading: Mutex::default(),
+            cache: ModelCache::default(),
             training: Mutex::default(),
             listed: Mutex::default(),
             defaults: Mutex::default(),
@@ -244,7 +198,7 @@ impl Models {
         match self.look_up(id, game, shape)? {
             Lookup::Opened(contender) => Ok(contender),
             Lookup::OnDisk(folder) => {
-                let contender = self.open(&folder)?;
+                let contender = self.cache.open(&folder, self.id_of(&folder))?;
                 // The folder of a run may not tell what its model plays.
                 let board = contender.shape.to_string();
                 fits(id.unwrap_or_default(), &contender.game, &board, game, shape)?;
@@ -257,7 +211,7 @@ impl Models {
     fn look_up(&self, id: Option<&str>, game: &str, shape: Shape) -> Result<Lookup, Problem> {
         let Some(id) = id.filter(|id| !id.is_empty()) else {
             return match self.default_of(game, shape)? {
-                Some(folder) => self.kept(folder),
+                Some(folder) => self.cache.look_up(folder),
                 None => Ok(Lookup::Opened(None)),
             };
         };
@@ -273,14 +227,14 @@ impl Models {
             (None, None) => match boxed::all().find(|it| it.path() == Path::new(id)) {
                 Some(boxed) => {
                     fits(id, boxed.game(), &boxed.board(), game, shape)?;
-                    self.kept(boxed.path())?
+                    self.cache.look_up(boxed.path())?
                 }
                 None => {
                     let run = self.run(id).map_err(|_| no_such_model(id))?;
                     if let (Some(plays), Some(board)) = (&run.game, &run.board) {
                         fits(id, plays, board, game, shape)?;
                     }
-                    self.kept(run.path)?
+                    self.cache.look_up(run.path)?
                 }
             },
         };
@@ -289,27 +243,6 @@ impl Models {
             fits(id, &contender.game, &board, game, shape)?;
         }
         Ok(found)
-    }
-
-    /// The model of a folder, if it is open and its file is the same, or its folder.
-    fn kept(&self, folder: PathBuf) -> Result<Lookup, Problem> {
-        let fresh = |found: &mut Opened| {
-            let is_fresh = found.checked.elapsed() < FRESH;
-            is_fresh.then(|| Arc::clone(&found.contender))
-        };
-        if let Some(contender) = self.opened(&folder, fresh).flatten() {
-            return Ok(contender.into());
-        }
-        let (file, modified) = file_of(&folder)?;
-        if let Some(contender) = self.opened_from(&folder, &file, modified) {
-            return Ok(contender.into());
-        }
-        // While one request reads a newer file, the others are answered by the model that is open.
-        let older = self.opened(&folder, |found| Arc::clone(&found.contender));
-        match older.filter(|_| matches!(self.loading.try_lock(), Err(TryLockError::WouldBlock))) {
-            Some(contender) => Ok(contender.into()),
-            None => Ok(Lookup::OnDisk(folder)),
-        }
     }
 
     /// The same, where a model is needed.
@@ -332,82 +265,6 @@ impl Models {
         let found = self.files.iter().find(|(view, _)| is(view));
         found.map(|(_, contender)| Arc::clone(contender))
     }
-
-    /// The model of a folder, if it is open.
-    fn opened<T>(&self, folder: &Path, of: impl FnOnce(&mut Opened) -> T) -> Option<T> {
-        let mut opened = lock(&self.opened);
-        let found = opened.get_mut(folder)?;
-        found.used = Instant::now();
-        Some(of(found))
-    }
-
-    /// The same, if its file is this one, as it was when it was read.
-    fn opened_from(
-        &self,
-        folder: &Path,
-        file: &Path,
-        modified: Option<SystemTime>,
-    ) -> Option<Arc<Contender>> {
-        let same = |found: &mut Opened| {
-            let is_same = (&*found.file, found.modified) == (file, modified);
-            found.checked = Instant::now();
-            is_same.then(|| Arc::clone(&found.contender))
-        };
-        self.opened(folder, same).flatten()
-    }
-
-    /// Closes the models used longest ago, so that that of a folder may be open.
-    fn make_room(&self, folder: &Path) {
-        let mut opened = lock(&self.opened);
-        while opened.len() >= OPEN && !opened.contains_key(folder) {
-            let oldest = opened.iter().min_by_key(|(_, it)| it.used);
-            let Some(oldest) = oldest.map(|(folder, _)| folder.clone()) else {
-                break;
-            };
-            opened.remove(&oldest);
-        }
-    }
-
-    /// Opens the model of a run, unless another request has opened it meanwhile.
-    fn open(&self, folder: &Path) -> Result<Arc<Contender>, Problem> {
-        let _loading = lock(&self.loading);
-        let (file, modified) = file_of(folder)?;
-        if let Some(contender) = self.opened_from(folder, &file, modified) {
-            return Ok(contender);
-        }
-        self.make_room(folder);
-        let model = match Model::open(folder) {
-            // Models that are only kept open make room.
-            Err(error) if error.class() == ErrorClass::System => {
-                let dropped = std::mem::take(&mut *lock(&self.opened));
-                if dropped.is_empty() {
-                    return Err(error.into());
-                }
-                drop(dropped);
-                Model::open(folder)?
-            }
-            model => model?,
-        };
-        let contender = Arc::new(called(Contender::from(&model), self.id_of(folder)));
-        lock(&self.opened).insert(
-            folder.to_owned(),
-            Opened {
-                contender: Arc::clone(&contender),
-                file,
-                modified,
-                checked: Instant::now(),
-                used: Instant::now(),
-            },
-        );
-        Ok(contender)
-    }
-}
-
-/// The file of a model, and when it was changed.
-fn file_of(folder: &Path) -> Result<(PathBuf, Option<SystemTime>), Problem> {
-    let file = model_of(folder)?;
-    let modified = std::fs::metadata(&file).and_then(|it| it.modified()).ok();
-    Ok((file, modified))
 }
 
 /// Refuses a model of another game or board.
@@ -416,9 +273,9 @@ fn fits(id: &str, plays: &str, board: &str, game: &str, shape: Shape) -> Result<
         return Ok(());
     }
     let asked = afterstate_lab::error::game_on(game, shape);
-    Err(Problem::input(format!(
-        "the model `{id}` plays {plays} on {board}, not {asked}"
-    )))
+    let message = format!("the model `{id}` plays {plays} on {board}, not {asked}");
+    let status = StatusCode::BAD_REQUEST;
+    Err(Problem::new(status, "other-game", message))
 }
 
 fn no_such_model(id: &str) -> Problem {
@@ -428,7 +285,7 @@ fn no_such_model(id: &str) -> Problem {
 }
 
 impl AppState {
-    /// The model of this name; see `Models::find`. What has to be read is read in a lane of its own,
+    /// The model of this name; see `Models::find`. What has to be read is read in a queue of its own,
     /// so that nothing but its own requests waits for it. `None` if no model plays the game.
     pub async fn find_model(
         &self,
@@ -467,92 +324,10 @@ fn no_model(game: &str, shape: Shape) -> Problem {
     LabError::NoModel { game, shape }.into()
 }
 
-/// A contender by this name: the page shows names, not paths.
-fn called(contender: Contender, name: String) -> Contender {
-    Contender {
-        label: name.clone(),
-        model: contender.model.map(|mut model| {
-            model.path = name;
-            model
-        }),
-        ..contender
-    }
-}
-
-/// Opens a file that the command line has named: a model, weights of another program, or a solution.
-fn open_file(path: &Path, id: String) -> Result<(ModelView, Arc<Contender>), LabError> {
-    let (contender, recipe, kind) = match Model::open(path) {
-        Err(LabError::Kind {
-            found: FileKind::Solution,
-            ..
-        }) => {
-            let solution = Arc::new(Solution::open(path)?);
-            (Contender::exact(solution, path)?, None, "solution")
-        }
-        model => {
-            let model = model?;
-            (Contender::from(&model), model.recipe, "file")
-        }
-    };
-    let view = ModelView {
-        game: Some(contender.game.clone()),
-        board: Some(contender.shape.to_string()),
-        recipe,
-        trained: contender.model.as_ref().and_then(|model| model.trained),
-        ..ModelView::named(id.clone(), kind)
-    };
-    Ok((view, Arc::new(called(contender, id))))
-}
-
 /// A lock, also after a panic: what it guards is replaced as a whole.
 pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
-mod tests {
-    use afterstate_lab::control::Control;
-    use afterstate_lab::recipe::Recipe;
-    use afterstate_lab::trainer::Trainer;
-
-    use super::*;
-    use crate::Config;
-
-    /// While a model is read, which takes as long as this lock is held, requests that ask for it hold
-    /// no place of the quick lane.
-    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn a_model_that_is_being_read_holds_up_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let set = ["board=2x3", "tuples=012", "episodes=10", "threads=1"].map(str::to_owned);
-        let recipe = Recipe::load("quick", &set).unwrap();
-        let run = folder.path().join("small");
-        let mut trainer = Trainer::new(recipe, &run, &Control::new()).unwrap();
-        trainer.train().unwrap();
-        let app = AppState::new(&Config::new(folder.path())).unwrap();
-        let shape = afterstate_lab::games::shape(2, 3).unwrap();
-        let (read, reading) = std::sync::mpsc::channel::<()>();
-        let (begun, begins) = std::sync::mpsc::channel();
-        let holder = app.clone();
-        let held = std::thread::spawn(move || {
-            let _loading = lock(&holder.models.loading);
-            begun.send(()).unwrap();
-            let _ = reading.recv();
-        });
-        begins.recv().unwrap();
-        let asked: Vec<_> = (0..20)
-            .map(|_| {
-                let app = app.clone();
-                tokio::spawn(async move { app.need_model(Some("small"), "2048", shape).await })
-            })
-            .collect();
-        let quick = app.quick.run(|_| Ok(3));
-        let quick = tokio::time::timeout(Duration::from_secs(20), quick).await;
-        assert_eq!(quick.unwrap(), Ok(3));
-        assert!(asked.iter().all(|one| !one.is_finished()));
-        drop(read);
-        held.join().unwrap();
-        for one in asked {
-            assert!(one.await.unwrap().is_ok());
-        }
-    }
-}
+mod tests;

@@ -1,5 +1,9 @@
 //! The files of the page, which are inside the binary.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use axum::Router;
 use axum::extract::Path;
 use axum::http::HeaderMap;
@@ -21,11 +25,6 @@ macro_rules! files {
 
 static FILES: &[(&str, &[u8])] = files![
     "index.html",
-    "style.css",
-    "board.css",
-    "play.css",
-    "train.css",
-    "inside.css",
     "icon.svg",
     "main.js",
     "dom.js",
@@ -61,8 +60,55 @@ static FILES: &[(&str, &[u8])] = files![
     "sweeps.js",
     "judge.js",
     "chart.js",
+    "chart-keys.js",
+    "chart-save.js",
+    "table.js",
     "format.js",
 ];
+
+/// The styles, in the order of their rules: they are sent as one file.
+static STYLES: &[(&str, &[u8])] = files![
+    "base.css",
+    "controls.css",
+    "board.css",
+    "chart.css",
+    "play.css",
+    "analyse.css",
+    "train.css",
+    "inside.css",
+];
+
+/// The name of all styles together.
+const STYLE: &str = "style.css";
+
+/// Every file under the name by which it is asked for, with its tag.
+static ASSETS: LazyLock<HashMap<&str, Asset>> = LazyLock::new(|| {
+    let styles: Vec<u8> = STYLES
+        .iter()
+        .flat_map(|(_, text)| text.iter().copied())
+        .collect();
+    let files = FILES
+        .iter()
+        .map(|&(name, content)| (name, Cow::Borrowed(content)));
+    let files = files.chain([(STYLE, Cow::Owned(styles))]);
+    files
+        .map(|(name, content)| (name, Asset::new(content)))
+        .collect()
+});
+
+struct Asset {
+    content: Cow<'static, [u8]>,
+    tag: String,
+}
+
+impl Asset {
+    fn new(content: Cow<'static, [u8]>) -> Self {
+        let digest = Sha256::digest(&content);
+        let digits = digest[..8].iter().map(|byte| format!("{byte:02x}"));
+        let tag = format!("\"{}\"", digits.collect::<String>());
+        Self { content, tag }
+    }
+}
 
 /// The routes of the page. Its parts are shown by the script, so each has the same document.
 pub fn routes() -> Router<AppState> {
@@ -78,8 +124,7 @@ pub fn routes() -> Router<AppState> {
 }
 
 fn file(name: &str, headers: &HeaderMap) -> Response {
-    let found = FILES.iter().find(|(known, _)| *known == name);
-    let Some((_, content)) = found else {
+    let Some(asset) = ASSETS.get(name) else {
         return Problem::missing("the page has no such file").into_response();
     };
     let content_type = match name.rsplit_once('.') {
@@ -88,26 +133,20 @@ fn file(name: &str, headers: &HeaderMap) -> Response {
         Some((_, "js")) => "text/javascript; charset=utf-8",
         _ => "image/svg+xml",
     };
-    let digest = Sha256::digest(content);
-    let tag: String = digest[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    let tag = format!("\"{tag}\"");
     let known = headers.get(IF_NONE_MATCH).and_then(|it| it.to_str().ok());
     // The browser asks each time, so that a new binary has a new page at once.
     let headers = [
         (CONTENT_TYPE, content_type.to_owned()),
         (CACHE_CONTROL, "no-cache".to_owned()),
-        (ETAG, tag.clone()),
+        (ETAG, asset.tag.clone()),
     ];
-    match known == Some(&*tag) {
+    match known == Some(&*asset.tag) {
         true => (StatusCode::NOT_MODIFIED, headers).into_response(),
-        false => (headers, *content).into_response(),
+        false => (headers, &*asset.content).into_response(),
     }
 }
 
 /// The size of all files together, in bytes.
 pub fn page_bytes() -> usize {
-    FILES.iter().map(|(_, content)| content.len()).sum()
+    ASSETS.values().map(|asset| asset.content.len()).sum()
 }

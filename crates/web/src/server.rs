@@ -14,6 +14,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
+use crate::connection::Connection;
 use crate::error::ServeError;
 use crate::{AppState, Config, router};
 
@@ -21,6 +22,8 @@ use crate::{AppState, Config, router};
 const CONNECTIONS: usize = 512;
 /// How long a client may take to send the head of a request.
 const HEAD: Duration = Duration::from_secs(6);
+/// How long a client may take no byte of what is sent to it.
+const WRITE: Duration = Duration::from_secs(60);
 /// How long the end waits for requests that are under way.
 const END: Duration = Duration::from_secs(5);
 /// The file that the server of a folder locks.
@@ -174,7 +177,7 @@ async fn accept(listener: TcpListener, app: &AppState, mut stopped: watch::Recei
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(Connection::new(stream, WRITE)), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             // A connection that breaks affects no other.

@@ -41,8 +41,10 @@ pub struct Shared {
     pub trainings: Mutex<Trainings>,
     /// Answers that take milliseconds.
     pub quick: JobQueue,
-    /// Searches and rollouts.
+    /// Searches, each on one thread or few.
     pub searches: JobQueue,
+    /// Rollouts, each on all cores.
+    pub rollouts: JobQueue,
     /// Reviews, judgements and lessons.
     pub heavy: JobQueue,
     /// Reading a model, which takes seconds: one at a time, and nothing else waits for it.
@@ -74,6 +76,7 @@ impl AppState {
             trainings: Mutex::default(),
             quick: JobQueue::new(cores.max(2), 512, Duration::from_secs(20)),
             searches: JobQueue::new(cores, 32, Duration::from_secs(30)),
+            rollouts: JobQueue::new(2, 32, Duration::from_secs(30)),
             heavy: JobQueue::new(2, 8, Duration::from_secs(100)),
             loading: JobQueue::new(1, 512, Duration::from_secs(100)),
             bodies: Arc::new(Semaphore::new(BODIES)),

@@ -46,7 +46,7 @@ pub struct SavedRow {
     /// Seeds that did not diverge.
     pub seeds: u64,
     /// Seeds that diverged.
-    #[serde(rename = "broken")]
+    #[serde(alias = "broken")]
     pub diverged: u64,
     /// The mean over the seeds, with its 95% interval.
     pub mean: Option<f64>,

@@ -141,7 +141,7 @@ const COLUMNS: [&str; 29] = [
     "variant",
     "folder",
     "seeds",
-    "broken",
+    "diverged",
     "mean",
     "mean_low",
     "mean_high",

@@ -20,8 +20,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::schemas::{AnalysisView, ReviewView};
 use super::{default_game, shape_of};
-use crate::error::{Answer, Problem};
-use crate::extract::{Asked, Body, RecordsBody};
+use crate::error::{Answer, JsonText, Problem};
+use crate::extract::{Body, QueryOf, RecordsBody};
 use crate::state::AppState;
 
 /// The deepest search, and the longest of a move.
@@ -31,6 +31,8 @@ const MOST_MILLIS: u64 = 10_000;
 const MOST_ROLLOUTS: u64 = 2_000;
 /// The most games of a review.
 const MOST_GAMES: usize = 50;
+/// The most moves of a review.
+const MOST_REVIEWED: usize = 200_000;
 /// The size of the table of searches that look few plies ahead.
 const SMALL_TABLE: usize = 2 << 20;
 
@@ -180,37 +182,40 @@ pub async fn analyze(
             request.rollouts
         )));
     }
-    let is_quick =
-        request.rollouts == 0 && matches!(request.search.as_deref(), None | Some("1ply"));
-    let lane = if is_quick { &app.quick } else { &app.searches };
+    let queue = match request.search.as_deref() {
+        _ if request.rollouts > 0 => &app.rollouts,
+        None | Some("1ply") => &app.quick,
+        Some(_) => &app.searches,
+    };
     let board = read(&request.game, &request.position, request.board.as_deref())?;
     let model = request.model.as_deref();
     let plain = app.need_model(model, &request.game, board.shape()).await?;
-    lane.run(move |token| {
-        let contender = searching(&plain, request.search.as_deref())?;
-        let control = Control::new().with_cancel(token);
-        let mut analysis = deepen(&contender, &board, &control)?;
-        if request.lines {
-            let stop = || control.is_cancelled();
-            let found = lines(&plain, &*plain.agent, &board, &Direction::ALL, &stop)?;
-            analysis.add_lines(found);
-        }
-        if request.rollouts > 0 {
-            let options = RolloutOptions {
-                games: request.rollouts,
-                seed: 1,
-                threads: 0,
-                control: &control,
-            };
-            analysis.add_rollouts(play_rollouts(&plain, &board, &options)?);
-        }
-        let analysis = graded(&analysis)?;
-        Ok(Json(Analyzed {
-            board: position_view(&request.game, &board),
-            analysis,
-        }))
-    })
-    .await
+    queue
+        .run(move |token| {
+            let contender = searching(&plain, request.search.as_deref())?;
+            let control = Control::new().with_cancel(token);
+            let mut analysis = deepen(&contender, &board, &control)?;
+            if request.lines {
+                let stop = || control.is_cancelled();
+                let found = lines(&plain, &*plain.agent, &board, &Direction::ALL, &stop)?;
+                analysis.add_lines(found);
+            }
+            if request.rollouts > 0 {
+                let options = RolloutOptions {
+                    games: request.rollouts,
+                    seed: 1,
+                    threads: 0,
+                    control: &control,
+                };
+                analysis.add_rollouts(play_rollouts(&plain, &board, &options)?);
+            }
+            let analysis = graded(&analysis)?;
+            Ok(Json(Analyzed {
+                board: position_view(&request.game, &board),
+                analysis,
+            }))
+        })
+        .await
 }
 
 /// A tile that may be reached from a board.
@@ -272,7 +277,7 @@ pub async fn chance(
     let board = read(&request.game, &request.position, request.board.as_deref())?;
     let model = request.model.as_deref();
     let player = app.need_model(model, &request.game, board.shape()).await?;
-    app.searches
+    app.rollouts
         .run(move |token| {
             let control = Control::new().with_cancel(token);
             let options = RolloutOptions {
@@ -332,20 +337,14 @@ pub struct ReviewQuery {
         (status = 408, body = Problem), (status = 413, body = Problem), (status = 429, body = Problem)))]
 pub async fn review(
     State(app): State<AppState>,
-    Asked(query): Asked<ReviewQuery>,
-    RecordsBody(text, _place): RecordsBody,
-) -> Answer<serde_json::Value> {
-    let lines = text.split(|&byte| byte == b'\n');
-    let games = lines.filter(|line| !line.trim_ascii().is_empty()).count();
-    if games > MOST_GAMES {
-        return Err(Problem::input(format!(
-            "{games} games; the page reviews up to {MOST_GAMES} at once, `afterstate review` any \
-             number"
-        )));
-    }
+    QueryOf(query): QueryOf<ReviewQuery>,
+    RecordsBody(text, places): RecordsBody,
+) -> Result<JsonText, Problem> {
+    check_size(&text)?;
     let shared = app.clone();
     app.heavy
         .run(move |token| {
+            let _places = places;
             let control = Control::new().with_cancel(token);
             let name = Path::new("records");
             let records = review::RecordReader::stream(name, Cursor::new(text), &control)?;
@@ -360,10 +359,36 @@ pub async fn review(
                 control: &control,
             };
             let found = review::review(records, &contender, &plain.agent, &options)?;
-            let found = serde_json::to_value(&found);
-            Ok(Json(
-                found.map_err(|error| Problem::input(error.to_string()))?,
-            ))
+            JsonText::of(&found)
         })
         .await
+}
+
+/// Refuses records whose review would be too large: it takes a few hundred bytes for each move.
+fn check_size(text: &[u8]) -> Result<(), Problem> {
+    let lines = text.split(|&byte| byte == b'\n');
+    let games = lines.filter(|line| !line.trim_ascii().is_empty());
+    let (games, moves) = games.fold((0, 0), |(games, moves), line| {
+        (games + 1, moves + most_moves(line))
+    });
+    if games <= MOST_GAMES && moves <= MOST_REVIEWED {
+        return Ok(());
+    }
+    let found = match games > MOST_GAMES {
+        true => format!("{games} games; the page reviews up to {MOST_GAMES}"),
+        false => format!("{moves} moves; the page reviews up to {MOST_REVIEWED}"),
+    };
+    Err(Problem::input(format!(
+        "{found} at once, `afterstate review` any number"
+    )))
+}
+
+/// The most moves that a line can have: slides of episode records begin with `#`, and those of replays
+/// take a byte or more.
+fn most_moves(line: &[u8]) -> usize {
+    let slides = line.iter().filter(|&&byte| byte == b'#').count();
+    match slides == 0 || line.starts_with(b"replay") {
+        true => line.len(),
+        false => slides,
+    }
 }

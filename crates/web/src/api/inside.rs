@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{default_game, direction_of, shape_of};
-use crate::error::{Answer, Problem};
+use crate::error::{Answer, JsonText, Problem};
 use crate::extract::Body;
 use crate::state::AppState;
 
@@ -147,20 +147,21 @@ pub async fn explain(
     let contender = app.need_model(model, &request.game, shape).await?;
     let shared = app.clone();
     // Solving a board takes longer than reading a value.
-    let lane = if request.exact {
+    let queue = if request.exact {
         &app.heavy
     } else {
         &app.quick
     };
-    lane.run(move |token| {
-        let control = Control::new().with_cancel(token);
-        let solution = match request.exact {
-            true => perfect(&shared, &request.game, shape, &control)?,
-            false => None,
-        };
-        explained(&contender, solution.as_deref(), &board, &request).map(Json)
-    })
-    .await
+    queue
+        .run(move |token| {
+            let control = Control::new().with_cancel(token);
+            let solution = match request.exact {
+                true => perfect(&shared, &request.game, shape, &control)?,
+                false => None,
+            };
+            explained(&contender, solution.as_deref(), &board, &request).map(Json)
+        })
+        .await
 }
 
 /// Perfect play of a game on a board: a solution that the command line has named, or else that of a
@@ -347,7 +348,7 @@ impl From<LessonRequest> for LessonOptions {
 pub async fn lesson(
     State(app): State<AppState>,
     Body(asked): Body<LessonRequest>,
-) -> Answer<serde_json::Value> {
+) -> Result<JsonText, Problem> {
     let options = LessonOptions::from(asked);
     let shared = app.clone();
     app.heavy
@@ -356,10 +357,7 @@ pub async fn lesson(
             let solution = perfect(&shared, &options.game, shape_of(&options.board)?, &control)?;
             let found = lesson::lesson_beside(solution.as_deref(), &options, &control)?;
             let found = found.ok_or_else(|| Problem::busy("the work was cancelled"))?;
-            let found = serde_json::to_value(&found);
-            Ok(Json(
-                found.map_err(|error| Problem::input(error.to_string()))?,
-            ))
+            JsonText::of(&found)
         })
         .await
 }

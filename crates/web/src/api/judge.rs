@@ -5,15 +5,14 @@ use std::path::Path;
 
 use afterstate_lab::control::Control;
 use afterstate_lab::records::{JudgeOptions, judge_stream};
-use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
 use super::schemas::JudgementView;
 use super::shape_of;
-use crate::error::{Answer, Problem};
-use crate::extract::{Asked, RecordsBody};
+use crate::error::{JsonText, Problem};
+use crate::extract::{QueryOf, RecordsBody};
 use crate::state::AppState;
 
 /// What is required of a file.
@@ -39,12 +38,13 @@ pub struct JudgeQuery {
         (status = 413, body = Problem), (status = 429, body = Problem)))]
 pub async fn judge(
     State(app): State<AppState>,
-    Asked(query): Asked<JudgeQuery>,
-    RecordsBody(text, _place): RecordsBody,
-) -> Answer<serde_json::Value> {
+    QueryOf(query): QueryOf<JudgeQuery>,
+    RecordsBody(text, places): RecordsBody,
+) -> Result<JsonText, Problem> {
     let shape = query.board.as_deref().map(shape_of).transpose()?;
     app.heavy
         .run(move |token| {
+            let _places = places;
             let control = Control::new().with_cancel(token);
             let options = JudgeOptions {
                 game: query.game.as_deref().filter(|game| !game.is_empty()),
@@ -54,10 +54,7 @@ pub async fn judge(
                 ..JudgeOptions::new(Path::new("records"), &control)
             };
             let report = judge_stream(&options, Cursor::new(text))?;
-            let report = serde_json::to_value(&report);
-            Ok(Json(
-                report.map_err(|error| Problem::input(error.to_string()))?,
-            ))
+            JsonText::of(&report)
         })
         .await
 }

@@ -3,6 +3,8 @@
 mod training;
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Take};
 
 use afterstate_lab::block::Block;
 use afterstate_lab::recipe::{KeyForm, Recipe, RecipeInfo};
@@ -13,9 +15,10 @@ use afterstate_lab::trainer::Trainer;
 use axum::Json;
 use axum::body::Body as HttpBody;
 use axum::extract::{Path, State};
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc::Sender;
 use tokio_stream::wrappers::ReceiverStream;
 use training::begin;
 pub use training::{Trainings, stop_all, wait_for_all};
@@ -23,10 +26,12 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::schemas::{BlockView, KeyView, RecipeSummary};
 use crate::error::{Answer, Problem};
-use crate::extract::{Asked, Body};
+use crate::extract::{Body, QueryOf};
 use crate::models::lock;
 use crate::state::AppState;
 
+/// The bytes of a file that are sent at once.
+const PIECE: usize = 1 << 16;
 /// The most blocks of an answer: longer runs are thinned.
 const MOST_BLOCKS: usize = 2_000;
 
@@ -252,7 +257,14 @@ fn recipe(app: &AppState, name: &str, set: &BTreeMap<String, String>) -> Result<
             "from" if value.is_empty() => {}
             "from" => {
                 let path = app.models.run(value)?.path;
-                overrides.push(format!("from={:?}", path.display().to_string()));
+                let path = path.to_str().ok_or_else(|| {
+                    let run = app.models.id_of(&path);
+                    Problem::input(format!(
+                        "the path of the run `{run}` is not UTF-8 text, so a recipe cannot name it"
+                    ))
+                })?;
+                // Strings of JSON are strings of TOML.
+                overrides.push(format!("from={}", serde_json::Value::from(path)));
             }
             _ => overrides.push(format!("{key}={value}")),
         }
@@ -301,7 +313,10 @@ pub async fn list(State(app): State<AppState>) -> Answer<Vec<RunView>> {
 #[utoipa::path(get, path = "/api/v1/run", operation_id = "show_run", tag = "train", params(RunQuery),
     responses((status = 200, body = RunDetail), (status = 400, body = Problem), (status = 403, body = Problem),
         (status = 404, body = Problem)))]
-pub async fn show(State(app): State<AppState>, Asked(query): Asked<RunQuery>) -> Answer<RunDetail> {
+pub async fn show(
+    State(app): State<AppState>,
+    QueryOf(query): QueryOf<RunQuery>,
+) -> Answer<RunDetail> {
     let shared = app.clone();
     app.quick
         .run(move |_| {
@@ -328,7 +343,7 @@ pub async fn show(State(app): State<AppState>, Asked(query): Asked<RunQuery>) ->
         (status = 400, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub async fn blocks(
     State(app): State<AppState>,
-    Asked(query): Asked<BlocksQuery>,
+    QueryOf(query): QueryOf<BlocksQuery>,
 ) -> Answer<Vec<Block>> {
     let shared = app.clone();
     app.quick
@@ -355,11 +370,11 @@ pub async fn blocks(
         (status = 403, body = Problem), (status = 404, body = Problem)))]
 pub async fn file(
     State(app): State<AppState>,
-    Asked(query): Asked<FileQuery>,
+    QueryOf(query): QueryOf<FileQuery>,
 ) -> Result<Response, Problem> {
     let shared = app.clone();
     let wanted = query.file.clone();
-    let (file, name) = app
+    let (file, length, name) = app
         .quick
         .run(move |_| {
             let run = shared.models.run(&query.id)?;
@@ -372,28 +387,17 @@ pub async fn file(
                     return Err(Problem::missing(message));
                 }
             };
-            let file = std::fs::File::open(&path);
-            let file = file.map_err(|_| Problem::missing("the run does not have this file yet"))?;
+            let file = File::open(&path);
+            let missing = |_| Problem::missing("the run does not have this file yet");
+            let file = file.map_err(missing)?;
+            let length = file.metadata().map_err(missing)?.len();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            Ok((file, name.into_owned()))
+            Ok((file, length, name.into_owned()))
         })
         .await?;
-    let (sender, receiver) = tokio::sync::mpsc::channel::<std::io::Result<Vec<u8>>>(4);
-    tokio::task::spawn_blocking(move || {
-        let mut file = file;
-        loop {
-            let mut piece = vec![0; 1 << 18];
-            let read = std::io::Read::read(&mut file, &mut piece);
-            let is_end = !matches!(read, Ok(1..));
-            let piece = read.map(|length| {
-                piece.truncate(length);
-                piece
-            });
-            if sender.blocking_send(piece).is_err() || is_end {
-                return;
-            }
-        }
-    });
+    let (sender, receiver) = tokio::sync::mpsc::channel(1);
+    // A file that grows is sent as far as it went.
+    tokio::spawn(send(file.take(length), sender));
     let content_type = match wanted.as_str() {
         "model" => "application/octet-stream",
         "blocks" => "text/csv",
@@ -401,6 +405,7 @@ pub async fn file(
     };
     let headers = [
         (CONTENT_TYPE, content_type.to_owned()),
+        (CONTENT_LENGTH, length.to_string()),
         (
             CONTENT_DISPOSITION,
             format!("attachment; filename=\"{name}\""),
@@ -408,6 +413,29 @@ pub async fn file(
     ];
     let body = HttpBody::from_stream(ReceiverStream::new(receiver));
     Ok((headers, body).into_response())
+}
+
+/// Sends a file in pieces. A thread reads a piece when there is room for it: none waits for a client.
+async fn send(mut file: Take<File>, sender: Sender<io::Result<Vec<u8>>>) {
+    loop {
+        let read = tokio::task::spawn_blocking(move || {
+            let mut piece = vec![0; PIECE];
+            let length = file.read(&mut piece);
+            let piece = length.map(|length| {
+                piece.truncate(length);
+                piece
+            });
+            (file, piece)
+        });
+        let Ok((rest, piece)) = read.await else {
+            return;
+        };
+        file = rest;
+        let is_last = piece.as_ref().map_or(true, Vec::is_empty);
+        if sender.send(piece).await.is_err() || is_last {
+            return;
+        }
+    }
 }
 
 /// Starts a run.

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::runs::RunQuery;
 use crate::error::{Answer, Problem};
-use crate::extract::Asked;
+use crate::extract::QueryOf;
 use crate::state::AppState;
 
 /// The most points of a curve: longer ones are thinned.
@@ -123,7 +123,7 @@ pub async fn list(State(app): State<AppState>) -> Answer<Vec<SweepView>> {
         (status = 404, body = Problem), (status = 429, body = Problem)))]
 pub async fn curves(
     State(app): State<AppState>,
-    Asked(query): Asked<RunQuery>,
+    QueryOf(query): QueryOf<RunQuery>,
 ) -> Answer<Vec<CurveView>> {
     let shared = app.clone();
     app.quick

@@ -171,6 +171,11 @@ async fn models_that_are_not_there_or_have_no_values_are_told() {
     );
     let (_, now) = site.get(&format!("/api/v1/games/{id}")).await;
     assert_eq!(now["game"]["moves"], 0, "the slide was not made");
+    let auto = format!("/api/v1/games/{id}/auto");
+    let worst = json!({ "moves": 5, "spawns": "worst", "model": "random" });
+    site.refused(400, &auto, worst).await;
+    let (_, now) = site.get(&format!("/api/v1/games/{id}")).await;
+    assert_eq!(now["game"]["made"], 2, "no slide is left without its tile");
     let other = site
         .ok("/api/v1/games", json!({ "board": "3x3", "seed": 1 }))
         .await;
@@ -276,7 +281,12 @@ async fn a_model_plays_and_chooses_spawns() {
     let path = format!("/api/v1/games/{}/auto", id(&other));
     let message = site.refused(404, &path, json!({})).await;
     assert!(message.contains("2048"), "{message}");
-    let message = site.refused(400, &path, json!({ "model": "small" })).await;
+    let (status, answer) = site.post(&path, json!({ "model": "small" })).await;
+    assert_eq!(
+        (status.as_u16(), &answer["error"]),
+        (400, &json!("other-game"))
+    );
+    let message = answer["message"].as_str().unwrap();
     assert!(message.contains("plays 2048 on 2x3"), "{message}");
     let random = site
         .ok(&path, json!({ "model": "random", "moves": 3 }))

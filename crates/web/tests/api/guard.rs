@@ -266,6 +266,12 @@ async fn bodies_and_work_are_limited() {
         .refused(413, "/api/v1/games", json!({ "position": large }))
         .await;
     assert!(message.contains("4 MiB"), "{message}");
+    // Only a game to begin has a record, which may be long.
+    let large = "x".repeat(65 << 10);
+    let message = site
+        .refused(413, "/api/v1/analyze", json!({ "position": large }))
+        .await;
+    assert!(message.contains("64 KiB"), "{message}");
     let deep = "[".repeat(10_000);
     let call = request("POST", "/api/v1/analyze").header("Content-Type", "application/json");
     let (status, answer) = site.json(call.body(deep.into()).unwrap()).await;

@@ -9,21 +9,8 @@ use serde_json::json;
 
 use crate::Site;
 
-const SWEEP: &str = r#"
-name = "rates"
-recipe = "quick"
-set = ["board=2x3", "tuples=012 0134", "episodes=60", "block_games=20", "rule=td"]
-seeds = [1, 2]
-games = 20
-
-[[variant]]
-name = "a tenth"
-set = ["learning_rate=0.1"]
-
-[[variant]]
-name = "a hundredth"
-set = ["learning_rate=0.01"]
-"#;
+/// Two variants with two seeds each.
+const SWEEP: &str = include_str!("../sweep.toml");
 
 #[tokio::test]
 async fn a_sweep_has_its_runs_its_table_and_its_curves() {
@@ -58,6 +45,19 @@ async fn a_sweep_has_its_runs_its_table_and_its_curves() {
         let (status, _) = site.get(&format!("/api/v1/run?id={id}")).await;
         assert_eq!(status, 200, "{id}");
     }
+    // Tables of 0.1.0 called diverged seeds broken.
+    let table = out.join("summary.csv");
+    let text = fs::read_to_string(&table).unwrap();
+    assert!(
+        text.contains(",seeds,diverged,") && text.contains(",2,0,"),
+        "{text}"
+    );
+    let former = text
+        .replace(",diverged,", ",broken,")
+        .replacen(",2,0,", ",1,1,", 1);
+    fs::write(&table, former).unwrap();
+    let (_, found) = site.get("/api/v1/sweeps").await;
+    assert_eq!(found[0]["variants"][0]["row"]["diverged"], 1);
     let (_, curves) = site.get("/api/v1/sweep/curves?id=group/rates").await;
     assert_eq!(curves[1]["name"], "a hundredth");
     assert_eq!(

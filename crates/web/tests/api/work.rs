@@ -141,6 +141,19 @@ async fn files_of_records_are_limited() {
         assert_eq!(status, 413, "{answer}");
         assert!(answer["message"].as_str().unwrap().contains("64 MiB"));
     }
+    // A review has some hundred bytes for each move.
+    for long in [
+        "#L".repeat(200_001),
+        format!("replay_{}", "x".repeat(200_001)),
+    ] {
+        let call = request("POST", "/api/v1/review").body(long.into());
+        let (status, answer) = site.json(call.unwrap()).await;
+        let message = answer["message"].as_str().unwrap();
+        assert!(
+            status == 400 && message.contains("up to 200000"),
+            "{message}"
+        );
+    }
     let games = "slide:place@1|0111#L[4]3|slide@2\n".repeat(51);
     let call = request("POST", "/api/v1/review")
         .body(games.into())
@@ -151,6 +164,27 @@ async fn files_of_records_are_limited() {
         answer["message"].as_str().unwrap().contains("up to 50"),
         "{answer}"
     );
+}
+
+/// Downloads whose clients read nothing hold no thread: other work is done.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn downloads_that_stand_still_hold_up_nothing() {
+    let site = Site::trained();
+    let file = site.folder.path().join("small/blocks.csv");
+    let file = std::fs::File::options().write(true).open(file).unwrap();
+    file.set_len(8 << 20).unwrap();
+    let mut open = Vec::new();
+    // More than the threads that the runtime has for such work.
+    for _ in 0..520 {
+        let call = request("GET", "/api/v1/run/file?id=small&file=blocks");
+        let call = call.body(Body::empty()).unwrap();
+        let answer = tokio::time::timeout(Duration::from_secs(60), router(&site.app).oneshot(call));
+        let answer = answer.await.expect("an answer").unwrap();
+        assert_eq!(answer.headers()["Content-Length"], (8 << 20).to_string());
+        open.push(answer);
+    }
+    let models = tokio::time::timeout(Duration::from_secs(60), site.get("/api/v1/models"));
+    assert_eq!(models.await.expect("an answer").0, 200);
 }
 
 /// Clients that send half a head, half a body or nothing, and those that vanish, cost nothing: others
@@ -228,7 +262,7 @@ fn declared_bodies_cost_nothing() {
         .map(|number| {
             let (path, length) = match number % 2 {
                 0 => ("/api/v1/judge", 67_000_000),
-                _ => ("/api/v1/analyze", 4_000_000),
+                _ => ("/api/v1/games", 4_000_000),
             };
             let mut stream = call(path, length);
             stream.write_all(b"{\"g").unwrap();

@@ -102,6 +102,32 @@ async fn links(browser: &Browser) {
          return all.join(';') })()";
     let found = browser.script(there_and_back).await;
     assert_eq!(found, "a|b(12)c ;x@1|0111#L#R[4]3|x@2");
+    // An old replay of four moves, which has the signs of episode records among its moves; the last one
+    // is a space.
+    let link = "return (async () => { const { packed } = await import('/assets/link.js'); \
+         return location.origin + '/analyse#' + await packed(\"replay_'+#E| \") })()";
+    let link = browser.script(link).await;
+    browser.open("about:blank").await;
+    browser.open(link.as_str().unwrap()).await;
+    browser
+        .until("document.querySelector('#place')?.innerText.includes('Move 1 of 4')")
+        .await;
+    browser.keys("\u{e010}").await;
+    browser
+        .until("document.querySelector('.board').getAttribute('aria-label').includes('row 1: 2, 2, empty, 8')")
+        .await;
+    // A model of another board is left for the usual one.
+    let other = "/analyse?position=2,2,0,0/0,4,0,0/0,0,0,0/0,0,0,0&model=small";
+    let home = browser.script("return location.origin").await;
+    browser
+        .open(&format!("{}{other}", home.as_str().unwrap()))
+        .await;
+    browser
+        .until("document.querySelector('#fault')?.innerText.includes('another game or board')")
+        .await;
+    browser
+        .until("document.querySelector('#moves-table')")
+        .await;
 }
 
 /// A recorded game: curves, the next mistake, and a better move found.
@@ -165,6 +191,13 @@ pub(crate) async fn review(browser: &Browser, home: &str) {
     browser
         .until("document.querySelector('#place').innerText.includes('Move 2 of')")
         .await;
+    // The link to the content moves the focus, and leaves the review as it is.
+    let skip = "document.querySelector('#review').dataset.same = 'yes'; \
+         document.querySelector('.skip').click(); return document.activeElement.id";
+    assert_eq!(browser.script(skip).await, "main");
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    let same = "return document.querySelector('#review')?.dataset.same";
+    assert_eq!(browser.script(same).await, "yes");
     browser.keys("x").await;
     browser
         .until("/mistake|blunder|inaccuracy/.test(document.querySelector('#place').innerText)")

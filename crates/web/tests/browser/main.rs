@@ -27,21 +27,7 @@ fn train_run(folder: &Path, overrides: &[&str]) {
 }
 
 /// Two variants with two seeds each.
-const SWEEP: &str = r#"
-name = "rates"
-recipe = "quick"
-set = ["board=2x3", "tuples=012 0134", "episodes=60", "block_games=20", "rule=td"]
-seeds = [1, 2]
-games = 20
-
-[[variant]]
-name = "a tenth"
-set = ["learning_rate=0.1"]
-
-[[variant]]
-name = "a hundredth"
-set = ["learning_rate=0.01"]
-"#;
+const SWEEP: &str = include_str!("../sweep.toml");
 
 /// Trains a sweep, and writes its table.
 fn sweep(folder: &Path, text: &str) {

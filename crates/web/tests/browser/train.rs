@@ -20,6 +20,7 @@ pub(crate) async fn train(browser: &Browser, home: &str) {
         "{table}"
     );
     chart(browser).await;
+    chart_by_keys(browser).await;
     browser.click("#open-form").await;
     browser.until("document.querySelector('#key-board')").await;
     browser.enter("#key-network-tuples", "zz").await;
@@ -139,6 +140,9 @@ async fn chart(browser: &Browser) {
          URL.createObjectURL = make; return (await Promise.all(kept.map((one) => one.text()))).join(';') })()";
     let saved = browser.script(saved).await;
     let saved = saved.as_str().unwrap();
+    browser
+        .script("[...document.querySelectorAll('figure button')].find((one) => one.innerText === 'Whole').click()")
+        .await;
     for word in [
         "Learning curves: mean score",
         ">points<",
@@ -147,6 +151,40 @@ async fn chart(browser: &Browser) {
     ] {
         assert!(saved.contains(word), "{word}: {saved}");
     }
+}
+
+/// Keys go along the numbers of a chart and zoom; it may have more numbers than a call has arguments.
+async fn chart_by_keys(browser: &Browser) {
+    let focus = "const plot = document.querySelector('.plot'); plot.focus(); \
+         return plot.getAttribute('role')";
+    assert_eq!(browser.script(focus).await, "slider");
+    let plot = browser.driver.active_element().await.unwrap();
+    let told = "document.querySelector('.plot').getAttribute('aria-valuetext')";
+    plot.send_keys("\u{e010}").await.unwrap();
+    browser
+        .until(&format!("{told}.startsWith('games 300; small: ')"))
+        .await;
+    plot.send_keys("\u{e012}").await.unwrap();
+    browser
+        .until(&format!("{told}.startsWith('games 250; small: ')"))
+        .await;
+    let tip = browser.text(".tip").await;
+    assert!(tip.contains("games 250"), "{tip}");
+    let whole = |is_hidden: bool| {
+        format!(
+            "[...document.querySelectorAll('figure button')].find((one) => \
+             one.textContent === 'Whole').hidden === {is_hidden}"
+        )
+    };
+    plot.send_keys("+").await.unwrap();
+    browser.until(&whole(false)).await;
+    plot.send_keys("\u{e00c}").await.unwrap();
+    browser.until(&whole(true)).await;
+    let large = "return (async () => { const { Chart } = await import('/assets/chart.js'); \
+         const chart = new Chart({ title: 'large', x: 'x', y: 'y' }); \
+         const points = Array.from({ length: 300_000 }, (_, place) => [place, place % 7]); \
+         chart.show([{ name: 'one', points }]); return chart.range().high })()";
+    assert_eq!(browser.script(large).await.as_f64(), Some(6.3));
 }
 
 /// A good record and a forged one.

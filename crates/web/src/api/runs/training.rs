@@ -112,7 +112,7 @@ pub(super) fn begin(
         .with_interval(Duration::from_millis(250))
         .on_event(move |event| {
             if let Some(id) = known.get() {
-                heard(&listener, id, event);
+                publish(&listener, id, event);
             }
         });
     let mut trainer = create(app.models.folder(), &control)?;
@@ -158,7 +158,7 @@ pub(super) fn begin(
 }
 
 /// Tells all pages of an event.
-fn heard(app: &AppState, id: &str, event: &Event) {
+fn publish(app: &AppState, id: &str, event: &Event) {
     let name = match event {
         Event::Started { .. } => "started",
         Event::Progress(_) => "progress",
