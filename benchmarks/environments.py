@@ -2,11 +2,14 @@
 
     python benchmarks/environments.py judge        afterstate.judge_env on each of them
     python benchmarks/environments.py speed        steps per second, in one run by one loop
+    python benchmarks/environments.py values       boards per second of `Model.values`, on one thread
 
 Needs `pip install . gymnasium gymnasium-2048 jumanji pgx`; what is not installed is left out. Peers
 run by their fastest documented loop: jumanji and pgx as one jitted function of 1,024 environments
-that are reset when they end. Actions are legal and drawn beforehand, so that no policy is measured:
-the actions of a step are taken from the masks of the same games, played once before.
+that are reset when they end. Actions are drawn beforehand, so that no policy is measured: each
+environment plays its games once, with random actions of its own masks, and the clock runs while the
+same games are played again by the same seed and the same actions. It is asserted that each action
+is legal where it is drawn, and that the games that are measured end on the same boards.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import importlib.metadata
 import json
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -159,48 +162,103 @@ def judge(games: int) -> None:
         print(f"{name} {version}, {games} games, {seconds:.0f} s\n{verdict}\n")
 
 
-def legal_actions(steps: int) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
-    """Legal actions of the games that our environments play."""
+#: What is measured: it plays the actions, and returns the last boards.
+Run = Callable[[], np.ndarray[Any, Any]]
+
+
+def drawn(masks: Any, generator: np.random.Generator) -> Any:
+    """A random legal action of each row of masks."""
+    chances = generator.random(masks.shape) * masks
+    assert (chances.max(axis=-1) > 0).all(), "no action is legal"
+    return chances.argmax(axis=-1)
+
+
+def ours(steps: int, afterstates: bool) -> tuple[Run, int]:
+    """A step of all environments is one call; a game that ends is followed by the next one."""
     import gymnasium
 
-    envs = gymnasium.make_vec("afterstate/2048-v0", num_envs=COUNT, afterstates=False)
-    _, infos = envs.reset(seed=1)
+    options: dict[str, Any] = {"afterstates": afterstates, "autoreset_mode": "SameStep"}
+    envs = gymnasium.make_vec("afterstate/2048-v0", num_envs=COUNT, **options)
+    observations, infos = envs.reset(seed=1)
     generator = np.random.default_rng(1)
+    actions = []
     for _ in range(steps):
-        # A random legal action; any where the game is over.
-        chances = generator.random((COUNT, 4)) * (infos["action_mask"] + 1e-9)
-        actions = chances.argmax(axis=1)
-        yield actions
-        _, _, _, _, infos = envs.step(actions)
+        actions.append(drawn(infos["action_mask"], generator))
+        observations, _, _, _, infos = envs.step(actions[-1])
+        assert not infos["illegal"].any()
+    expected = observations.copy()
 
-
-def ours(actions: list[Any], afterstates: bool) -> Callable[[], None]:
-    import gymnasium
-
-    envs = gymnasium.make_vec("afterstate/2048-v0", num_envs=COUNT, afterstates=afterstates)
-
-    def run() -> None:
-        envs.reset(seed=1)
+    def run() -> np.ndarray[Any, Any]:
+        observations, _ = envs.reset(seed=1)
         for action in actions:
-            envs.step(action)
+            observations, _, _, _, _ = envs.step(action)
+        return observations
 
-    return run
+    assert (run() == expected).all()
+    return run, steps * COUNT
 
 
-def theirs_single(actions: list[Any]) -> Callable[[], None]:
+def theirs_single(steps: int) -> tuple[Run, int]:
+    """gymnasium-2048 has no vector of its own: one environment, and twice the steps."""
     env = gymnasium_2048()
+    generator = np.random.default_rng(1)
+    env.reset(seed=1)
+    actions = []
+    for _ in range(2 * steps):
+        # It knows which actions are legal, but does not announce them.
+        legal = [(env.apply_action(env.board, one)[0] != env.board).any() for one in range(4)]
+        actions.append(int(drawn(np.array(legal), generator)))
+        if env.step(actions[-1])[2]:
+            env.reset()
+    expected = env.board.copy()
 
-    def run() -> None:
+    def run() -> np.ndarray[Any, Any]:
         env.reset(seed=1)
         for action in actions:
-            for one in action[:2]:
-                if env.step(int(one))[2]:
-                    env.reset()
+            if env.step(action)[2]:
+                env.reset()
+        board: np.ndarray[Any, Any] = env.board
+        return board
 
-    return run
+    assert (run() == expected).all()
+    return run, 2 * steps
 
 
-def theirs_jumanji(actions: list[Any]) -> Callable[[], None]:
+def replayed(
+    step: Callable[[Any, Any, Any], tuple[Any, Any]],
+    begin: Callable[[], tuple[Any, Any]],
+    board: Callable[[Any], Any],
+    steps: int,
+) -> tuple[Run, int]:
+    """A jitted loop: `begin` returns a state and its masks, `step` those after an action."""
+    import jax
+    import jax.numpy as jnp
+
+    def draw(carry: Any, keys: Any) -> Any:
+        state, mask = carry
+        action = jax.random.categorical(keys[0], jnp.where(mask, 0.0, -jnp.inf))
+        legal = jnp.take_along_axis(mask, action[:, None], axis=1).all()
+        state, mask = step(state, action, keys[1])
+        return (state, mask), (action, legal)
+
+    def play(state: Any, drawn: Any) -> Any:
+        action, key = drawn
+        return step(state, action, key)[0], None
+
+    keys = jax.random.split(jax.random.PRNGKey(1), 2 * steps).reshape(steps, 2, -1)
+    (last, _), (actions, legal) = jax.jit(lambda begun: jax.lax.scan(draw, begun, keys))(begin())
+    assert legal.all(), "an action that was drawn is illegal"
+    expected = np.asarray(board(last))
+    timed = jax.jit(lambda state, actions: jax.lax.scan(play, state, (actions, keys[:, 1]))[0])
+
+    def run() -> np.ndarray[Any, Any]:
+        return np.asarray(board(jax.block_until_ready(timed(begin()[0], actions))))
+
+    assert (run() == expected).all()
+    return run, steps * COUNT
+
+
+def theirs_jumanji(steps: int) -> tuple[Run, int]:
     import jax
     from jumanji.environments import Game2048
     from jumanji.wrappers import AutoResetWrapper, VmapWrapper
@@ -208,62 +266,53 @@ def theirs_jumanji(actions: list[Any]) -> Callable[[], None]:
     env = VmapWrapper(AutoResetWrapper(Game2048()))
     keys = jax.random.split(jax.random.PRNGKey(0), COUNT)
     reset = jax.jit(env.reset)
-    given = jax.numpy.asarray(np.stack(actions), jax.numpy.int32)
 
-    @jax.jit
-    def scan(state: Any, given: Any) -> Any:
-        return jax.lax.scan(lambda state, action: (env.step(state, action)[0], None), state, given)
+    def begin() -> tuple[Any, Any]:
+        state, timestep = reset(keys)
+        return state, timestep.observation.action_mask
 
-    def run() -> None:
-        jax.block_until_ready(scan(reset(keys)[0], given))
+    def step(state: Any, action: Any, _: Any) -> tuple[Any, Any]:
+        # The random numbers of a game are in its state.
+        state, timestep = env.step(state, action)
+        return state, timestep.observation.action_mask
 
-    return run
+    return replayed(step, begin, lambda state: state.board, steps)
 
 
-def theirs_pgx(actions: list[Any]) -> Callable[[], None]:
+def theirs_pgx(steps: int) -> tuple[Run, int]:
     import jax
     import pgx
     from pgx.experimental import auto_reset
 
     env = pgx.make("2048")
-    init, step = jax.jit(jax.vmap(env.init)), jax.vmap(auto_reset(env.step, env.init))
+    init, stepped = jax.jit(jax.vmap(env.init)), jax.vmap(auto_reset(env.step, env.init))
     keys = jax.random.split(jax.random.PRNGKey(0), COUNT)
-    # Its four actions start at the left; ours are turned to them.
-    turned = np.array([1, 2, 3, 0])
-    given = jax.numpy.asarray(turned[np.stack(actions)], jax.numpy.int32)
 
-    @jax.jit
-    def scan(state: Any, given: Any) -> Any:
-        def one(carry: Any, action: Any) -> Any:
-            state, key = carry
-            key, sub = jax.random.split(key)
-            return (step(state, action, jax.random.split(sub, COUNT)), key), None
+    def begin() -> tuple[Any, Any]:
+        state = init(keys)
+        return state, state.legal_action_mask
 
-        return jax.lax.scan(one, (state, jax.random.PRNGKey(1)), given)
+    def step(state: Any, action: Any, key: Any) -> tuple[Any, Any]:
+        state = stepped(state, action, jax.random.split(key, COUNT))
+        return state, state.legal_action_mask
 
-    def run() -> None:
-        jax.block_until_ready(scan(init(keys), given))
-
-    return run
+    return replayed(step, begin, lambda state: state._board, steps)
 
 
 def speed(steps: int, rounds: int) -> None:
-    actions = list(legal_actions(steps))
-    every = steps * COUNT
-    rows: list[tuple[str, str, Callable[[list[Any]], Callable[[], None]], int]] = [
-        ("afterstate", "", lambda a: ours(a, False), every),
-        ("afterstate", "with afterstates", lambda a: ours(a, True), every),
-        ("gymnasium-2048", "one environment", theirs_single, 2 * steps),
-        ("jumanji", "", theirs_jumanji, every),
-        ("pgx", "", theirs_pgx, every),
+    rows: list[tuple[str, str, Callable[[int], tuple[Run, int]]]] = [
+        ("afterstate", "", lambda steps: ours(steps, False)),
+        ("afterstate", "with afterstates", lambda steps: ours(steps, True)),
+        ("gymnasium-2048", "one environment", theirs_single),
+        ("jumanji", "", theirs_jumanji),
+        ("pgx", "", theirs_pgx),
     ]
     measured: dict[str, list[float]] = {}
     runs = []
-    for name, what, make, count in rows:
+    for name, what, make in rows:
         version = afterstate.__version__ if name == "afterstate" else installed(name)
         if version is not None:
-            run = make(actions)
-            run()
+            run, count = make(steps)
             runs.append((f"{name} {version} {what}".strip(), run, count))
     for _ in range(rounds):
         for label, run, count in runs:
@@ -283,15 +332,33 @@ def speed(steps: int, rounds: int) -> None:
     print(json.dumps(document, indent=2))
 
 
+def values(rounds: int) -> None:
+    """The boards of real games, a million of them, by a run of `quick` and the network in the
+    program."""
+    run = afterstate.train("quick", episodes=2000, out=None)
+    for model in (run.model, afterstate.Model()):
+        boards = afterstate.positions(model, games=20).boards
+        boards = np.resize(boards, (1_000_000, 4, 4))
+        speeds = []
+        for _ in range(rounds):
+            begun = time.perf_counter()
+            model.values(boards)
+            speeds.append(len(boards) / (time.perf_counter() - begun))
+        low, high = min(speeds), max(speeds)
+        print(f"{model}: median {np.median(speeds):,.0f} boards/s ({low:,.0f} to {high:,.0f})")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["judge", "speed"])
+    parser.add_argument("what", choices=["judge", "speed", "values"])
     parser.add_argument("--games", type=int, default=100, help="games of judge")
     parser.add_argument("--steps", type=int, default=500, help="steps of speed")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of speed")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of speed and values")
     args = parser.parse_args()
     if args.what == "judge":
         judge(args.games)
+    elif args.what == "values":
+        values(args.rounds)
     else:
         speed(args.steps, args.rounds)
 

@@ -9,6 +9,9 @@ The question is whether training could be spread over machines. At equal games a
 - sum, every n: they go on with the old table and the changes of both;
 - one worker: one thread plays half of the games, which takes about as long.
 
+A second table has equal time instead: each way plays as many games as it can in the time that the
+shared table took, by its speed in the first table.
+
 TD(0) and small tables (8x4), because the sums of TC would have to be merged, too.
 """
 
@@ -20,7 +23,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +35,8 @@ KEYS = {"tuples": TUPLES, "rule": "td", "lambda": 0, "learning_rate": 0.1, "init
 
 Weights = NDArray[Any]
 Merge = Callable[[Weights, Weights, Weights], Weights]
+#: Trains in a folder with a seed and about so many games.
+Way = Callable[[Path, int, int], Union[Path, afterstate.Run]]
 
 
 def weights_of(run: afterstate.Run, path: Path) -> bytes:
@@ -59,7 +64,7 @@ def separate(folder: Path, games: int, every: int, merge: Merge, seed: int) -> P
     """Trains two workers, merges their tables at intervals of games; returns the model."""
     model, old = None, None
     with ThreadPoolExecutor(2) as pool:
-        for piece in range(games // (2 * every)):
+        for piece in range(max(1, games // (2 * every))):
 
             def work(worker: int, piece: int = piece, model: Path | None = model) -> bytes:
                 # No game is played twice.
@@ -93,28 +98,40 @@ def main() -> None:
             "quick", set=KEYS, episodes=games, threads=threads, seed=seed, out=folder / "run"
         )
 
-    ways: dict[str, Callable[[Path, int], Path | afterstate.Run]] = {
-        "shared": lambda folder, seed: whole(folder, seed, 2, games),
-        "one worker": lambda folder, seed: whole(folder, seed, 1, games // 2),
+    ways: dict[str, Way] = {
+        "shared": lambda folder, seed, games: whole(folder, seed, 2, games),
+        "one worker": lambda folder, seed, games: whole(folder, seed, 1, games // 2),
     }
 
-    def merging(every: int, merge: Merge) -> Callable[[Path, int], Path]:
-        return lambda folder, seed: separate(folder, games, every, merge, seed)
+    def merging(times: int, merge: Merge) -> Way:
+        def way(folder: Path, seed: int, games: int) -> Path:
+            return separate(folder, games, max(1, games // (2 * times)), merge, seed)
 
-    for every in (games // 20, games // 4):
-        ways[f"mean, every {every:,}"] = merging(every, lambda old, a, b: (a + b) / 2)
-        ways[f"sum, every {every:,}"] = merging(every, lambda old, a, b: a + b - old)
-    for name, train in ways.items():
+        return way
+
+    for times in (10, 2):
+        ways[f"mean, {times} merges"] = merging(times, lambda old, a, b: (a + b) / 2)
+        ways[f"sum, {times} merges"] = merging(times, lambda old, a, b: a + b - old)
+
+    def measured(name: str, games: int) -> float:
+        """Trains and evaluates one way with all seeds, and returns the seconds of training."""
         means, seconds = [], []
         for seed in range(1, options.seeds + 1):
             with TemporaryDirectory() as folder:
                 begun = time.monotonic()
-                model = train(Path(folder), seed)
+                model = ways[name](Path(folder), seed, games)
                 seconds.append(time.monotonic() - begun)
                 result = afterstate.evaluate(model, games=options.evaluate, seed=1_000_000 + seed)
                 means.append(result["mean"])
         shown = ", ".join(f"{mean:,.0f}" for mean in means)
-        print(f"{name}: {np.mean(means):,.0f} ({shown}), {np.mean(seconds):.0f} s", flush=True)
+        mean, took = np.mean(means), float(np.mean(seconds))
+        print(f"{name}, {games:,} games: {mean:,.0f} ({shown}), {took:.0f} s", flush=True)
+        return took
+
+    times_taken = {name: measured(name, games) for name in ways}
+    print("equal time:")
+    for name, took in times_taken.items():
+        measured(name, round(games * times_taken["shared"] / took))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,21 @@
-"""Trains a small convolutional network in PyTorch to move as a model does.
+"""Trains a small network in PyTorch to move as another player does: by default, as the network in
+the program, which is 24 times as large.
 
     pip install ".[torch]"
-    python examples/python/imitate.py runs/quick --minutes 5
+    python examples/python/imitate.py --out network.pt
 
-The network values afterstates, so the rules make the slides and it only has to know which board is
-better. With r + f(s') of the four slides as scores, it learns by cross-entropy to prefer those that
-the model prefers; slides within some points of the best one count as almost as right.
+The network values afterstates. It reads 4-tuples of cells, as n-tuple networks do, but each entry
+of its tables is a vector: the vectors of all tuples are summed and go through a hidden layer. The
+eight symmetries of a board read the same tables, so a board and its mirror image have one value.
 
-A network that has learned only from the model's own games is lost as soon as it errs, because these
-have no such boards. So after the first round the network plays, and the model values its positions
-(DAgger: Ross, Gordon and Bagnell, AISTATS 2011). Boards are turned and mirrored at random.
+With r + f(s') of the four slides as scores, it learns by cross-entropy to prefer the slides that
+the teacher prefers; slides within some points of the best one count as almost as right. The first
+round learns from games of the teacher. In the others the network plays and the teacher values its
+positions (DAgger: Ross, Gordon and Bagnell, AISTATS 2011), because games of the teacher do not have
+the boards that follow the errors of a beginner. Boards that are far beyond the reach of the network
+are left out.
 
-At the end the network, the model and the greedy baseline are evaluated over the same games.
+At the end the network, the teacher and the greedy baseline are evaluated over the same games.
 """
 
 from __future__ import annotations
@@ -22,7 +26,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 
 import afterstate
@@ -30,89 +33,78 @@ from afterstate.torch import encoded, value_function
 
 GAME = afterstate.Game("2048")
 #: Points by which a slide is clearly worse than another, and those of an output of 1.
-NEAR = 200.0
+NEAR = 500.0
+#: The largest tile of the boards to learn from, as an index: 4096.
+LARGEST = 12
+#: Tile indices that the tables tell apart; larger ones count as the last.
+TILES = 16
+#: An outer and an inner row, and the squares in a corner, at an edge and in the centre.
+TUPLES = [(0, 1, 2, 3), (4, 5, 6, 7), (0, 1, 4, 5), (1, 2, 5, 6), (5, 6, 9, 10)]
+BATCH = 512
 
 
 class Value(nn.Module):
-    """Two layers of 2x2 convolutions and a hidden layer; one number for each board."""
+    """Sums of embeddings of 4-tuples, and a hidden layer; one number for each board."""
 
-    def __init__(self, filters: int, hidden: int) -> None:
+    def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
-        planes = len(GAME.tile_values)
+        cells = np.arange(16).reshape(4, 4)
+        turned = [np.rot90(cells, turns) for turns in range(4)]
+        symmetries = [board.ravel() for one in turned for board in (one, one.T)]
+        read = [board[list(cells)] for cells in TUPLES for board in symmetries]
+        table = np.repeat(np.arange(len(TUPLES)), len(symmetries))
+        self.register_buffer("cells", torch.from_numpy(np.array(read)))
+        self.register_buffer("first", torch.from_numpy(table * TILES**4))
+        self.register_buffer("powers", TILES ** torch.arange(4))
+        # The first number of an entry is a value of its own, as in an n-tuple network.
+        entries = len(TUPLES) * TILES**4
+        self.tables = nn.EmbeddingBag(entries, 1 + width, mode="sum", sparse=True)
+        nn.init.normal_(self.tables.weight, std=0.05)
+        nn.init.zeros_(self.tables.weight[:, 0])
         self.layers = nn.Sequential(
-            nn.Conv2d(planes, filters, 2),
-            nn.ReLU(),
-            nn.Conv2d(filters, filters, 2),
-            nn.ReLU(),
-            nn.Flatten(),
-            nn.Linear(4 * filters, hidden),
-            nn.ReLU(),
-            nn.Linear(hidden, 1),
+            nn.ReLU(), nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, 1)
         )
 
     def forward(self, boards: torch.Tensor) -> torch.Tensor:
-        return self.layers(boards).squeeze(1)
+        tiles = boards.flatten(1).clamp(max=TILES - 1)[:, self.cells]
+        sums = self.tables((tiles * self.powers).sum(dim=2) + self.first)
+        return sums[:, 0] + self.layers(sums[:, 1:]).squeeze(1)
 
 
-def turned(
-    boards: NDArray[np.uint8], values: NDArray[np.float32], image: int
-) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """One of the eight images of boards, with the values of the turned slides.
+class Examples:
+    """Positions that the teacher has valued, with their four slides."""
 
-    A quarter turn to the left makes right (1) of down (2): the value of slide n is that of n + 1.
-    """
-    turns, mirror = image % 4, image >= 4
-    boards = np.rot90(boards, turns, axes=(1, 2))
-    values = np.roll(values, -turns, axis=1)
-    if mirror:
-        boards, values = boards[:, :, ::-1], values[:, [0, 3, 2, 1]]
-    return boards, values
+    def __init__(self, found: afterstate.Positions) -> None:
+        assert found.values is not None
+        is_choice = np.isfinite(found.values).sum(axis=1) > 1
+        found = found[is_choice & (found.boards.max(axis=(1, 2)) <= LARGEST)]
+        assert found.values is not None
+        after, rewards, legal = GAME.slides(found.boards)
+        self.afterstates = encoded(after.reshape(-1, 4, 4), GAME, "exponents").view(-1, 4, 4, 4)
+        self.afterstates = self.afterstates.to(torch.uint8)
+        self.rewards = torch.from_numpy(rewards / NEAR).float()
+        self.legal = torch.from_numpy(legal)
+        totals = torch.from_numpy(np.nan_to_num(found.values, nan=-np.inf))
+        self.targets = torch.softmax(totals / NEAR, dim=1)
 
+    def __len__(self) -> int:
+        return len(self.legal)
 
-def scores(network: Value, boards: NDArray[np.uint8]) -> torch.Tensor:
-    """Reward plus value of the four slides of each board, in units of NEAR."""
-    afterstates, rewards, legal = GAME.slides(boards)
-    values = torch.full(legal.shape, -1e9)
-    values[torch.from_numpy(legal)] = network(encoded(afterstates[legal], GAME))
-    return values + torch.from_numpy(rewards / NEAR).float()
+    def add(self, others: Examples) -> None:
+        """Adds other positions."""
+        for name, mine in vars(self).items():
+            setattr(self, name, torch.cat([mine, getattr(others, name)]))
 
-
-def learn(
-    network: Value, found: afterstate.Positions, seconds: float, rate: float, seed: int
-) -> int:
-    """Learns from positions for some time; returns the number of steps."""
-    assert found.values is not None
-    generator = np.random.default_rng(seed)
-    optimiser = torch.optim.AdamW(network.parameters(), lr=rate)
-    begun, steps, done = time.monotonic(), 0, 0.0
-    network.train()
-    while done < 1.0:
-        # The rate falls to 0, so that the end of a round is calm.
-        optimiser.param_groups[0]["lr"] = rate * (1.0 - done)
-        chosen = generator.integers(0, len(found), 256)
-        image = int(generator.integers(8))
-        boards, values = turned(found.boards[chosen], found.values[chosen], image)
-        totals = torch.from_numpy(np.nan_to_num(values, nan=-np.inf))
-        targets = torch.softmax(totals / NEAR, dim=1)
-        loss = nn.functional.cross_entropy(scores(network, boards), targets)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        steps += 1
-        done = (time.monotonic() - begun) / seconds
-    return steps
+    def loss(self, network: Value, chosen: torch.Tensor) -> torch.Tensor:
+        """The cross-entropy of some of them, as a sum."""
+        legal = self.legal[chosen]
+        scores = torch.full(legal.shape, -1e9)
+        scores[legal] = network(self.afterstates[chosen][legal].long())
+        scores = scores + self.rewards[chosen]
+        return nn.functional.cross_entropy(scores, self.targets[chosen], reduction="sum")
 
 
-def agreement(network: Value, found: afterstate.Positions) -> float:
-    """The share of positions in which the network prefers the slide that the model prefers."""
-    assert found.values is not None
-    network.eval()
-    with torch.inference_mode():
-        preferred = scores(network, found.boards).argmax(dim=1).numpy()
-    return float(np.mean(preferred == np.nanargmax(found.values, axis=1)))
-
-
-def told(name: str, result: dict[str, Any]) -> str:
+def summary(name: str, result: dict[str, Any]) -> str:
     """A result in a line."""
     low, high = result["mean_ci95"]
     mean, games = result["mean"], result["games"]
@@ -120,51 +112,74 @@ def told(name: str, result: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("model", nargs="?", help="the model to imitate (default: the newest run)")
-    parser.add_argument("--minutes", type=float, default=5.0, help="of learning")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of play and learning")
-    parser.add_argument("--games", type=int, default=150, help="games of each round")
-    parser.add_argument("--filters", type=int, default=64)
-    parser.add_argument("--hidden", type=int, default=128)
-    parser.add_argument("--rate", type=float, default=0.003, help="the learning rate")
-    parser.add_argument("--evaluate", type=int, default=500, help="games of the evaluation")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("model", nargs="?", help="the teacher (default: the network in the program)")
+    parser.add_argument("--steps", type=int, default=30_000, help=f"of {BATCH} positions")
+    parser.add_argument("--rounds", type=int, default=10, help="rounds of play and learning")
+    parser.add_argument("--games", type=int, default=100, help="games of each round")
+    parser.add_argument("--width", type=int, default=16, help="numbers of an embedding")
+    parser.add_argument("--hidden", type=int, default=32)
+    parser.add_argument("--evaluate", type=int, default=1000, help="games of the evaluation")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", help="where the weights of the network are saved")
     options = parser.parse_args()
 
     torch.manual_seed(options.seed)
     teacher = afterstate.Model(options.model)
-    network = Value(options.filters, options.hidden)
-    player = value_function(network, scale=NEAR, name="network")
+    network = Value(options.width, options.hidden)
+    player = value_function(network, scale=NEAR, encoding="exponents", name="network")
     weights = sum(parameter.numel() for parameter in network.parameters())
     print(f"{teacher}; a network of {weights:,} weights", flush=True)
 
-    begun = time.monotonic()
-    parts: list[afterstate.Positions] = []
+    # An optimiser for the sparse gradients of the tables, and one for the layers. Their rates fall
+    # over the whole time, not over each round.
+    optimisers = [
+        torch.optim.Adagrad(network.tables.parameters(), lr=0.05),
+        torch.optim.Adam(network.layers.parameters(), lr=0.003),
+    ]
+    schedules = [
+        torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, options.steps)
+        for optimiser in optimisers
+    ]
+    examples: Examples | None = None
+    steps, begun, processor = 0, time.monotonic(), time.process_time()
     for number in range(options.rounds):
-        source: afterstate.Model = teacher if number == 0 else player
-        new = afterstate.positions(
-            source, model=teacher, games=options.games, every=4, seed=options.seed + number
-        )
-        before = agreement(network, new)
-        parts.append(new)
-        seconds = 60 * options.minutes / options.rounds
-        found = afterstate.Positions.joined(parts)
-        steps = learn(network, found, seconds, options.rate, options.seed + number)
+        # A game of the teacher is many times as long as one of a beginner.
+        source, games = (player, options.games) if number else (teacher, options.games // 4 or 1)
+        seed = options.seed + number
+        found = afterstate.positions(source, model=teacher, games=games, every=2, seed=seed)
+        if examples is None:
+            examples = Examples(found)
+        else:
+            examples.add(Examples(found))
+        # A tenth of the steps for the games of the teacher, equal shares for the other rounds.
+        until = options.steps * (0.1 + 0.9 * number / max(1, options.rounds - 1))
+        total, before = 0.0, steps
+        while steps < until:
+            loss = examples.loss(network, torch.randint(len(examples), (BATCH,)))
+            for optimiser in optimisers:
+                optimiser.zero_grad()
+            loss.backward()
+            for optimiser, schedule in zip(optimisers, schedules):
+                optimiser.step()
+                schedule.step()
+            total += loss.item() / BATCH
+            steps += 1
+        mean = float(found.scores[np.unique(found.games, return_index=True)[1]].mean())
         print(
-            f"round {number + 1}: {len(new):,} positions of the"
-            f" {'model' if number == 0 else 'network'}; of their moves {before:.1%} agreed before,"
-            f" {agreement(network, new):.1%} after {steps:,} steps;"
-            f" {time.monotonic() - begun:.0f} s so far",
+            f"round {number + 1}: mean {mean:,.0f} of the {'network' if number else 'teacher'};"
+            f" {len(examples):,} positions, {steps:,} steps,"
+            f" loss {total / max(1, steps - before):.3f};"
+            f" {time.process_time() - processor:.0f} s of processor time,"
+            f" {time.monotonic() - begun:.0f} s",
             flush=True,
         )
     if options.out:
         torch.save(network.state_dict(), options.out)
     seed = options.seed + 1_000
-    players: list[tuple[str, Any]] = [("network", player), ("model", teacher), ("greedy", "greedy")]
+    players: list[tuple[str, Any]] = [("network", player), ("teacher", teacher), ("greedy", "greedy")]
     for name, one in players:
-        print(told(name, afterstate.evaluate(one, games=options.evaluate, seed=seed)), flush=True)
+        print(summary(name, afterstate.evaluate(one, games=options.evaluate, seed=seed)), flush=True)
 
 
 if __name__ == "__main__":
