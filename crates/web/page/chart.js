@@ -2,6 +2,7 @@
 /** Line charts: a pointer or keys tell the numbers and zoom, and what is shown can be saved. */
 
 import { chartKeys } from "./chart-keys.js";
+import { followPointer } from "./chart-pointer.js";
 import { saveChart } from "./chart-save.js";
 import { fill, h, s } from "./dom.js";
 import { number } from "./format.js";
@@ -12,6 +13,10 @@ import { number } from "./format.js";
  *   title: string, x: string, y: string, height?: number, percent?: boolean, zero?: boolean,
  *   level?: string, pick?: (x: number) => void, name?: string, empty?: string,
  * }} Options `name`: of the file that is saved; `empty`: what is said where there are no numbers
+ * @typedef {{
+ *   left: number, right: number, low: number, high: number,
+ *   x: (value: number) => number, y: (value: number) => number, at: (x: number) => number,
+ * }} Scale what is shown, where a number is drawn, and which one is drawn at an x
  */
 
 const LEFT = 62,
@@ -49,9 +54,12 @@ function extent(values) {
 /** A number beside an axis. @param {number} value */
 function short(value) {
   const size = Math.abs(value);
-  if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
-  if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)} k`;
-  return number(value, size > 0 && size < 10 && !Number.isInteger(value) ? 2 : 0);
+  const unit = size >= 1e6 ? 1e6 : size >= 1e4 ? 1e3 : 1;
+  const text =
+    unit === 1
+      ? number(value, size > 0 && size < 10 && !Number.isInteger(value) ? 2 : 0)
+      : `${+(value / unit).toPrecision(3)} ${unit === 1e6 ? "M" : "k"}`;
+  return text.replace("-", "−");
 }
 
 export class Chart {
@@ -62,7 +70,6 @@ export class Chart {
     /** @type {[number, number] | null} */ this.zoom = null;
     /** @type {number | null} */ this.marked = null;
     /** The place whose numbers are told. @type {number | null} */ this.pointed = null;
-    /** Tells the numbers at a place. */ this.point = (/** @type {number} */ _) => {};
     this.height = options.height ?? 280;
     this.width = 760;
     this.box = h("div", { class: "plot" });
@@ -108,8 +115,10 @@ export class Chart {
   /** Names the chart and what saves it. */
   name() {
     this.heading.textContent = this.options.title;
-    for (const button of this.root.querySelectorAll("[data-kind]"))
+    for (const button of this.root.querySelectorAll("[data-kind]")) {
+      button.hidden = this.series.length === 0;
       button.setAttribute("aria-label", `Save ${this.options.title} as ${button.textContent}`);
+    }
   }
 
   /** @param {Series[]} series */
@@ -170,56 +179,90 @@ export class Chart {
       fill(this.legend);
       return;
     }
-    const { left, right, low, high } = this.range();
-    const WIDTH = this.width;
-    const x = (/** @type {number} */ value) =>
-      LEFT + ((value - left) / (right - left)) * (WIDTH - LEFT - RIGHT);
-    const y = (/** @type {number} */ value) =>
-      TOP + ((high - value) / (high - low)) * (this.height - TOP - BOTTOM);
-    const show = (/** @type {number} */ value) =>
-      this.options.percent ? `${number(100 * value)}%` : short(value);
+    const scale = this.scale();
     const drawing = s("svg", {
-      viewBox: `0 0 ${WIDTH} ${this.height}`,
+      viewBox: `0 0 ${this.width} ${this.height}`,
       role: "img",
       "aria-label": this.summary(),
     });
+    this.axes(drawing, scale);
     // Lines end at the frame, also where they go on outside of the zoomed range.
     const clip = `clip-${(clips += 1)}`;
-    const frame = { x: LEFT, y: TOP - 3, width: WIDTH - LEFT - RIGHT };
+    const frame = { x: LEFT, y: TOP - 3, width: this.width - LEFT - RIGHT };
     const area = s("rect", { ...frame, height: this.height - TOP - BOTTOM + 6 });
-    drawing.append(s("clipPath", { id: clip }, area));
     const lines = s("g", { "clip-path": `url(#${clip})` });
-    for (const tick of ticks(low, high, this.height / 60)) {
+    drawing.append(s("clipPath", { id: clip }, area), lines);
+    this.bands(lines, scale);
+    this.lines(lines, scale);
+    const { marked } = this;
+    if (marked !== null && marked >= scale.left && marked <= scale.right)
       drawing.append(
-        s("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(tick), y2: y(tick) }),
-        s("text", { x: LEFT - 8, y: y(tick) + 4, "text-anchor": "end" }, show(tick)),
+        s("line", { class: "axis", ...this.upright(scale.x(marked)), "stroke-width": 2 }),
       );
-    }
-    for (const tick of ticks(left, right, Math.min(8, WIDTH / 95))) {
-      drawing.append(
-        s(
-          "text",
-          { x: x(tick), y: this.height - BOTTOM + 18, "text-anchor": "middle" },
-          short(tick),
-        ),
-      );
-    }
-    drawing.append(
-      s("line", {
-        class: "axis",
-        x1: LEFT,
-        x2: WIDTH - RIGHT,
-        y1: this.height - BOTTOM,
-        y2: this.height - BOTTOM,
+    followPointer(this, drawing, scale);
+    fill(this.box, drawing);
+    this.asSlider(scale);
+    // Keys go on from the same place when there are new numbers.
+    if (pointed !== null && this.box === document.activeElement) this.point(pointed);
+    this.whole.hidden = this.zoom === null;
+    fill(
+      this.legend,
+      this.series.map((one, place) => {
+        const line = h("i", {});
+        line.style.setProperty("--hue", this.hue(one, place));
+        return h("li", {}, line, one.name);
       }),
-      s(
-        "text",
-        { x: (LEFT + WIDTH - RIGHT) / 2, y: this.height - 6, "text-anchor": "middle" },
-        this.options.x,
-      ),
-      s("text", { x: 4, y: 12 }, this.options.y),
-      lines,
     );
+  }
+
+  /** Where numbers are drawn. @returns {Scale} */
+  scale() {
+    const { left, right, low, high } = this.range();
+    const [wide, tall] = [this.width - LEFT - RIGHT, this.height - TOP - BOTTOM];
+    return {
+      left,
+      right,
+      low,
+      high,
+      x: (value) => LEFT + ((value - left) / (right - left)) * wide,
+      y: (value) => TOP + ((high - value) / (high - low)) * tall,
+      at: (x) => left + Math.min(Math.max((x - LEFT) / wide, 0), 1) * (right - left),
+    };
+  }
+
+  /** The ends of an upright line. @param {number} x */
+  upright(x) {
+    return { x1: x, x2: x, y1: TOP, y2: this.height - BOTTOM };
+  }
+
+  /** A number of the upright axis. @param {number} value */
+  told(value) {
+    return this.options.percent ? `${number(100 * value)}%` : short(value);
+  }
+
+  /** Numbers and names beside the frame. @param {Element} drawing @param {Scale} scale */
+  axes(drawing, { left, right, low, high, x, y }) {
+    const { width, height } = this;
+    const end = width - RIGHT,
+      bottom = height - BOTTOM;
+    for (const tick of ticks(low, high, height / 60))
+      drawing.append(
+        s("line", { class: "grid", x1: LEFT, x2: end, y1: y(tick), y2: y(tick) }),
+        s("text", { x: LEFT - 8, y: y(tick) + 4, "text-anchor": "end" }, this.told(tick)),
+      );
+    for (const tick of ticks(left, right, Math.min(8, width / 95)))
+      drawing.append(
+        s("text", { x: x(tick), y: bottom + 18, "text-anchor": "middle" }, short(tick)),
+      );
+    drawing.append(
+      s("line", { class: "axis", x1: LEFT, x2: end, y1: bottom, y2: bottom }),
+      s("text", { x: (LEFT + end) / 2, y: height - 6, "text-anchor": "middle" }, this.options.x),
+      s("text", { x: 4, y: 12 }, this.options.y),
+    );
+  }
+
+  /** The ranges around lines. @param {Element} lines @param {Scale} scale */
+  bands(lines, { left, right, x, y }) {
     this.series.forEach((one, place) => {
       const { band } = one;
       if (!band) return;
@@ -236,6 +279,10 @@ export class Chart {
       area.style.fill = this.hue(one, place);
       if (within.length > 1) lines.append(area);
     });
+  }
+
+  /** @param {Element} lines @param {Scale} scale */
+  lines(lines, { left, right, x, y }) {
     this.series.forEach((one, place) => {
       const seen = one.points.filter(
         ([at], index) =>
@@ -261,36 +308,10 @@ export class Chart {
       point.style.fill = this.hue(one, place);
       lines.append(point);
     });
-    const marked = this.marked;
-    if (marked !== null && marked >= left && marked <= right)
-      drawing.append(
-        s("line", {
-          class: "axis",
-          x1: x(marked),
-          x2: x(marked),
-          y1: TOP,
-          y2: this.height - BOTTOM,
-          "stroke-width": 2,
-        }),
-      );
-    this.follow(drawing, { left, right, x, show });
-    fill(this.box, drawing);
-    this.isSlider(left, right);
-    // New numbers do not take the place away from whoever goes along them by keys.
-    if (pointed !== null && this.box === document.activeElement) this.point(pointed);
-    this.whole.hidden = this.zoom === null;
-    fill(
-      this.legend,
-      this.series.map((one, place) => {
-        const line = h("i", {});
-        line.style.setProperty("--hue", this.hue(one, place));
-        return h("li", {}, line, one.name);
-      }),
-    );
   }
 
-  /** Has keys and screen readers go along the numbers. @param {number} left @param {number} right */
-  isSlider(left, right) {
+  /** Makes the chart a slider for keys and screen readers. @param {Scale} scale */
+  asSlider({ left, right }) {
     const attributes = {
       tabindex: "0",
       role: "slider",
@@ -341,80 +362,34 @@ export class Chart {
     return { place, near };
   }
 
-  /** Hover, zoom and pick. @param {any} drawing @param {any} scale */
-  follow(drawing, { left, right, x, show }) {
-    const WIDTH = this.width;
-    const cross = s("line", {
-      class: "cross",
-      y1: TOP,
-      y2: this.height - BOTTOM,
-      visibility: "hidden",
-    });
-    const zoom = s("rect", {
-      class: "zoom",
-      y: TOP,
-      height: this.height - TOP - BOTTOM,
-      visibility: "hidden",
-    });
-    drawing.append(zoom, cross);
-    /** @type {number | null} */ let from = null;
-    const at = (/** @type {PointerEvent} */ event) => {
-      const box = drawing.getBoundingClientRect();
-      const inside = ((event.clientX - box.left) / box.width) * WIDTH;
-      const share = Math.min(Math.max((inside - LEFT) / (WIDTH - LEFT - RIGHT), 0), 1);
-      return left + share * (right - left);
-    };
-    this.point = (/** @type {number} */ here) => {
-      const { place, near } = this.near(here);
-      this.pointed = place;
-      cross.setAttribute("visibility", "visible");
-      cross.setAttribute("x1", String(x(place)));
-      cross.setAttribute("x2", String(x(place)));
-      const digits = (/** @type {number} */ value) => (Math.abs(value) < 10 ? 3 : 1);
-      const told = [
-        `${this.options.x} ${number(place)}`,
-        ...near.map(
-          ({ name, y: value }) =>
-            `${name}: ${this.options.percent ? show(value) : number(value, digits(value))}`,
-        ),
-      ];
-      fill(
-        this.tip,
-        told.map((text, at_) => h("div", { class: at_ === 0 ? "muted" : undefined }, text)),
-      );
-      this.box.setAttribute("aria-valuenow", String(place));
-      this.box.setAttribute("aria-valuetext", told.join("; "));
-      this.tip.hidden = false;
-      const wide = drawing.getBoundingClientRect().width;
-      const beside = (x(Math.min(Math.max(here, left), right)) / WIDTH) * wide;
-      this.tip.style.left = beside > wide / 2 ? "auto" : `${beside + 14}px`;
-      this.tip.style.right = beside > wide / 2 ? `${wide - beside + 14}px` : "auto";
-      this.tip.style.top = "12px";
-    };
-    drawing.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
-      const here = at(event);
-      // The button may have been let go outside.
-      if (event.buttons === 0) from = null;
-      zoom.setAttribute("visibility", from === null ? "hidden" : "visible");
-      if (from !== null) {
-        zoom.setAttribute("x", String(x(Math.min(from, here))));
-        zoom.setAttribute("width", String(Math.abs(x(here) - x(from))));
-      }
-      this.point(here);
-    });
-    drawing.addEventListener("pointerleave", () => this.leave());
-    drawing.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
-      from = at(event);
-    });
-    drawing.addEventListener("pointerup", (/** @type {PointerEvent} */ event) => {
-      const to = at(event),
-        start = from;
-      from = null;
-      if (start === null) return;
-      if (Math.abs(x(to) - x(start)) > 12) this.zoomTo([Math.min(start, to), Math.max(start, to)]);
-      else this.options.pick?.(to);
-    });
-    drawing.addEventListener("dblclick", () => this.zoomTo(null));
+  /** Tells the numbers that are nearest to a place. @param {number} here */
+  point(here) {
+    const { x } = this.scale();
+    const { place, near } = this.near(here);
+    this.pointed = place;
+    const cross = this.box.querySelector(".cross");
+    const ends = Object.entries({ ...this.upright(x(place)), visibility: "visible" });
+    ends.forEach(([name, value]) => cross?.setAttribute(name, String(value)));
+    const digits = (/** @type {number} */ value) =>
+      Number.isInteger(value) ? 0 : Math.abs(value) < 10 ? 3 : 1;
+    const told = [
+      `${this.options.x} ${number(place)}`,
+      ...near.map(
+        ({ name, y }) => `${name}: ${this.options.percent ? this.told(y) : number(y, digits(y))}`,
+      ),
+    ];
+    fill(
+      this.tip,
+      told.map((text, line) => h("div", { class: line === 0 ? "muted" : undefined }, text)),
+    );
+    this.box.setAttribute("aria-valuenow", String(place));
+    this.box.setAttribute("aria-valuetext", told.join("; "));
+    this.tip.hidden = false;
+    const wide = this.box.clientWidth;
+    const beside = (x(here) / this.width) * wide;
+    this.tip.style.left = beside > wide / 2 ? "auto" : `${beside + 14}px`;
+    this.tip.style.right = beside > wide / 2 ? `${wide - beside + 14}px` : "auto";
+    this.tip.style.top = "12px";
   }
 }
 

@@ -156,7 +156,7 @@ class Inside {
         h(
           "p",
           { class: "lead" },
-          "An n-tuple network has no idea of a board as a whole. It adds up a few dozen numbers from tables, each found by the tiles of a few cells. Learning moves these numbers.",
+          "The value of an n-tuple network is a sum of weights. Each weight is looked up in a table, by the tiles of a few cells. Learning changes these weights.",
         ),
         h(
           "div",
@@ -409,7 +409,7 @@ class Inside {
     };
     fill(
       /** @type {Element} */ (this.legend),
-      `On each cell, its share of V: from ${extreme(Math.min)} to ${extreme(Math.max)}. Darker is more; hatched is below 0.`,
+      `On each cell, its share of V: from ${extreme(Math.min)} to ${extreme(Math.max)}. The stronger the colour, the larger the share; hatched is below 0.`,
     );
     const digits = lookup.digits.map(
       (/** @type {number} */ digit, /** @type {number} */ at) =>

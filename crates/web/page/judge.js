@@ -77,7 +77,7 @@ class Judge {
           choice(
             "Game",
             [
-              ["", "the one that the records follow"],
+              ["", "detected from the records"],
               ...about.games.map((/** @type {any} */ one) => [one.name, gameName(one.name)]),
             ],
             "",
@@ -286,7 +286,7 @@ class Judge {
         report.failures.length > 0 &&
           h("div", { class: "error" }, h("strong", {}, "Failed: "), report.failures.join("; ")),
         report.guessed &&
-          h("p", { class: "small muted" }, "The game is the one whose rules the records follow."),
+          h("p", { class: "small muted" }, "The game was detected from the records."),
         faults.length > 0 &&
           h(
             "div",

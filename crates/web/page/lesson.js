@@ -160,7 +160,7 @@ export class Lesson {
       {},
       `After ${number(found.options.games)} games`,
       found.mean !== null && ` (mean of the last ones ${number(found.mean, 1)})`,
-      `, this game brings ${number(found.score)} points in ${number(found.moves)} moves`,
+      `, this game has ${number(found.score)} points in ${number(found.moves)} moves`,
       found.moves > found.steps.length && `; the first ${found.steps.length} are shown`,
       ".",
       !isSolved &&
@@ -239,7 +239,7 @@ export class Lesson {
     ];
   }
 
-  /** What a reader may stumble over in these numbers. @param {any} step */
+  /** Why these numbers are not those that one may expect. @param {any} step */
   remarks(step) {
     const { found } = this;
     const { options } = found;

@@ -49,7 +49,7 @@ pub fn routes() -> Router<AppState> {
         .route("/api/v1/run/blocks", get(runs::blocks))
         .route("/api/v1/run/stop", post(runs::stop))
         .route("/api/v1/run/resume", post(runs::resume))
-        .route("/api/v1/run/file", get(runs::file))
+        .route("/api/v1/run/file", get(runs::file::file))
         .route("/api/v1/sweeps", get(sweeps::list))
         .route("/api/v1/sweep/curves", get(sweeps::curves))
 }

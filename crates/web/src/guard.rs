@@ -3,7 +3,7 @@
 //! A page of another site can send requests to this machine, and its name can be made to mean this
 //! machine (DNS rebinding). So a request must name this server in `Host`, must come from our own
 //! page by `Origin` and `Sec-Fetch-Site` where a browser sends them, and needs the token where the
-//! server can be reached from other machines. Links to the page from elsewhere are followed.
+//! server can be reached from other machines. Links on other sites may open the page.
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -6,7 +6,7 @@
 //! that takes longer than a look-up runs on a thread of its own (`jobs`), is limited in time and
 //! number, and is cancelled when its client is gone.
 //!
-//! - `server.rs`: the lock of the run folder, the loop that accepts connections, the end.
+//! - `server.rs`: accepting connections, the lock of the run folder, shutdown.
 //! - `connection.rs`: clients that do not take what is sent to them.
 //! - `guard.rs`: checks of each request, and the headers of every answer.
 //! - `page.rs`: the files of the page, which are inside the binary.

@@ -43,7 +43,7 @@ use crate::api::{analyze, events, games, inside, judge, meta, runs, sweeps};
         runs::start,
         runs::show,
         runs::blocks,
-        runs::file,
+        runs::file::file,
         runs::stop,
         runs::resume,
         sweeps::list,

@@ -61,6 +61,7 @@ static FILES: &[(&str, &[u8])] = files![
     "judge.js",
     "chart.js",
     "chart-keys.js",
+    "chart-pointer.js",
     "chart-save.js",
     "table.js",
     "format.js",

@@ -1,4 +1,4 @@
-//! Connections, the lock of the folder, and the end.
+//! Accepting connections, the lock of the run folder, and shutdown.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -21,11 +21,11 @@ use crate::{AppState, Config, router};
 /// The most connections at a time; further ones wait.
 const CONNECTIONS: usize = 512;
 /// How long a client may take to send the head of a request.
-const HEAD: Duration = Duration::from_secs(6);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(6);
 /// How long a client may take no byte of what is sent to it.
-const WRITE: Duration = Duration::from_secs(60);
-/// How long the end waits for requests that are under way.
-const END: Duration = Duration::from_secs(5);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long shutdown waits for requests in progress.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The file that the server of a folder locks.
 const LOCK: &str = ".serve.lock";
 
@@ -42,7 +42,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Ends all streams, lets requests finish, has trainings save their state, and returns.
+    /// Ends all streams, lets requests finish, and returns when all runs have saved their state.
     pub fn stop(mut self) {
         self.app.end();
         self.stop.send_replace(true);
@@ -101,7 +101,7 @@ pub fn start(config: &Config) -> Result<Running, ServeError> {
     let served = app.clone();
     let thread = std::thread::spawn(move || {
         runtime.block_on(accept(listener, &served, stopped));
-        runtime.shutdown_timeout(END);
+        runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
         drop(lock);
     });
     Ok(Running {
@@ -176,8 +176,11 @@ async fn accept(listener: TcpListener, app: &AppState, mut stopped: watch::Recei
         let service = TowerToHyperService::new(router.clone());
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD)
-            .serve_connection(TokioIo::new(Connection::new(stream, WRITE)), service);
+            .header_read_timeout(HEAD_TIMEOUT)
+            .serve_connection(
+                TokioIo::new(Connection::new(stream, WRITE_TIMEOUT)),
+                service,
+            );
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             // A connection that breaks affects no other.
@@ -186,5 +189,5 @@ async fn accept(listener: TcpListener, app: &AppState, mut stopped: watch::Recei
         });
     }
     drop(listener);
-    let _ = tokio::time::timeout(END, graceful.shutdown()).await;
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await;
 }

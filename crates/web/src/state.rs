@@ -55,7 +55,7 @@ pub struct Shared {
     pub streams: Arc<Semaphore>,
     /// Events for all pages.
     events: broadcast::Sender<PageEvent>,
-    /// Whether the server ends.
+    /// Whether the server is shutting down.
     ending: watch::Sender<bool>,
 }
 

@@ -202,6 +202,7 @@ pub async fn analyze(
             }
             if request.rollouts > 0 {
                 let options = RolloutOptions {
+                    tile: None,
                     games: request.rollouts,
                     seed: 1,
                     threads: 0,
@@ -281,6 +282,7 @@ pub async fn chance(
         .run(move |token| {
             let control = Control::new().with_cancel(token);
             let options = RolloutOptions {
+                tile: None,
                 games: request.games,
                 seed: 1,
                 threads: 0,

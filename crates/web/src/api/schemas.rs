@@ -23,6 +23,8 @@ pub struct ModelSummary {
     board: String,
     /// The recipe, with what was changed in it.
     recipe: Option<String>,
+    /// Everything that was changed in the recipe, each `key=value`.
+    changed: Vec<String>,
     /// The games that it was trained for.
     trained: Option<u64>,
 }
