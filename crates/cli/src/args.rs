@@ -1,4 +1,6 @@
 //! The arguments of every command.
+//!
+//! To add a command, add a variant of [`Command`], a file in `commands/` and an arm in `main.rs`.
 
 mod analyze;
 mod evaluate;

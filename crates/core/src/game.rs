@@ -5,9 +5,11 @@
 //! state where a value function expects an afterstate.
 //!
 //! To add a game, implement [`Rules`] in a file under `rules/`; [`Grid`] then plays it on boards of
-//! any size. Add it to the `conformance` tests and to the registry of the lab, and write its page
-//! in `docs/games/`. A separate [`Game`] is only needed for speed: [`Fast2048`] and the other fast
-//! paths give the same results as the grid.
+//! any size. Add a line to `every_game_conforms_on_every_board` in `game/conformance.rs`, a line
+//! `("NAME", Family::Slow(&Name))` to `GAMES` in `games.rs` of the lab, and a page `docs/games/NAME.md`:
+//! all commands then work on all boards. An example is `games/toy.rs` of the lab. A [`Game`] of its own
+//! is only needed for speed: [`Fast2048`] and the other fast paths give the same results as the grid,
+//! which `tests/twins.rs` compares; `with_game` of the lab chooses them.
 
 mod board;
 mod chance;

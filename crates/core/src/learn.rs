@@ -3,6 +3,13 @@
 //! Each learner works on any [`Trainable`](crate::ntuple::Trainable) network with any
 //! [`UpdateRule`](crate::ntuple::UpdateRule). It sees the positions x_0, x_1, ... of a game, and
 //! g_t, the reward between x_t and x_{t+1} (or the end).
+//!
+//! To add a learner, implement [`Learner`](crate::episode::Learner) for any `Trainable` in a file here,
+//! with formula and paper at its head, and a case worked out by hand in `tests/learning.rs`; one that
+//! begins further games from states of a game is a [`GameChain`]. Its keys: a variant of `Update` in
+//! `recipe/learner.rs` of the lab, of `LEARNER` in `recipe/keys.rs`, ranges in `recipe/check.rs`; a
+//! variant of `UpdateSpec` in `spec.rs`, an arm of `any_player` in `agent/ntuple.rs`; and a case in
+//! `trainer/tests/learners.rs`.
 
 mod backward;
 mod carousel;

@@ -1,6 +1,9 @@
 //! Policies: which slide to make.
 //!
 //! [`Greedy`] maximises the values of any [`ValueFunction`]; [`Random`] is the usual baseline.
+//!
+//! To add a policy, implement [`Policy`], and in the lab an agent that uses the values of any other agent,
+//! as `agent/search.rs` does.
 
 use crate::Value;
 use crate::game::{Direction, Game, Slide, State};

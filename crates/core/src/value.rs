@@ -9,6 +9,12 @@
 //! Evaluation has two steps, so that cache misses of several positions overlap: [`Pending::begin`]
 //! locates what will be read and prefetches it, [`ValueFunction::evaluate`] reads it. A [`Pending`]
 //! ties both to one decision, so that only the slides that were looked up can be evaluated.
+//!
+//! To add a value function, implement [`ValueFunction`] in a file of its own: with `by_afterstate`, if
+//! values depend on afterstates alone, so that a search evaluates each once; and `Trainable`, if learners
+//! update it. In the lab it needs a variant of `AgentSpec` in `spec.rs`, an agent in `agent/`, and arms in
+//! `new_agent` of `trainer.rs` and `open_agent` of `model.rs`. One of another language is an
+//! `ExternalValues` (`agent/external.rs`).
 
 use crate::Value;
 use crate::game::{After, Direction, Game, Slide, Slides, State};

@@ -2,6 +2,10 @@
 //!
 //! Each is in a data crate of its own, which embeds one file. A boxed network has a name,
 //! `box:GAME-BOARD`, that stands wherever the path of a model does.
+//!
+//! To add a network, make a crate as `crates/box-2048`: the packed file, its `MODEL_CARD.md` and one line
+//! of code. Name it in `Cargo.toml` of the workspace and of this crate, and in [`ALL`]; the tests compare
+//! the file with its card.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

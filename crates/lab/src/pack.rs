@@ -15,9 +15,9 @@ use std::sync::{Mutex, PoisonError};
 
 use afterstate::Value;
 use afterstate::format::native::{Metadata, NativeError, StoredParts};
-use afterstate::format::packed::{self, EncodedTable, PackedError, Quantisation};
+use afterstate::format::packed::{self, EncodedTable, MOST_WEIGHTS, PackedError, Quantisation};
 use afterstate::ntuple::{
-    AtomicF32, NetworkError, NetworkOptions, WeightCell, WeightPart, WeightTables,
+    AtomicF32, NetworkError, NetworkOptions, TupleSet, WeightCell, WeightPart, WeightTables,
 };
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ use crate::metadata::{FORMAT, Fields, PROMOTION, REDUNDANT, SOLUTION, from_word,
 use crate::model::{self, Model};
 use crate::part::Part;
 use crate::recipe::{Rule, ValueOf};
-use crate::report::Evaluation;
+use crate::report::{Evaluation, ModelInfo};
 use crate::run;
 use crate::share::{threads, try_share};
 use crate::spec::{CONVOLUTIONS, NTupleSpec};
@@ -65,6 +65,8 @@ pub struct PackReport {
     pub from: PathBuf,
     /// The packed model.
     pub to: PathBuf,
+    /// The model of the checkpoint.
+    pub model: ModelInfo,
     /// Its SHA-256 digest.
     pub sha256: String,
     /// Its length.
@@ -139,7 +141,10 @@ fn pack_silently(options: &PackOptions<'_>) -> Result<PackReport, LabError> {
     replace(options.to, &bytes).map_err(LabError::file("write", options.to))?;
     let sum = |of: fn(&EncodedTable) -> u64| packing.tables.iter().map(of).sum::<u64>();
     let kept = sum(|table| table.entry.kept);
+    let mut model = ModelInfo::of_file(&from)?;
+    model.hash()?;
     let mut report = PackReport {
+        model,
         sha256: sha256(options.to).map_err(LabError::file("read", options.to))?,
         from: from.clone(),
         to: options.to.to_owned(),
@@ -218,6 +223,11 @@ fn open(path: &Path) -> Result<(StoredTables, NTupleSpec, Metadata), LabError> {
         );
     }
     let spec = model::player(&fields)?;
+    if is_too_large(&spec.tuples) {
+        return refused(
+            "a table of it has more than 2^30 weights (tuples of at most 7 cells fit, or 6 on larger boards)",
+        );
+    }
     if metadata.contains_key(PROMOTION) {
         metadata.insert(PROMOTION.to_owned(), "false".to_owned());
     }
@@ -225,6 +235,11 @@ fn open(path: &Path) -> Result<(StoredTables, NTupleSpec, Metadata), LabError> {
         metadata.remove(key);
     }
     Ok((saved, spec, metadata))
+}
+
+/// Whether a table is too large for the format.
+fn is_too_large(tuples: &TupleSet) -> bool {
+    tuples.tables().any(|(_, weights)| weights > MOST_WEIGHTS)
 }
 
 /// Encoded tables.

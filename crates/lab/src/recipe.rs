@@ -10,6 +10,9 @@
 //! Two kinds of text are read. What a user writes has the keys of today ([`Recipe::load`],
 //! [`Recipe::parse`]); what the program stored may be of an earlier format
 //! ([`Recipe::load_stored`], [`Recipe::parse_stored`]).
+//!
+//! To add a recipe, write a file in `recipes/` and name it in `builtin!`; a former name goes into `RENAMED`.
+//! To add a key, add a field here, its range to `check.rs` and a row to `docs/recipes.md`.
 
 mod changes;
 mod check;

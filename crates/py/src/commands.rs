@@ -1,4 +1,7 @@
 //! The commands: the work of `afterstate_lab` with the arguments and the JSON of the command line.
+//!
+//! To add a function, do its work in the lab, convert here, and write its stub in `_afterstate.pyi` and the
+//! function with keywords and an example in `python/afterstate/commands.py`.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

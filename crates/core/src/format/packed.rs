@@ -26,7 +26,7 @@ use twox_hash::XxHash3_64;
 
 pub use encode::{EncodedTable, Quantisation, encode};
 pub use error::PackedError;
-pub use grid::SparseTable;
+pub use grid::{MOST_WEIGHTS, SparseTable};
 
 use super::native::Metadata;
 use grid::Form;

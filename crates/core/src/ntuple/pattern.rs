@@ -1,6 +1,8 @@
 //! The cells of a tuple. Cells are numbered in row-major order and written as single digits: 0-9,
 //! a-f, and further letters for boards of more than 16 cells; `012345` is a 6-tuple of the first
 //! six cells.
+//!
+//! To add a named set of tuples, add a line to `NAMED_SETS`.
 
 use std::fmt;
 

@@ -15,6 +15,9 @@
 //! E and A are one 64-bit word, read and written together. Threads that update one weight at the
 //! same moment may lose an update, but never combine E of one with A of another, so |E| <= A always
 //! holds.
+//!
+//! To add a rule, implement [`UpdateRule`]; it needs a variant of `Rule` in `recipe/learner.rs` of the
+//! lab and an arm of `learn` in `agent/ntuple.rs`.
 
 use crate::Value;
 use crate::machine::{AtomicF32, AtomicF32x2, F32x2, WeightMemory, WeightRef, Zeroed};

@@ -1,4 +1,7 @@
 //! The cells of a text, before they are tiles.
+//!
+//! To read boards that are written in another way, add a case to `BoardNotation::of`, or to `tile` in
+//! `cell.rs`, and a line to `boards_are_read_as_people_have_them` in `tests.rs`.
 
 use afterstate::game::Shape;
 

@@ -5,6 +5,9 @@
 //! weights are set, real update rules (`worked`). The pages of docs/how-it-works show the same
 //! numbers: [`number_blocks`] are the tables between markers in them. A test compares drawings and
 //! pages with this code; `cargo run -p afterstate-lab --example diagrams` writes them.
+//!
+//! To add a drawing, write a function in a file here, with its numbers in `worked.rs`, and name it in
+//! `all`; show it on a page of docs/how-it-works.
 
 mod backups;
 mod canvas;

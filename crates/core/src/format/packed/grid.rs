@@ -9,6 +9,9 @@
 /// The largest shift of a block.
 pub(super) const MOST_SHIFT: u8 = 14;
 
+/// The most weights of a table.
+pub const MOST_WEIGHTS: usize = 1 << 30;
+
 /// The most digits of an index: 7 of 4 bits.
 pub(super) const MOST_DIGITS: u32 = 7;
 
@@ -24,9 +27,11 @@ impl Form {
         Self { digits, bits }
     }
 
-    /// Digits of 4 or 5 bits, and at most 2^30 weights.
+    /// Digits of 4 or 5 bits, and at most [`MOST_WEIGHTS`].
     pub(super) fn is_supported(digits: u32, bits: u32) -> bool {
-        (1..=MOST_DIGITS).contains(&digits) && matches!(bits, 4 | 5) && digits * bits <= 30
+        (1..=MOST_DIGITS).contains(&digits)
+            && matches!(bits, 4 | 5)
+            && digits * bits <= MOST_WEIGHTS.ilog2()
     }
 
     /// The weights of a block.
