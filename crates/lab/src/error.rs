@@ -252,8 +252,8 @@ pub enum LabError {
     },
     /// Tables that need more memory than is free.
     #[error(
-        "these tuples need {needed} of memory, and {available} are free; use shorter tuples or fewer of them \
-         (each cell of a tuple multiplies its table by 16, or by 32 in games with many tiles)",
+        "the tables need {needed} of memory, and {available} are free; free some, or train a network with \
+         shorter tuples or fewer of them (each cell of a tuple multiplies its table by 16, or by 32 in games with many tiles)",
         needed = bytes(*needed), available = bytes(*available)
     )]
     Memory {

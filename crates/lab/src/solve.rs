@@ -40,7 +40,7 @@ use crate::error::game_on;
 use crate::games::{PackedVisitor, with_packed_game};
 use crate::share::threads;
 use estimate::{BoardCounts, Memory};
-use work::{Stopped, Work};
+use work::{Work, WorkError};
 
 /// The options of a solution.
 pub struct SolveOptions<'a> {
@@ -244,9 +244,12 @@ enum SolveFailure {
     Failed(SolveError),
 }
 
-impl From<Stopped> for SolveFailure {
-    fn from(_: Stopped) -> Self {
-        Self::Stopped
+impl From<WorkError> for SolveFailure {
+    fn from(error: WorkError) -> Self {
+        match error {
+            WorkError::Cancelled => Self::Stopped,
+            WorkError::NoRoom(bytes) => Self::Failed(SolveError::NoRoom { size: bytes }),
+        }
     }
 }
 
@@ -286,7 +289,7 @@ impl PackedVisitor for Solve<'_> {
         let both = |[worst, best]: [Stage; 2], goal| {
             let (min, _) = valued(worst, SpawnMode::Worst, goal)?;
             let (max, _) = valued(best, SpawnMode::Best, goal)?;
-            Ok::<_, Stopped>([min, max])
+            Ok::<_, WorkError>([min, max])
         };
         let bounds = |stage, goal: Option<Goal>| {
             let asked = goal.filter(|_| self.options.bounds);
@@ -382,7 +385,7 @@ impl Solve<'_> {
         work: &Work<'_>,
         stage: Stage,
         criterion: Criterion,
-    ) -> Result<(f64, Vec<f64>), Stopped> {
+    ) -> Result<(f64, Vec<f64>), WorkError> {
         let all = layers.codes().len() as f64;
         let seen = |valued| self.report(stage, valued as f64 / all, valued);
         let values = value::values(solver, layers, criterion, work, seen)?;

@@ -289,16 +289,24 @@ fn a_checkpoint_is_refused_wherever_it_is_damaged() {
 fn a_limit_of_memory_is_an_error() {
     let lab = Lab::new();
     let program = env!("CARGO_BIN_EXE_afterstate");
-    for kilobytes in [100_000, 150_000, 250_000] {
-        let solve = format!("ulimit -v {kilobytes}; exec '{program}' solve --board 3x3 --out s");
+    // On 3x3 it is refused at once; on 2x4 the positions are listed before the memory is full.
+    let limits = [100_000, 150_000, 250_000].map(|limit| (limit, "3x3"));
+    let late = [240_000, 320_000].map(|limit| (limit, "2x4"));
+    for (kilobytes, board) in limits.into_iter().chain(late) {
+        let solve = format!(
+            "ulimit -v {kilobytes}; exec '{program}' solve --board {board} --threads 2 --out s"
+        );
         let mut command = Command::new("sh");
         let output = command
             .args(["-c", &solve])
             .current_dir(lab.path("."))
             .output();
         let done = Done::of(&solve, output.expect("a shell"));
-        done.fails(3, &["memory"]);
-        assert!(!lab.exists("s"));
+        // How much is free depends on the machine: what fits is solved.
+        if board == "3x3" || done.status != Some(0) {
+            done.fails(3, &["memory"]);
+            assert!(!lab.exists("s"));
+        }
     }
 }
 

@@ -149,7 +149,11 @@ impl LabError {
             | Self::Memory { .. }
             | Self::Refused { .. }
             | Self::NoRandomness(_)
-            | Self::Solve(SolveError::Memory { .. } | SolveError::TooManyStates { .. })
+            | Self::Solve(
+                SolveError::Memory { .. }
+                | SolveError::NoRoom { .. }
+                | SolveError::TooManyStates { .. },
+            )
             | Self::Solution {
                 source: FileError::Memory { .. },
                 ..
@@ -215,7 +219,7 @@ fn of_conversion(error: &ConvertError) -> Option<Remedy> {
 
 fn of_solving(error: &SolveError) -> Option<Remedy> {
     match error {
-        SolveError::Memory { .. } => Some(Remedy::SmallerTarget),
+        SolveError::Memory { .. } | SolveError::NoRoom { .. } => Some(Remedy::SmallerTarget),
         SolveError::TooManyStates { fast: true, .. } => Some(Remedy::FreeMemory),
         SolveError::TooManyStates { .. } => Some(Remedy::MeasureOneSymmetry),
         SolveError::Tiles { most, .. } => Some(Remedy::TargetUpTo(*most)),

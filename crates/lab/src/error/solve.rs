@@ -23,6 +23,13 @@ pub enum SolveError {
         /// Bytes free.
         available: u64,
     },
+    /// A vector for which the memory has no room, although it was reserved: limits of the process
+    /// count the gaps between allocations.
+    #[error("the memory has no room for {} in one piece", bytes(*size))]
+    NoRoom {
+        /// Its bytes.
+        size: u64,
+    },
     /// A model that may reach more states than fit into memory.
     #[error(
         "measuring this model may need {} of memory in addition to the solution, and {} are free",

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use super::estimate::ReachableStates;
 use super::table::ValueTable;
-use super::work::{Waiting, Work, run_of};
+use super::work::{Waiting, Work, WorkError, run_of};
 use super::{Solution, SolveError, SolveFailure};
 use crate::LabError;
 use crate::agent::PolicyFn;
@@ -278,7 +278,7 @@ impl PackedVisitor for GapVisitor<'_> {
             let Some(states) = waiting.0.remove(&sum) else {
                 continue;
             };
-            let known = Known::new(solution, number);
+            let known = Known::new(solution, number)?;
             for some in states.chunks(AT_ONCE) {
                 let walked = work.in_parts(some, |part| {
                     let mut walker = MeasureWorker {
@@ -338,18 +338,18 @@ impl<'a> Known<'a> {
     /// The layers that one spawn can lead to, and the layer itself.
     const NEAR: usize = 3;
 
-    fn new(solution: &'a Solution, layer: usize) -> Self {
+    fn new(solution: &'a Solution, layer: usize) -> Result<Self, WorkError> {
         let layers = solution.layers();
         let near = layer..layers.count().min(layer + Self::NEAR);
         let table = |number| {
             let (sum, places) = layers.layer(number);
             let codes = &layers.codes()[places.clone()];
-            (sum, ValueTable::new(codes, &solution.scores()[places]))
+            Ok((sum, ValueTable::new(codes, &solution.scores()[places])?))
         };
-        Self {
+        Ok(Self {
             solution,
-            near: near.map(table).collect(),
-        }
+            near: near.map(table).collect::<Result<_, _>>()?,
+        })
     }
 
     fn value(&self, code: StateCode) -> Option<f64> {

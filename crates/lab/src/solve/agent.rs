@@ -193,6 +193,7 @@ impl Solution {
             game: info.game.clone(),
             board: info.shape.to_string(),
             recipe: None,
+            changed: Vec::new(),
             trained: None,
         }
     }

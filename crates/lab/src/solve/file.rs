@@ -266,7 +266,8 @@ fn carry_in(
     sums: Option<&Checksums>,
     place: Place,
 ) -> std::io::Result<Vec<u64>> {
-    let mut numbers = Vec::with_capacity(place.numbers);
+    let mut numbers = Vec::new();
+    numbers.try_reserve_exact(place.numbers)?;
     let mut bytes = vec![0; PIECE * BYTES];
     while numbers.len() < place.numbers {
         let count = PIECE.min(place.numbers - numbers.len());

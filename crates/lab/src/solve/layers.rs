@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use afterstate::solve::{Layer, StateCode};
 
+use super::work::{WorkError, with_room};
+
 /// All states, one for each class of symmetric states.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layers {
@@ -15,12 +17,12 @@ pub struct Layers {
 
 impl Layers {
     /// From layers with ascending sums.
-    pub(super) fn new(layers: Vec<Layer>) -> Self {
+    pub(super) fn new(layers: Vec<Layer>) -> Result<Self, WorkError> {
         let states = layers.iter().map(|layer| layer.states.len()).sum();
         let mut all = Self {
             sums: Vec::with_capacity(layers.len()),
             starts: vec![0],
-            codes: Vec::with_capacity(states),
+            codes: with_room(states)?,
         };
         // Each layer is freed before the next is copied, so there are never two copies of all.
         for layer in layers {
@@ -28,7 +30,7 @@ impl Layers {
             all.codes.extend(layer.states);
             all.starts.push(all.codes.len());
         }
-        all
+        Ok(all)
     }
 
     /// The same from the numbers of a file, if they are valid.

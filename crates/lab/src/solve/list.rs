@@ -6,7 +6,7 @@ use afterstate::game::Game;
 use afterstate::solve::{AfterCode, Layer, Packed, Solver, StateCode};
 
 use super::estimate::{BoardCounts, Memory};
-use super::work::{Stopped, Waiting, Work};
+use super::work::{Waiting, Work, WorkError};
 use super::{Layers, SolveFailure};
 
 /// Afterstates processed before their successors, which are many times as many, are merged.
@@ -47,7 +47,7 @@ pub(super) fn list<G: Game<Board: Packed>>(
         memory.foresee(boards, sum, listed)?;
         seen(sum, listed);
     }
-    Ok((Layers::new(layers), symmetric))
+    Ok((Layers::new(layers)?, symmetric))
 }
 
 /// The distinct afterstates of some states, sorted.
@@ -55,7 +55,7 @@ pub(super) fn afters<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     work: &Work<'_>,
     states: &[StateCode],
-) -> Result<Vec<AfterCode>, Stopped> {
+) -> Result<Vec<AfterCode>, WorkError> {
     work.merged(work.in_parts(states, |part| solver.afters(part))?)
 }
 
@@ -63,7 +63,7 @@ fn count_symmetric<G: Game<Board: Packed>>(
     solver: &Solver<G>,
     work: &Work<'_>,
     states: &[StateCode],
-) -> Result<u64, Stopped> {
+) -> Result<u64, WorkError> {
     let count = |part: &[StateCode]| {
         let symmetric = part
             .iter()

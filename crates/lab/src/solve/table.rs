@@ -6,6 +6,8 @@
 
 use std::marker::PhantomData;
 
+use super::work::{WorkError, filled};
+
 /// Bytes for each value, at most.
 pub(super) const BYTES: u64 = 64;
 
@@ -20,10 +22,10 @@ pub(super) struct ValueTable<C> {
 }
 
 impl<C: Copy + Into<u64>> ValueTable<C> {
-    pub(super) fn new(codes: &[C], values: &[f64]) -> Self {
+    pub(super) fn new(codes: &[C], values: &[f64]) -> Result<Self, WorkError> {
         let bits = (2 * codes.len()).next_power_of_two().ilog2().max(1);
         let mut table = Self {
-            slots: vec![(EMPTY, 0.0); 1 << bits],
+            slots: filled((EMPTY, 0.0), 1 << bits)?,
             shift: u64::BITS - bits,
             codes: PhantomData,
         };
@@ -32,7 +34,7 @@ impl<C: Copy + Into<u64>> ValueTable<C> {
             let slot = table.slot(code);
             table.slots[slot] = (code, value);
         }
-        table
+        Ok(table)
     }
 
     /// The value of a code, if the table has it.
@@ -64,7 +66,7 @@ mod tests {
         for count in [0, 1, 2, 1000] {
             let codes: Vec<u64> = (0..count).map(|n| n * n).collect();
             let values: Vec<f64> = (0..count).map(|n| n as f64).collect();
-            let table = ValueTable::new(&codes, &values);
+            let table = ValueTable::new(&codes, &values).unwrap();
             for (&code, &value) in codes.iter().zip(&values) {
                 assert_eq!(table.get(code), Some(value));
                 assert_eq!(table.get(1_000_000 + code), None);

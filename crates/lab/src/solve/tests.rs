@@ -469,7 +469,9 @@ fn invalid_metadata_is_refused() {
     assert!(with(&probability(7.0)).contains("from 0 to 1"));
     assert!(with(&probability(0.5)).contains("do not come to the value"));
     assert!(with(&|s| s.info.expected_score = 1e9).contains("do not come to the value"));
-    assert!(with(&|s| s.layers = Layers::new(Vec::new())).contains("not a usable solution"));
+    assert!(
+        with(&|s| s.layers = Layers::new(Vec::new()).unwrap()).contains("not a usable solution")
+    );
 }
 
 proptest! {

@@ -8,7 +8,7 @@ use afterstate::solve::{Criterion, Packed, Solver, StateCode};
 use super::Layers;
 use super::list::afters;
 use super::table::ValueTable;
-use super::work::{Stopped, Work};
+use super::work::{Work, WorkError, filled};
 
 /// The value of every state, in the order of the layers' codes. Calls `seen` with the number of
 /// finished values.
@@ -18,9 +18,9 @@ pub(super) fn values<G: Game<Board: Packed>>(
     criterion: Criterion,
     work: &Work<'_>,
     seen: impl Fn(u64),
-) -> Result<Vec<f64>, Stopped> {
+) -> Result<Vec<f64>, WorkError> {
     let codes = layers.codes();
-    let mut values = vec![0.0; codes.len()];
+    let mut values = filled(0.0, codes.len())?;
     let mut recent = Recent::default();
     for (sum, places) in layers.iter().rev() {
         let states = &codes[places.clone()];
@@ -32,14 +32,14 @@ pub(super) fn values<G: Game<Board: Packed>>(
         };
         let after_values =
             work.number_each(&afters, |after| solver.after_value(criterion, after, value))?;
-        let after_values = ValueTable::new(&afters, &after_values);
+        let after_values = ValueTable::new(&afters, &after_values)?;
         let found = work.number_each(states, |state| {
             solver.state_value(criterion.goal, state, |after| {
                 known(after_values.get(after))
             })
         })?;
         values[places.clone()].copy_from_slice(&found);
-        recent.add(sum, ValueTable::new(states, &found));
+        recent.add(sum, ValueTable::new(states, &found)?);
         seen((codes.len() - places.start) as u64);
     }
     Ok(values)

@@ -1,5 +1,8 @@
 //! Sharing the work on a layer among threads: in parts of a fixed size, so that no result depends
 //! on the number of threads.
+//!
+//! Memory is reserved from the budget before, but a limit of the process may leave no gap that is
+//! large enough for one vector. So everything large is allocated by [`with_room`].
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -54,8 +57,42 @@ pub(super) struct Work<'a> {
     pub(super) stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// The computation was cancelled.
-pub(super) struct Stopped;
+/// The bytes that one item of a part may need on its thread: its successors, twice while they are
+/// sorted.
+const ITEM: usize = 512;
+
+/// Why a computation has no result.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum WorkError {
+    Cancelled,
+    /// There is no room for this many bytes in one piece.
+    NoRoom(u64),
+}
+
+/// An empty vector with room for this many items.
+pub(super) fn with_room<T>(items: usize) -> Result<Vec<T>, WorkError> {
+    let mut room = Vec::new();
+    let bytes = items as u64 * size_of::<T>() as u64;
+    let reserved = room.try_reserve_exact(items);
+    reserved.map_err(|_| WorkError::NoRoom(bytes))?;
+    Ok(room)
+}
+
+/// A vector of `items` equal items.
+pub(super) fn filled<T: Clone>(item: T, items: usize) -> Result<Vec<T>, WorkError> {
+    let mut all = with_room(items)?;
+    all.resize(items, item);
+    Ok(all)
+}
+
+/// All items of some vectors, in order.
+fn concatenated<T: Copy>(parts: &[impl AsRef<[T]>]) -> Result<Vec<T>, WorkError> {
+    let mut all = with_room(parts.iter().map(|part| part.as_ref().len()).sum())?;
+    parts
+        .iter()
+        .for_each(|part| all.extend_from_slice(part.as_ref()));
+    Ok(all)
+}
 
 impl Work<'_> {
     /// The result of each part of some codes, in order.
@@ -63,8 +100,11 @@ impl Work<'_> {
         &self,
         codes: &[C],
         one: impl Fn(&[C]) -> T + Sync,
-    ) -> Result<Vec<T>, Stopped> {
+    ) -> Result<Vec<T>, WorkError> {
         let parts = codes.len().div_ceil(PART);
+        // What the threads allocate in small pieces has room, or nothing is begun.
+        let at_once = codes.len().min(PART * self.threads.max(1));
+        with_room::<u8>(ITEM * at_once)?;
         self.each(parts, |part| {
             let from = part * PART;
             one(&codes[from..codes.len().min(from + PART)])
@@ -76,21 +116,22 @@ impl Work<'_> {
         &self,
         codes: &[C],
         one: impl Fn(C) -> f64 + Sync,
-    ) -> Result<Vec<f64>, Stopped> {
+    ) -> Result<Vec<f64>, WorkError> {
         let parts = self.in_parts(codes, |part| {
             part.iter().map(|&code| one(code)).collect::<Vec<_>>()
         })?;
-        Ok(parts.concat())
+        concatenated(&parts)
     }
 
     /// All codes of some sorted runs, without duplicates and sorted.
-    pub(super) fn merged<C: Coded>(&self, mut runs: Vec<Vec<C>>) -> Result<Vec<C>, Stopped> {
+    pub(super) fn merged<C: Coded>(&self, mut runs: Vec<Vec<C>>) -> Result<Vec<C>, WorkError> {
         while runs.len() > 1 {
             let pairs: Vec<&[Vec<C>]> = runs.chunks(2).collect();
-            runs = self.each(pairs.len(), |pair| match pairs[pair] {
+            let merged = self.each(pairs.len(), |pair| match pairs[pair] {
                 [a, b] => merge(a, b),
-                rest => rest.concat(),
+                rest => concatenated(rest),
             })?;
+            runs = merged.into_iter().collect::<Result<_, _>>()?;
         }
         Ok(runs.pop().unwrap_or_default())
     }
@@ -99,7 +140,7 @@ impl Work<'_> {
         &self,
         count: usize,
         one: impl Fn(usize) -> T + Sync,
-    ) -> Result<Vec<T>, Stopped> {
+    ) -> Result<Vec<T>, WorkError> {
         let threads = self.threads.min(count);
         let done = share(threads, 0..count as u64, self.stop, || {
             |number| one(number as usize)
@@ -107,14 +148,14 @@ impl Work<'_> {
         if done.len() == count && !(self.stop)() {
             Ok(done)
         } else {
-            Err(Stopped)
+            Err(WorkError::Cancelled)
         }
     }
 }
 
 /// Merges two runs; items with the same code are combined.
-fn merge<C: Coded>(a: &[C], b: &[C]) -> Vec<C> {
-    let mut all = Vec::with_capacity(a.len() + b.len());
+fn merge<C: Coded>(a: &[C], b: &[C]) -> Result<Vec<C>, WorkError> {
+    let mut all = with_room(a.len() + b.len())?;
     let (mut i, mut j) = (0, 0);
     while i < a.len() && j < b.len() {
         let (code_a, code_b) = (a[i].code(), b[j].code());
@@ -128,7 +169,7 @@ fn merge<C: Coded>(a: &[C], b: &[C]) -> Vec<C> {
     }
     all.extend_from_slice(&a[i..]);
     all.extend_from_slice(&b[j..]);
-    all
+    Ok(all)
 }
 
 /// Incomplete layers, by sum.
@@ -151,7 +192,7 @@ impl<C: Coded> Waiting<C> {
         &mut self,
         work: &Work<'_>,
         parts: impl Iterator<Item = (u64, Vec<C>)>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), WorkError> {
         let mut runs: BTreeMap<u64, Vec<Vec<C>>> = BTreeMap::new();
         for (sum, run) in parts {
             runs.entry(sum).or_default().push(run);

@@ -83,6 +83,7 @@ fn trained(recipe: &Recipe, games: u64) -> Model {
         lacks_checksums: false,
         episodes: Some(games),
         recipe: None,
+        changed: Vec::new(),
         path: Path::new("trained").to_owned(),
         agent: Arc::from(agent as Box<dyn Agent>),
     }
@@ -314,7 +315,7 @@ fn mismatched_models_and_solutions_are_refused() {
         sum,
         states: lacking.layers.codes()[places].to_vec(),
     };
-    lacking.layers = Layers::new(lacking.layers.iter().skip(1).map(layer).collect());
+    lacking.layers = Layers::new(lacking.layers.iter().skip(1).map(layer).collect()).unwrap();
     lacking.score.drain(..cut);
     let error = refused(&model, &lacking, SymmetryMode::All);
     assert!(error.contains("damaged"), "{error}");
