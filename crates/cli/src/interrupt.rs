@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use afterstate_lab::control::CancelToken;
 
-use crate::output::note;
+use crate::output::{note, tell};
 
 static TOKEN: LazyLock<CancelToken> = LazyLock::new(CancelToken::default);
 /// The exit status that the first signal asks for; 0 before it.
@@ -59,8 +59,9 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
         Response::Ignore => {}
         // Files are replaced atomically, so leaving at any moment damages none.
         Response::EndNow => {
-            if let Some(cleanup) = CLEANUP.get() {
-                cleanup();
+            match CLEANUP.get() {
+                Some(cleanup) => cleanup(),
+                None => tell("ended at once: what was not saved before is lost"),
             }
             std::process::exit(status.into())
         }
@@ -78,12 +79,13 @@ pub fn listen() -> anyhow::Result<()> {
         .into_iter()
         .filter(|&signal| signal != SIGHUP || !is_ignored(signal));
     let mut signals = signal_hook::iterator::Signals::new(wanted)?;
-    std::thread::spawn(move || {
+    // Memory may be too small for a thread: that is an error, not a panic.
+    std::thread::Builder::new().spawn(move || {
         let mut first = None;
         for signal in signals.forever() {
             handle(signal, &mut first);
         }
-    });
+    })?;
     Ok(())
 }
 
@@ -105,7 +107,7 @@ pub fn listen() -> anyhow::Result<()> {
     for (signal, flag) in &flags {
         signal_hook::flag::register(*signal, flag.clone())?;
     }
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         let mut first = None;
         loop {
             for (signal, flag) in &flags {
@@ -115,7 +117,7 @@ pub fn listen() -> anyhow::Result<()> {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-    });
+    })?;
     Ok(())
 }
 

@@ -269,7 +269,10 @@ impl<G: Game> Judge<G> {
         replayed.times = (opened, closed);
         for one in &episode.moves {
             match one.action {
-                Action::Slide(_) => replayed.player.add(one.millis),
+                Action::Slide(_) => {
+                    replayed.player.add(one.millis);
+                    replayed.longest = replayed.longest.max(one.millis);
+                }
                 Action::Place { .. } => replayed.environment.add(one.millis),
             }
         }

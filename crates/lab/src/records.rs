@@ -212,7 +212,7 @@ pub struct JudgeReport {
     /// What the points cannot be compared with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assessment_note: Option<String>,
-    /// Whether there is a seal, and everything agrees with it.
+    /// Whether there is the seal of a referee, and everything agrees with it.
     #[serde(default)]
     pub sealed: bool,
     /// What the seal says.

@@ -35,8 +35,9 @@ use crate::games::{self, GameVisitor, with_game};
 use crate::recorder::{InOrder, Sink};
 use crate::records;
 use crate::report::Scores;
-use crate::seal::{MatchTerms, Seal, Secret};
+use crate::seal::{MatchTerms, Seal, Secret, program};
 use crate::share::{share_out, threads};
+pub(crate) use player::adopt_orphans;
 pub use player::{AgentPlayer, PlayerSource};
 use player::{StartedPlayer, Starter};
 pub(crate) use slot::FinishedGame;
@@ -103,6 +104,9 @@ pub struct RefereeReport {
     pub secret: String,
     /// The file of records.
     pub records: Option<PathBuf>,
+    /// Its SHA-256: who notes it can tell later whether records are those of this match.
+    #[serde(default)]
+    pub records_sha256: Option<String>,
     /// The seal.
     pub seal: Option<PathBuf>,
 }
@@ -161,6 +165,7 @@ impl Referee {
     /// the records of a match.
     pub fn new(options: RefereeOptions) -> Result<Self, LabError> {
         close_memory();
+        adopt_orphans();
         Self::with_secret(options, Secret::new()?)
     }
 
@@ -229,10 +234,11 @@ impl Referee {
                 })??
             }
         };
+        let mut report = self.report(&played);
         if let Some(path) = &self.options.records {
-            self.seal(path, &played)?;
+            report.records_sha256 = Some(self.seal(path, &played)?);
         }
-        Ok(self.report(&played))
+        Ok(report)
     }
 
     /// Plays the games, without writing a file, and returns the first ones without a gap.
@@ -272,8 +278,8 @@ impl Referee {
         })
     }
 
-    /// Writes the seal of games beside their records.
-    pub(crate) fn seal(&self, records: &Path, games: &MatchGames) -> Result<(), LabError> {
+    /// Writes the seal of games beside their records; the digest of the records.
+    pub(crate) fn seal(&self, records: &Path, games: &MatchGames) -> Result<String, LabError> {
         let mut broken = BTreeMap::<String, Vec<u64>>::new();
         for (number, breach) in breaches(&games.played) {
             let games = broken.entry(breach.kind().to_owned()).or_default();
@@ -281,7 +287,6 @@ impl Referee {
         }
         let time = |time| humantime::format_rfc3339_seconds(time).to_string();
         let seal = Seal {
-            time_ms: self.options.play.time.as_millis() as u64,
             records_sha256: sha256(records).map_err(LabError::file("read", records))?,
             player: self.options.source.command(),
             started: time(games.started),
@@ -289,7 +294,8 @@ impl Referee {
             broken,
             ..Seal::new(&self.options.play.terms(), &self.secret)
         };
-        seal.write(&Seal::path_beside(records))
+        seal.write(&Seal::path_beside(records))?;
+        Ok(seal.records_sha256)
     }
 
     /// The report of games.
@@ -325,6 +331,7 @@ impl Referee {
             secret: self.secret.hex(),
             seal: self.options.records.as_deref().map(Seal::path_beside),
             records: self.options.records.clone(),
+            records_sha256: None,
         }
     }
 }
@@ -352,9 +359,11 @@ impl MatchOptions {
     /// What the commitment binds.
     pub(crate) fn terms(&self) -> MatchTerms {
         MatchTerms {
+            program: program(),
             game: self.game.clone(),
             shape: self.shape,
             games: self.games,
+            time_ms: self.time.as_millis() as u64,
         }
     }
 }

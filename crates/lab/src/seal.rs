@@ -40,8 +40,17 @@ pub use own::SeededSpawns;
 
 /// The first words of a seal and of the text of a commitment.
 const FORMAT: &str = "afterstate-seal";
-/// Changes whenever the same secret gives other spawns.
-const VERSION: u32 = 1;
+/// Changes whenever the same secret gives other spawns, or the commitment binds something else.
+const VERSION: u32 = 2;
+/// The kinds of breaches, by which a player may break games off.
+pub(crate) const BREACHES: [&str; 6] = [
+    "illegal-move",
+    "timeout",
+    "exit",
+    "flood",
+    "wrong-word",
+    "forfeit",
+];
 /// The largest seal that is read: it names each game that was broken off, in up to 8 bytes.
 const LARGEST: u64 = 16 << 20;
 /// The most numbers that a player draws for a move: a policy needs one.
@@ -147,21 +156,37 @@ impl SealKind {
 /// What a commitment binds besides the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchTerms {
+    /// The program that draws the spawns, with its version.
+    pub program: String,
     /// The game.
     pub game: String,
     /// The board.
     pub shape: Shape,
     /// The number of games.
     pub games: u64,
+    /// The limit of a move, in milliseconds.
+    pub time_ms: u64,
+}
+
+/// This program with its version.
+pub(crate) fn program() -> String {
+    format!("afterstate {}", env!("CARGO_PKG_VERSION"))
 }
 
 impl MatchTerms {
     /// SHA-256 of the terms and the secret, in hexadecimal digits.
     pub fn commitment(&self, secret: &Secret) -> String {
-        let Self { game, shape, games } = self;
+        let Self {
+            program,
+            game,
+            shape,
+            games,
+            time_ms,
+        } = self;
         let secret = secret.hex();
         let text = format!(
-            "{FORMAT} {VERSION}\ngame {game}\nboard {shape}\ngames {games}\nsecret {secret}\n"
+            "{FORMAT} {VERSION}\nprogram {program}\ngame {game}\nboard {shape}\ngames {games}\n\
+             time_ms {time_ms}\nsecret {secret}\n"
         );
         hex(&Sha256::digest(text))
     }
@@ -236,7 +261,7 @@ impl Seal {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
-            program: format!("afterstate {}", env!("CARGO_PKG_VERSION")),
+            program: terms.program.clone(),
             kind: SealKind::Referee,
             says: None,
             seed: None,
@@ -244,7 +269,7 @@ impl Seal {
             game: terms.game.clone(),
             board: terms.shape.to_string(),
             games: terms.games,
-            time_ms: 0,
+            time_ms: terms.time_ms,
             commitment: String::new(),
             secret: String::new(),
             records_sha256: String::new(),
@@ -324,6 +349,16 @@ impl Seal {
         if !(1..=most).contains(&seal.games) {
             return wrong("games", &seal.games, format!("1 to {most}"));
         }
+        for (key, time) in [("started", &seal.started), ("finished", &seal.finished)] {
+            if humantime::parse_rfc3339(time).is_err() {
+                let expected = "a time such as 2026-11-19T22:00:00Z".to_owned();
+                return wrong(key, time, expected);
+            }
+        }
+        let mut kinds = seal.broken.keys();
+        if let Some(kind) = kinds.find(|kind| !BREACHES.contains(&kind.as_str())) {
+            return wrong("broken", kind, format!("one of {}", BREACHES.join(", ")));
+        }
         match (seal.kind, seal.secret(), seal.seed, seal.draws_per_move) {
             (SealKind::Referee, Some(_), None, None) => Ok(seal),
             (SealKind::Own, None, Some(_), Some(0..=MOST_DRAWS)) => Ok(seal),
@@ -398,9 +433,11 @@ impl Seal {
     /// The commitment that belongs to its secret and terms.
     pub(crate) fn expected_commitment(&self) -> Option<String> {
         let terms = MatchTerms {
+            program: self.program.clone(),
             game: self.game.clone(),
             shape: self.shape()?,
             games: self.games,
+            time_ms: self.time_ms,
         };
         Some(terms.commitment(&self.secret()?))
     }

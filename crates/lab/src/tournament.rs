@@ -27,7 +27,7 @@ use crate::error::SolveError;
 use crate::games;
 use crate::records::write_lines;
 use crate::referee::{
-    MatchGames, MatchOptions, PlayerSource, Referee, RefereeOptions, close_memory,
+    MatchGames, MatchOptions, PlayerSource, Referee, RefereeOptions, adopt_orphans, close_memory,
 };
 use crate::seal::Secret;
 pub use entrants::{Entrant, Entrants, Skipped, find};
@@ -118,6 +118,7 @@ impl Tournament {
     /// which has not ended, or cannot be written.
     pub fn new(options: TournamentOptions) -> Result<Self, LabError> {
         close_memory();
+        adopt_orphans();
         Self::with_secret(options, Secret::new()?)
     }
 
@@ -286,10 +287,11 @@ impl Tournament {
         fs::create_dir(&folder).map_err(LabError::file("create", &folder))?;
         for one in &sealable {
             let path = folder.join(file_name(&one.name));
-            self.write_records(&path, one)?;
+            let digest = self.write_records(&path, one)?;
             let mut named = finished.iter_mut();
             if let Some(player) = named.find(|player| player.standing.name == one.name) {
                 player.standing.records = Some(path);
+                player.standing.records_sha256 = Some(digest);
             }
         }
         self.write_table(&finished, &report)?;
@@ -299,7 +301,8 @@ impl Tournament {
         Ok(report)
     }
 
-    fn write_records(&self, path: &Path, one: &Sealable) -> Result<(), LabError> {
+    /// Writes the records of a player with their seal; their digest.
+    fn write_records(&self, path: &Path, one: &Sealable) -> Result<String, LabError> {
         let Range { start, end } = one.records;
         let written = replace_with(path, |mut file| {
             let mut spool = &self.spool;
@@ -307,8 +310,7 @@ impl Tournament {
             io::copy(&mut spool.take(end - start), &mut file)
         });
         written.map_err(LabError::file("write", path))?;
-        one.referee.seal(path, &one.games)?;
-        Ok(())
+        one.referee.seal(path, &one.games)
     }
 }
 

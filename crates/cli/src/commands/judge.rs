@@ -108,31 +108,29 @@ fn seal(args: &JudgeArgs) -> Result<Option<Seal>, LabError> {
     }
 }
 
-/// What a verified seal proves.
-const PROVES: &str = "
-  if you ran the match, or have the seal from who did, it proves that no game was invented, changed
-  or left out; anyone with the secret can write other games for it. It does not prove who played";
+/// What the seal of a referee shows, if it is verified.
+const MATCH: &str = "
+  the new tiles are those of the secret, and every game of the match is there, unchanged";
 
-/// What the player's own seal shows.
+/// What the player's own seal shows, if it is verified.
 const OWN: &str = "
-  no referee: the player knew the seed before; this shows that the records were not changed since,
-  that their spawns are those of the seed, and that no game was left out";
+  no referee: the new tiles are those of the seed, and the games from the first on are all there";
 
 /// The lines about a seal.
 fn sealed(verdict: &JudgeReport) -> Option<String> {
     let seal = verdict.seal.as_ref()?;
-    let passed = passed(verdict.sealed);
+    let passed = passed(seal.verified);
     let (games, broken) = (grouped(seal.games as f64), grouped(seal.broken as f64));
     let player = one_line(&seal.player.join(" "));
     if let (SealKind::Own, Some(seed)) = (seal.kind, seal.seed) {
-        let shows = if verdict.sealed { OWN } else { "" };
+        let shows = if seal.verified { OWN } else { "" };
         return Some(format!(
             "seal: {passed}, the player's own, {games} games of seed {seed} by {player}{shows}"
         ));
     }
-    let proves = if verdict.sealed { PROVES } else { "" };
+    let shows = if seal.verified { MATCH } else { "" };
     Some(format!(
-        "seal: {passed}, a match of {games} games ({broken} broken off) by {player}\n  commitment {}{proves}",
+        "seal: {passed}, a match of {games} games ({broken} broken off) by {player}\n  commitment {}{shows}",
         one_line(&seal.commitment),
     ))
 }
@@ -196,9 +194,7 @@ fn report(verdict: &JudgeReport) -> String {
     if let Some(note) = &v.assessment_note {
         line(format!("  {note}"));
     }
-    if v.seal.is_none() || !v.sealed {
-        line(v.limits.clone());
-    }
+    line(v.limits.clone());
     text
 }
 

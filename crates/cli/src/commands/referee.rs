@@ -151,6 +151,9 @@ mod unix {
         if let (Some(records), Some(seal)) = (&r.records, &r.seal) {
             line(format!("records {}", shown(records)));
             line(format!("seal    {}", shown(seal)));
+            if let Some(digest) = &r.records_sha256 {
+                line(format!("sha256  {digest} (of the records)"));
+            }
             line(format!(
                 "verify them with `afterstate judge {}`\n{PROVES}",
                 shown(records)

@@ -30,8 +30,9 @@ fn recorded_games_pass_and_have_the_same_figures() {
             game == "threes",
             "{told}"
         );
-        // By the player's own seal, which an evaluation writes.
-        assert_eq!(judged["sealed"], true);
+        // The player's own seal, which an evaluation writes, is no referee's.
+        assert_eq!(judged["sealed"], false);
+        assert_eq!(judged["seal"]["verified"], true);
         assert_eq!(judged["seal"]["kind"], "own");
         let tests = judged["tests"].as_array().expect("tests");
         assert!(tests.len() >= 5, "{tests:?}");
@@ -172,8 +173,8 @@ fn records_of_an_evaluation_have_a_seal_of_the_player() {
         let judged = lab.run("judge games.txt --json").json();
         let seal = &judged["seal"];
         assert_eq!(
-            (&judged["passed"], &judged["sealed"]),
-            (&true.into(), &true.into())
+            (&judged["passed"], &seal["verified"], &judged["sealed"]),
+            (&true.into(), &true.into(), &false.into())
         );
         assert_eq!((&seal["kind"], &seal["seed"]), (&"own".into(), &5.into()));
         assert_eq!(
@@ -184,7 +185,8 @@ fn records_of_an_evaluation_have_a_seal_of_the_player() {
     let text = lab.run("judge games.txt").succeeds().stdout;
     for words in [
         "seal: passed, the player's own, 30 games of seed 5 by greedy",
-        "no referee: the player knew the seed before",
+        "no referee: the new tiles are those of the seed",
+        "may have tried many seeds, and chose the number of games",
     ] {
         assert!(text.contains(words), "{words} in {text}");
     }

@@ -284,6 +284,26 @@ fn referee_refuses_wrong_usage() {
     );
 }
 
+/// A process that leaves the group of its player ends with it all the same.
+#[test]
+#[cfg(target_os = "linux")]
+fn referee_ends_what_a_player_leaves_behind() {
+    if !is_here("setsid") {
+        return;
+    }
+    let lab = Lab::new();
+    let daemon = "setsid sh -c 'echo $$ > pid; exec sleep 1000' > /dev/null &";
+    let wait = "while [ ! -s pid ]; do sleep 0.02; done";
+    script(
+        &lab,
+        &format!("{daemon}\n{wait}\nread x; echo ready 1; read x"),
+    );
+    let played = lab.run("referee --games 1 --jobs 1 --time 20000 -- ./player");
+    played.ends_with(1);
+    let pid = lab.text("pid").trim().to_owned();
+    assert!(!Path::new(&format!("/proc/{pid}")).exists(), "{pid} lives");
+}
+
 /// Ctrl-C ends the player, even one that ignores it, and keeps the games so far.
 #[test]
 fn referee_stops_at_ctrl_c() {

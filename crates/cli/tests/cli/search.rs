@@ -46,7 +46,7 @@ fn searched_games_are_recorded() {
         .succeeds();
     let judged = lab.run("judge games.txt --json").json();
     assert_eq!(
-        (&judged["passed"], &judged["sealed"]),
+        (&judged["passed"], &judged["seal"]["verified"]),
         (&true.into(), &true.into())
     );
 }
@@ -109,6 +109,12 @@ fn settings_without_an_effect_are_refused() {
     }
     lab.refuses("eval run --search 2ply --hash 0", &["0"]);
     lab.refuses("eval run --search 2ply --cutoff 2", &["0 to 1"]);
+    lab.refuses(
+        "eval run --search 2ply --cutoff 0.2",
+        &["--cutoff has no effect on a search of 2ply", "3ply"],
+    );
+    lab.run("eval run --search empty:4=3ply,2ply --cutoff 0.2 --games 1")
+        .succeeds();
     lab.refuses("eval run --search 2ply --downgrade 3", &["3 is not a tile"]);
     lab.lacks_room("eval run --search 2ply --hash 1000000", &["table", "free"]);
 }

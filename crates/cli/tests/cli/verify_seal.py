@@ -32,9 +32,8 @@ def first_block(key, nonce):
 
 with open(sys.argv[1] + ".seal.json") as file:
     seal = json.load(file)
-text = "afterstate-seal 1\n" + "".join(
-    f"{key} {seal[key]}\n" for key in ("game", "board", "games", "secret")
-)
+keys = ("program", "game", "board", "games", "time_ms", "secret")
+text = "afterstate-seal 2\n" + "".join(f"{key} {seal[key]}\n" for key in keys)
 assert hashlib.sha256(text.encode()).hexdigest() == seal["commitment"], "the commitment"
 with open(sys.argv[1]) as file:
     games = file.read().splitlines()

@@ -25,6 +25,8 @@ pub struct Replayed {
     pub(super) times: (u64, u64),
     pub(super) player: SideTotals,
     pub(super) environment: SideTotals,
+    /// The longest time of a slide, in milliseconds.
+    pub(super) longest: u64,
 }
 
 /// How a record ends.
@@ -62,6 +64,11 @@ impl Replayed {
     /// The start and the end time, in milliseconds since 1970.
     pub fn times(&self) -> (u64, u64) {
         self.times
+    }
+
+    /// The longest time of a slide, in milliseconds, as recorded.
+    pub fn longest_slide(&self) -> u64 {
+        self.longest
     }
 
     /// Which game it is, apart from names and times.
@@ -188,6 +195,7 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
             times: (0, 0),
             player: SideTotals::default(),
             environment: SideTotals::default(),
+            longest: 0,
         })
     }
 

@@ -32,11 +32,12 @@ impl Cancellable {
         control: &Control,
     ) -> Self {
         let (sender, pieces) = sync_channel(AHEAD);
-        thread::spawn(move || {
+        let refused = sender.clone();
+        let started = thread::Builder::new().spawn(move || {
             let mut input = match open() {
                 Ok(input) => input,
                 Err(error) => {
-                    // A receiver that is gone wants to know nothing.
+                    // The receiver may be dropped already.
                     let _ = sender.send(Err(error));
                     return;
                 }
@@ -57,6 +58,10 @@ impl Cancellable {
                 }
             }
         });
+        if let Err(error) = started {
+            let _ = refused.send(Err(error));
+        }
+        drop(refused);
         Self {
             pieces,
             piece: Vec::new(),

@@ -208,6 +208,11 @@ impl<G: Game> Progressing<'_, G> {
         if let Some((kind, reason)) = fault {
             self.faults.of_line(kind, line, reason);
         }
+        let slow = sealed
+            .and_then(|(sealed, number)| sealed.fault_of_time(number, replayed.longest_slide()));
+        if let Some(reason) = slow {
+            self.faults.of_line(FaultKind::Seal, line, reason);
+        }
         self.judge.count(&replayed);
         self.duplicates.see(line, &replayed);
         self.times.see(line, &replayed);

@@ -22,6 +22,9 @@ pub struct SealReport {
     /// The seed of the player's own games.
     #[serde(default)]
     pub seed: Option<u64>,
+    /// Whether everything agrees with it.
+    #[serde(default)]
+    pub verified: bool,
     /// The commitment. Only one that was known before the match proves anything.
     pub commitment: String,
     /// The command of the player.
@@ -37,10 +40,11 @@ pub struct SealReport {
 }
 
 impl SealReport {
-    pub(super) fn of(seal: &Seal) -> Self {
+    pub(super) fn of(seal: &Seal, verified: bool) -> Self {
         Self {
             kind: seal.kind,
             seed: seal.seed,
+            verified,
             commitment: seal.commitment.clone(),
             player: seal.player.clone(),
             games: seal.games,
@@ -126,6 +130,16 @@ impl<'a> SealCheck<'a> {
             )),
             _ => None,
         }
+    }
+
+    /// What is wrong with the times of a game: a referee ends a game at a move that takes too long.
+    pub(super) fn fault_of_time(&self, number: u64, longest: u64) -> Option<String> {
+        let limit = self.seal.time_ms;
+        (self.seal.kind == SealKind::Referee && longest > limit).then(|| {
+            format!(
+                "a move of game {number} took {longest} ms, but the limit of the match is {limit} ms"
+            )
+        })
     }
 
     /// Checks what can only be known at the end of the records.

@@ -12,6 +12,7 @@ use super::times::Times;
 use super::{JudgeOptions, JudgeReport, LEAST_P, NamedTest};
 use crate::games;
 use crate::numbers::{grouped, p_value};
+use crate::seal::SealKind;
 
 /// What was found in the valid games.
 #[derive(Default)]
@@ -55,10 +56,17 @@ impl JudgeTotals {
 
 /// What no judge can see in records without a seal.
 const UNSEALED: &str = "Records do not show which games were left out, who played them, or \
-                        whether a program played them at all. Only a match that you run yourself \
-                        does: see `afterstate referee`.";
-/// The same with one.
-const SEALED: &str = "A seal does not show who played.";
+                        whether a program played them at all. A forger who knows the tests can \
+                        choose tiles by something that no test measures. Only a match that you \
+                        run yourself excludes this: see `afterstate referee`.";
+/// The same with the seal of a referee.
+const SEALED: &str = "A seal does not show who played, and anyone with its secret can write other \
+                      games for it. It is evidence if you ran the match yourself, or have records \
+                      and seal from who did.";
+/// The same with the player's own seal.
+const OWN: &str = "The player's own seal is no evidence of how the games came about: the player \
+                   knew the seed and with it all new tiles, may have tried many seeds, and chose \
+                   the number of games.";
 
 /// Of Threes!, where another number is published.
 const OTHER_FORMULA: &str = "By the published formula: the percentage of games that reach 384, and a \
@@ -97,7 +105,13 @@ pub(super) fn report(
     let (player, environment) = totals.side_totals;
     let passed = faults.count() == 0 && !interrupted;
     let actions = [FaultKind::Game, FaultKind::Rules, FaultKind::Seal];
-    let sealed = options.seal.is_some() && faults.none_of(&actions) && !interrupted;
+    let verified = options.seal.is_some() && faults.none_of(&actions) && !interrupted;
+    let kind = options.seal.filter(|_| verified).map(|seal| seal.kind);
+    let limits = match kind {
+        Some(SealKind::Referee) => SEALED,
+        Some(SealKind::Own) => OWN,
+        None => UNSEALED,
+    };
     let fast = faults.none_of(&[FaultKind::Speed]);
     JudgeReport {
         passed,
@@ -120,14 +134,14 @@ pub(super) fn report(
         environment,
         assessment: assessment(choice, tally).filter(|_| passed),
         assessment_note: (passed && choice.game == "threes").then(|| OTHER_FORMULA.to_owned()),
-        sealed,
-        seal: options.seal.map(SealReport::of),
+        sealed: kind == Some(SealKind::Referee),
+        seal: options.seal.map(|seal| SealReport::of(seal, verified)),
         tests,
         luck_model: options.model.map(|model| model.label.clone()),
         fault_count: faults.count(),
         faults: faults.reported,
         notes: totals.notes.clone(),
-        limits: if sealed { SEALED } else { UNSEALED }.to_owned(),
+        limits: limits.to_owned(),
         tally: tally.clone(),
     }
 }

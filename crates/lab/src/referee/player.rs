@@ -1,9 +1,11 @@
 //! Players: programs that are started here, connections from this machine, or agents of ours.
 //!
 //! A program gets a process group of its own, which is killed as a whole when the player is
-//! dropped: whatever it has started ends with it, unless it has left the group. This is no sandbox:
-//! the program runs with the rights of the user.
+//! dropped. On Linux, processes that have left the group come to the referee when their parents end
+//! ([`adopt_orphans`]), and are killed as well. This is no sandbox: the program runs with the rights
+//! of the user.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
@@ -11,11 +13,13 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
 
 use super::channel::{Channel, PAUSE, Silence, wait};
 use super::protocol::Breach;
@@ -220,7 +224,10 @@ impl StartedPlayer {
             Silence::Unasked => Breach::Unasked.into(),
             Silence::NotReading => Breach::NotReading.into(),
         })?;
-        Ok((reply, took))
+        match took <= limit {
+            true => Ok((reply, took)),
+            false => Err(Breach::Timeout(limit.as_millis()).into()),
+        }
     }
 
     /// Sends a line without a reply; whether it was sent.
@@ -252,6 +259,54 @@ impl StartedPlayer {
     }
 }
 
+/// The players that run now, if orphans are adopted: all other children of this process are
+/// orphans.
+static PLAYERS: Mutex<Option<BTreeSet<u32>>> = Mutex::new(None);
+
+/// From here on, processes that a player leaves behind become children of this process, and are
+/// killed when a player ends. This process must have no other children. Only Linux can do that.
+pub(crate) fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    if rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok() {
+        players().get_or_insert_default();
+    }
+}
+
+fn players() -> MutexGuard<'static, Option<BTreeSet<u32>>> {
+    PLAYERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills the children of this process that are no players, and theirs, which come to it then.
+fn kill_orphans(players: &BTreeSet<u32>) {
+    // A process may start others faster than they are killed.
+    for _ in 0..100 {
+        let orphans: Vec<Pid> = children()
+            .filter(|child| !players.contains(child))
+            .filter_map(|child| Pid::from_raw(i32::try_from(child).ok()?))
+            .collect();
+        if orphans.is_empty() {
+            return;
+        }
+        for orphan in orphans {
+            let _ = kill_process(orphan, Signal::KILL);
+            let _ = waitid(WaitId::Pid(orphan), WaitIdOptions::EXITED);
+        }
+    }
+}
+
+/// The children of all threads of this process.
+fn children() -> impl Iterator<Item = u32> {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+    let lists = threads
+        .filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("children")).ok());
+    let numbers = |list: String| -> Vec<u32> {
+        list.split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect()
+    };
+    lists.flat_map(numbers)
+}
+
 /// A process and its group. Both are killed, and the process reaped, when this is dropped.
 struct Process(Child);
 
@@ -262,12 +317,18 @@ impl Process {
         if let Some(folder) = &program.folder {
             command.current_dir(folder).stderr(Stdio::null());
         }
-        let mut child = command
+        command
             .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .process_group(0)
-            .spawn()?;
+            .process_group(0);
+        // While this is locked, no other thread takes the new player for an orphan.
+        let mut players = players();
+        let mut child = command.spawn()?;
+        if let Some(players) = &mut *players {
+            players.insert(child.id());
+        }
+        drop(players);
         let pipes = child.stdin.take().zip(child.stdout.take());
         let process = Self(child);
         process.limit(program.memory)?;
@@ -329,7 +390,13 @@ impl Process {
             let _ = kill_process_group(id, Signal::KILL);
         }
         let _ = self.0.kill();
-        self.0.wait().ok()
+        let ended = self.0.wait().ok();
+        if let Some(players) = &mut *players()
+            && players.remove(&self.0.id())
+        {
+            kill_orphans(players);
+        }
+        ended
     }
 }
 

@@ -161,6 +161,10 @@ mod tests {
             assert!(breach.to_string().is_ascii(), "{breach}");
         }
         assert!(read_ready(b"ready 1").is_ok());
+        let exit = Breach::Exit("ended".to_owned());
+        for breach in [exit, Breach::Timeout(9), Breach::Unasked, Breach::Forfeit] {
+            assert!(crate::seal::BREACHES.contains(&breach.kind()));
+        }
         let breach = read_ready(b"ready 2").unwrap_err();
         assert_eq!(breach.to_string(), "found `ready 2`, expected `ready 1`");
     }

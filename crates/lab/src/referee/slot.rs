@@ -98,7 +98,11 @@ impl MatchState<'_> {
         let pick = rng.below(choices.len() as u32) as usize;
         let unknown = || Breach::Exit("does not know this board".to_owned());
         let direction = *choices.get(pick).ok_or_else(unknown)?;
-        Ok((direction, begun.elapsed()))
+        let took = begun.elapsed();
+        match took <= self.time {
+            true => Ok((direction, took)),
+            false => Err(Breach::Timeout(self.time.as_millis()).into()),
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::thread;
 
+use afterstate::format::episode::{Action, EpisodeRecord, RecordedMove};
+
 use super::*;
 use crate::control::quiet;
 use crate::records::{JudgeOptions, JudgeReport, judge};
@@ -443,6 +445,18 @@ fn referee_records_cannot_be_forged() {
         more.contains("this is game 0 of the match, expected game 1"),
         "{more}"
     );
+    let slow = forged(|text| {
+        let mut lines = lines(text);
+        let mut episode = EpisodeRecord::default();
+        episode.read(lines[0].trim_end().as_bytes(), false).unwrap();
+        let slide = |one: &&mut RecordedMove| matches!(one.action, Action::Slide(_));
+        episode.moves.iter_mut().find(slide).unwrap().millis = 20_001;
+        episode.closed.at += 20_001;
+        lines[0] = format!("{}\n", episode.line(false));
+        lines.concat()
+    });
+    let words = "line 1: a move of game 0 took 20001 ms, but the limit of the match is 20000 ms";
+    assert_eq!(slow, words);
     let cut = forged(|text| text[..text.len() - 20].to_owned());
     assert!(cut.contains("line 30:"), "{cut}");
 }
@@ -473,6 +487,14 @@ fn referee_seals_cannot_be_forged() {
         },
         Seal {
             board: "4x5".to_owned(),
+            ..seal.clone()
+        },
+        Seal {
+            time_ms: 1,
+            ..seal.clone()
+        },
+        Seal {
+            program: "afterstate 9".to_owned(),
             ..seal.clone()
         },
     ] {

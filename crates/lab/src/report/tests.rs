@@ -28,6 +28,7 @@ fn check<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(report: 
 
 fn evaluation(model: Option<ModelInfo>) -> Evaluation {
     Evaluation {
+        player: model.is_none().then(|| "greedy".to_owned()),
         model,
         game: "2048".to_owned(),
         board: "4x4".to_owned(),
@@ -82,6 +83,7 @@ fn model() -> ModelInfo {
         game: "2048".to_owned(),
         board: "4x4".to_owned(),
         recipe: Some("quick (lambda=0.8)".to_owned()),
+        changed: vec!["learner.lambda=0.8".to_owned()],
         trained: Some(30_000),
     }
 }
@@ -300,6 +302,7 @@ fn judgements_and_gaps() {
             commitment: "c0".to_owned(),
             player: vec!["./student".to_owned()],
             games: 3,
+            verified: true,
             time_ms: 100,
             broken: 1,
             finished: "2026-11-18T08:00:00Z".to_owned(),
@@ -384,11 +387,14 @@ fn benchmarks_conversions_plots_and_recipes() {
             from: WeightFile {
                 path: "a.safetensors".into(),
                 format: Kind::Native,
+                sha256: "ab".repeat(32),
             },
             to: WeightFile {
                 path: "b.w".into(),
                 format,
+                sha256: "cd".repeat(32),
             },
+            model: Some(model()),
             tables: 1,
             weights: 16,
             sums: true,

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use afterstate::game::{After, Game, Shape, Spawn};
 use afterstate::random::Rng;
 
-use super::{MatchTerms, Seal, SealKind};
+use super::{MatchTerms, Seal, SealKind, program};
 use crate::LabError;
 use crate::disk::sha256;
 use crate::recorder::evaluation_rng;
@@ -21,7 +21,8 @@ use crate::recorder::evaluation_rng;
 /// What the seal says about itself.
 const SAYS: &str = "The player's own seal, without a referee: the seed was known to the player \
     before the games. It shows that the records were not changed since, that their spawns are \
-    those of the seed, and that no game was left out. It does not show how the moves were chosen.";
+    those of the seed, and that the first games of the seed are all there. It does not show how \
+    the moves were chosen.";
 
 /// The spawns of one game of a seed, in turn.
 pub struct SeededSpawns {
@@ -97,9 +98,11 @@ pub(crate) fn write(records: &Path, of: &OwnGames<'_>) -> Result<(), LabError> {
         started: time(of.started),
         finished: time(SystemTime::now()),
         ..Seal::of_terms(&MatchTerms {
+            program: program(),
             game: of.game.to_owned(),
             shape: of.shape,
             games: of.games,
+            time_ms: 0,
         })
     };
     seal.write(&path)?;

@@ -7,9 +7,19 @@ use super::*;
 
 fn terms() -> MatchTerms {
     MatchTerms {
+        program: "afterstate 0.1.0".to_owned(),
         game: "2048".to_owned(),
         shape: Shape::FOUR,
         games: 3,
+        time_ms: 100,
+    }
+}
+
+fn seal() -> Seal {
+    Seal {
+        started: "2026-11-19T22:00:00Z".to_owned(),
+        finished: "2026-11-19T22:00:01Z".to_owned(),
+        ..Seal::new(&terms(), &Secret([9; 32]))
     }
 }
 
@@ -51,12 +61,14 @@ fn a_commitment_binds_secret_and_terms() {
     let first = terms().commitment(&Secret([0; 32]));
     assert_eq!(
         first,
-        "b91328c2685652fbdf04f0764a52b692546801493f7cc7def5757270e8a80dc8"
+        "92f0aaf27ca8b1d9a11838b7f536ceec48e4bb7a6554476c3daa3763901ae4b9"
     );
-    let mut others = [terms(), terms(), terms()];
+    let mut others = [(); 5].map(|()| terms());
     others[0].game = "2584".to_owned();
     others[1].shape = Shape::new(3, 4).unwrap();
     others[2].games = 4;
+    others[3].time_ms = 101;
+    others[4].program = "afterstate 9".to_owned();
     for other in others {
         assert_ne!(other.commitment(&Secret([0; 32])), first);
     }
@@ -72,7 +84,7 @@ fn a_seal_is_written_and_read() {
     assert_eq!(path, folder.path().join("games.txt.seal.json"));
     let seal = Seal {
         broken: BTreeMap::from([("timeout".to_owned(), vec![1, 2])]),
-        ..Seal::new(&terms(), &Secret([9; 32]))
+        ..seal()
     };
     Seal::check_place(&records).unwrap();
     seal.write(&path).unwrap();
@@ -90,12 +102,19 @@ fn a_seal_is_written_and_read() {
 
 #[test]
 fn hostile_seals_are_refused() {
-    let good = serde_json::to_value(Seal::new(&terms(), &Secret([9; 32]))).unwrap();
+    let good = serde_json::to_value(seal()).unwrap();
     let parse = |value: &serde_json::Value| Seal::parse(value.to_string().as_bytes());
     assert!(parse(&good).is_ok());
     for (key, value, words) in [
         ("format", "another".into(), "`format` is `another`"),
-        ("version", 2.into(), "`version` is `2`; expected 1"),
+        ("version", 1.into(), "`version` is `1`; expected 2"),
+        ("started", "banana".into(), "`started` is `banana`"),
+        ("finished", "2026".into(), "expected a time such as"),
+        (
+            "broken",
+            serde_json::json!({"nonsense": [0]}),
+            "`broken` is `nonsense`; expected one of illegal-move,",
+        ),
         ("board", "9x9".into(), "`board` is `9x9`"),
         ("games", 0.into(), "`games` is `0`"),
         ("games", u64::MAX.into(), "expected 1 to 1000000"),
@@ -137,7 +156,9 @@ fn own_seals_are_read_or_refused() {
         kind: SealKind::Own,
         seed: Some(7),
         draws_per_move: Some(1),
-        ..Seal::of_terms(&terms())
+        secret: String::new(),
+        commitment: String::new(),
+        ..seal()
     };
     let good = serde_json::to_value(good).unwrap();
     let parse = |value: &serde_json::Value| Seal::parse(value.to_string().as_bytes());
@@ -164,8 +185,7 @@ fn records_of_a_match_that_ended_meanwhile_stay() {
     let path = folder.path().join("games.txt");
     let written = crate::records::write(&path, ("2048", Shape::FOUR), |_, _| {
         std::fs::write(&path, "the match").unwrap();
-        let seal = Seal::new(&terms(), &Secret([9; 32]));
-        seal.write(&Seal::path_beside(&path)).unwrap();
+        seal().write(&Seal::path_beside(&path)).unwrap();
     });
     assert!(matches!(written, Err(LabError::Sealed(sealed)) if sealed == path));
     assert_eq!(std::fs::read(&path).unwrap(), b"the match");
@@ -187,8 +207,7 @@ proptest! {
         noise in proptest::collection::vec(any::<u8>(), 0..60),
         changes in proptest::collection::vec((0..500_usize, any::<u8>()), 0..4),
     ) {
-        let seal = Seal::new(&terms(), &Secret([9; 32]));
-        let mut text = serde_json::to_vec(&seal).unwrap();
+        let mut text = serde_json::to_vec(&seal()).unwrap();
         for (at, byte) in changes {
             let length = text.len();
             text[at % length] = byte;

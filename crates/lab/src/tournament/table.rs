@@ -46,6 +46,9 @@ pub struct Standing {
     pub same_games_as: Vec<String>,
     /// The records, beside which is the seal.
     pub records: Option<PathBuf>,
+    /// Their SHA-256.
+    #[serde(default)]
+    pub records_sha256: Option<String>,
 }
 
 /// How often a tile was reached.
@@ -131,6 +134,7 @@ impl Finished {
             told_apart: None,
             same_games_as: Vec::new(),
             records: None,
+            records_sha256: None,
         };
         Self {
             number,
