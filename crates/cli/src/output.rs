@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
-pub use afterstate_lab::numbers::{grouped, interval, percent, speed};
+pub use afterstate_lab::numbers::{count, grouped, interval, percent, speed};
 use serde::Serialize;
 
 /// How much is printed on standard error.

@@ -25,10 +25,11 @@ use afterstate::game::Shape;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{Control, Job, Status, Task, Unit};
-use crate::disk::{AtomicFile, can_be_written};
+use crate::disk::{AtomicFile, can_be_written, sha256};
 pub use crate::error::{ConvertError, Kind};
 use crate::foreign::{Weights, begins_with_w, extension};
 use crate::recipe::ValueOf;
+use crate::report::ModelInfo;
 use crate::{LabError, Remedy};
 use carry::Copy;
 use input::{SourceFile, Tuple, WIDE};
@@ -66,6 +67,9 @@ pub struct ConvertReport {
     pub from: WeightFile,
     /// What was written.
     pub to: WeightFile,
+    /// The model that was read; `None` if the file does not say what it plays.
+    #[serde(default)]
+    pub model: Option<ModelInfo>,
     /// The number of tables.
     pub tables: usize,
     /// The number of weights.
@@ -87,6 +91,9 @@ pub struct WeightFile {
     pub path: PathBuf,
     /// Its format.
     pub format: Kind,
+    /// The SHA-256 digest of its content, in hexadecimal digits.
+    #[serde(default)]
+    pub sha256: String,
 }
 
 /// Reads one file and replaces another atomically.
@@ -133,11 +140,16 @@ fn convert_silently(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabEr
         input.fits(Program::Framework, false, options)?;
         input = input.rebased(rebase::USUAL, base)?;
     }
-    let output = Output::new(&input, kind, options)?;
+    let mut output = Output::new(&input, kind, options)?;
+    // Before the file is replaced, which may be the same one.
+    let digest = |path: &Path| sha256(path).map_err(LabError::file("read", path));
+    output.report.from.sha256 = digest(&input.path)?;
+    output.report.model = ModelInfo::of_file(&input.path).ok();
     let written = LabError::file("write", options.to);
     let file = AtomicFile::create(options.to).map_err(LabError::file("write", options.to))?;
     output.write(&input, &file, options)?;
     file.commit().map_err(written)?;
+    output.report.to.sha256 = digest(options.to)?;
     Ok(output.report)
 }
 

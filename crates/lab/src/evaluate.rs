@@ -257,6 +257,7 @@ pub(crate) fn summary(
 ) -> Evaluation {
     Evaluation {
         model: contender.model.clone(),
+        player: contender.model.is_none().then(|| contender.label.clone()),
         game: contender.game.clone(),
         board: contender.shape.to_string(),
         seed,

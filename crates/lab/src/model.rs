@@ -43,6 +43,8 @@ pub struct Model {
     /// The recipe it was trained with, and what overrides changed ([`Recipe::title`]); `None` if
     /// another program trained it.
     pub recipe: Option<String>,
+    /// What overrides changed in the recipe, each `key=value`.
+    pub changed: Vec<String>,
     /// The games it was trained for; `None` if another program trained it.
     pub episodes: Option<u64>,
     /// The file it was read from.
@@ -67,7 +69,7 @@ struct ModelFile {
     /// The other file of its run, if it was found in a run folder that has one.
     other: Option<PathBuf>,
     spec: AgentSpec,
-    recipe: Option<String>,
+    recipe: Option<Recipe>,
     episodes: Option<u64>,
     saved: StoredTables,
 }
@@ -116,7 +118,7 @@ impl ModelFile {
             true => None,
             false => Some(fields.get("episodes", "a number", |text| text.parse().ok())?),
         };
-        let recipe = fields.recipe().map(|recipe| recipe.title());
+        let recipe = fields.recipe();
         Ok(Self {
             path,
             other,
@@ -251,7 +253,8 @@ impl Model {
             agent: open_agent(&file, budget)?,
             lacks_checksums: file.saved.lacks_checksums(),
             spec: file.spec,
-            recipe: file.recipe,
+            recipe: file.recipe.as_ref().map(Recipe::title),
+            changed: file.recipe.map_or_else(Vec::new, |recipe| recipe.changed),
             episodes: file.episodes,
             path: file.path,
         })
@@ -260,17 +263,43 @@ impl Model {
     /// Its description in reports.
     pub fn info(&self) -> ModelInfo {
         ModelInfo {
-            path: self.path.display().to_string(),
-            sha256: None,
-            game: self.spec.game().to_owned(),
-            board: self.spec.shape().to_string(),
             recipe: self.recipe.clone(),
+            changed: self.changed.clone(),
             trained: self.episodes,
+            ..ModelInfo::of(&self.path, &self.spec)
         }
     }
 }
 
 impl ModelInfo {
+    /// The description of a file of which only the network is known.
+    fn of(path: &Path, spec: &AgentSpec) -> Self {
+        Self {
+            path: path.display().to_string(),
+            sha256: None,
+            game: spec.game().to_owned(),
+            board: spec.shape().to_string(),
+            recipe: None,
+            changed: Vec::new(),
+            trained: None,
+        }
+    }
+
+    /// The description of a model file, a run folder or weights of another program, of which only the
+    /// header is read.
+    ///
+    /// # Errors
+    /// When there is none, or it does not say what it plays.
+    pub fn of_file(path: &Path) -> Result<Self, LabError> {
+        let file = ModelFile::open(path)?;
+        Ok(Self {
+            recipe: file.recipe.as_ref().map(Recipe::title),
+            trained: file.episodes,
+            changed: file.recipe.map_or_else(Vec::new, |recipe| recipe.changed),
+            ..Self::of(&file.path, &file.spec)
+        })
+    }
+
     /// Computes the digest of its file, if that has not been done.
     ///
     /// # Errors

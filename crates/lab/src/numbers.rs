@@ -8,6 +8,12 @@ pub fn grouped(number: f64) -> String {
     decimals(number, 0)
 }
 
+/// A number of things: 1 game, 30,000 games.
+pub fn count(number: u64, one: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {one}{plural}", grouped(number as f64))
+}
+
 /// A number with thousands separators and a fixed number of decimals: -1,234.50. Zero has no sign.
 pub fn decimals(number: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", number.abs());
@@ -131,6 +137,10 @@ mod tests {
 
     #[test]
     fn thousands_are_separated() {
+        assert_eq!(
+            [0, 1, 30_000].map(|games| count(games, "game")),
+            ["0 games", "1 game", "30,000 games"]
+        );
         assert_eq!(grouped(86_475.6), "86,476");
         assert_eq!(grouped(1_234_567.4), "1,234,567");
         assert_eq!(grouped(999.0), "999");

@@ -9,8 +9,10 @@ use crate::statistics::Interval;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     /// The model; `None` for a baseline.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelInfo>,
+    /// Who played, where that is no model: the name of a baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub player: Option<String>,
     /// The game.
     pub game: String,
     /// The board.
@@ -73,6 +75,9 @@ pub struct ModelInfo {
     /// The recipe it was trained with, and what overrides changed, if known.
     #[serde(default)]
     pub recipe: Option<String>,
+    /// Everything that overrides changed in the recipe, each `key=value`.
+    #[serde(default)]
+    pub changed: Vec<String>,
     /// The games it was trained for, if known.
     pub trained: Option<u64>,
 }

@@ -96,6 +96,8 @@ pub struct SweepRun {
     pub seed: u64,
     /// The name of variant and seed: `AdamW, seed 2`.
     pub label: String,
+    /// Its run folder in that of the sweep.
+    pub path: PathBuf,
     /// Its run folder.
     pub folder: PathBuf,
     /// Its recipe.
@@ -124,15 +126,19 @@ impl Sweep {
     pub fn runs(&self, out: &Path) -> Vec<SweepRun> {
         let of_seed = |&seed: &u64| {
             let variants = self.variants.iter().enumerate();
-            variants.map(move |(number, variant)| SweepRun {
-                variant: number,
-                seed,
-                label: format!("{}, seed {seed}", variant.name),
-                folder: out.join(&variant.folder).join(format!("seed-{seed}")),
-                recipe: Recipe {
+            variants.map(move |(number, variant)| {
+                let path = Path::new(&variant.folder).join(format!("seed-{seed}"));
+                SweepRun {
+                    variant: number,
                     seed,
-                    ..variant.recipe.clone()
-                },
+                    label: format!("{}, seed {seed}", variant.name),
+                    folder: out.join(&path),
+                    path,
+                    recipe: Recipe {
+                        seed,
+                        ..variant.recipe.clone()
+                    },
+                }
             })
         };
         self.seeds.iter().flat_map(of_seed).collect()

@@ -7,7 +7,7 @@ use afterstate_lab::search::{SearchLimit, SearchSpec};
 
 use crate::args::BenchArgs;
 use crate::interrupt;
-use crate::output::{grouped, print, print_json};
+use crate::output::{count, grouped, print, print_json};
 use crate::progress::Display;
 
 pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
@@ -53,16 +53,21 @@ fn table(report: &BenchReport) -> String {
         rows,
         ..
     } = report;
-    let plural = if *cores == 1 { "" } else { "s" };
-    let mut text = format!("afterstate {version} ({path}) on {cpu}, {cores} core{plural}\n");
+    let cores = count(*cores as u64, "core");
+    let mut text = format!("afterstate {version} ({path}) on {cpu}, {cores}\n");
     // Writing to a string cannot fail.
     let Some(first) = rows.first() else {
         let _ = writeln!(text, "stopped by Ctrl-C before the first row was finished");
         return text;
     };
+    // A search makes thousands of moves per second, not millions.
+    let (name, unit) = match rows.iter().any(|row| row.moves_per_second < 1e5) {
+        true => ("thousand", 1e3),
+        false => ("million", 1e6),
+    };
     let _ = writeln!(
         text,
-        "million moves per second: the median, and the minimum and maximum in brackets\n"
+        "{name} moves per second: the median, and the minimum and maximum in brackets\n"
     );
     let width = rows
         .iter()
@@ -85,7 +90,7 @@ fn table(report: &BenchReport) -> String {
         let games = grouped(row.games_before as f64);
         let _ = write!(text, "{:<width$}  {games:>12}", row.network);
         for row in line {
-            let _ = write!(text, "  {:>25}", speed(row));
+            let _ = write!(text, "  {:>25}", speed(row, unit));
         }
         let _ = writeln!(text, "  {:>5.0} MiB", row.memory_mib);
     }
@@ -93,15 +98,13 @@ fn table(report: &BenchReport) -> String {
 }
 
 /// The median with its spread: 2.10 (2.05 to 2.13).
-fn speed(row: &BenchRow) -> String {
-    let million = |speed: f64| speed / 1e6;
-    let spread = |speed: Option<&u64>| million(speed.copied().unwrap_or(0) as f64);
+fn speed(row: &BenchRow, unit: f64) -> String {
+    let in_unit = |speed: f64| speed / unit;
+    let spread = |speed: Option<&u64>| in_unit(speed.copied().unwrap_or(0) as f64);
     let slices = &row.slices;
-    // A search makes thousands of moves per second, not millions.
-    let digits = if row.moves_per_second < 1e5 { 4 } else { 2 };
     format!(
-        "{:.digits$} ({:.digits$} to {:.digits$})",
-        million(row.moves_per_second),
+        "{:.2} ({:.2} to {:.2})",
+        in_unit(row.moves_per_second),
         spread(slices.iter().min()),
         spread(slices.iter().max()),
     )

@@ -14,7 +14,7 @@ use afterstate_lab::report::{Evaluation, Scores};
 use super::compare::sequential_verdict;
 use super::shown;
 use crate::args::FormatArg;
-use crate::output::{grouped, percent};
+use crate::output::{count, grouped, percent};
 
 /// A table with a caption below it.
 pub struct Document {
@@ -137,12 +137,10 @@ impl Note {
 /// How the results came about: the games, the players, the command line.
 fn notes(evaluation: &Evaluation, players: Vec<Note>) -> Vec<Note> {
     let e = evaluation;
-    let games = grouped(e.scores.games as f64);
-    let plural = if e.scores.games == 1 { "" } else { "s" };
+    let games = count(e.scores.games, "game");
     let (game, board, seed, search) = (&e.game, &e.board, e.seed, &e.search);
-    let about = format!(
-        "{game} on {board}, {games} game{plural}, seed {seed}, {search}; 95% intervals in brackets."
-    );
+    let about =
+        format!("{game} on {board}, {games}, seed {seed}, {search}; 95% intervals in brackets.");
     let command = note("Command", &command_line(std::env::args_os()));
     [Note::words(&about)]
         .into_iter()

@@ -142,7 +142,7 @@ fn against(args: &EvalArgs, solution: &Path) -> anyhow::Result<()> {
     } else {
         print(format!(
             "{}\n\n{}",
-            described(&model),
+            described(&model.info()),
             gap_table(&comparison)
         ))?;
     }

@@ -7,7 +7,7 @@ use afterstate_lab::report::Evaluation;
 use afterstate_lab::sweep::Sweep;
 
 use super::document::{of_comparison, of_evaluation};
-use super::{compare, eval, sweep};
+use super::{compare, eval, models, sweep};
 use crate::args::{FormatArg, MergeArgs};
 use crate::output::{print, print_json};
 
@@ -41,13 +41,22 @@ pub fn run(args: &MergeArgs) -> anyhow::Result<()> {
     }
 }
 
+/// What the search of an exact solution is called.
+const EXACT: &str = "exact";
+
 /// The path of a model, or how a baseline chooses its moves.
 fn name(evaluation: &Evaluation) -> String {
     let model = evaluation.model.as_ref();
     model.map_or_else(|| evaluation.search.clone(), |model| model.path.clone())
 }
 
+/// The description of a player, as the commands that play have it.
 fn described(evaluation: &Evaluation) -> String {
     let (game, board) = (&evaluation.game, &evaluation.board);
-    format!("{}: {game} on {board}", name(evaluation))
+    let is_exact = evaluation.search == EXACT;
+    match &evaluation.model {
+        Some(model) if !is_exact => models::described(model),
+        Some(model) => format!("{}: {game} on {board}, exact solution", model.path),
+        None => format!("{}: {game} on {board}", name(evaluation)),
+    }
 }

@@ -11,10 +11,11 @@ use afterstate_lab::evaluate::Contender;
 use afterstate_lab::games::{self, DEFAULT_GAME};
 use afterstate_lab::model::{self, Model};
 use afterstate_lab::recipe::parse_board;
+use afterstate_lab::report::ModelInfo;
 use afterstate_lab::solve::Solution;
 
 use super::{RUNS, shown};
-use crate::output::{grouped, tell};
+use crate::output::{count, tell};
 
 /// The baseline of this name, unless there is a file of that name.
 pub fn baseline(model: &Path) -> Option<Baseline> {
@@ -35,17 +36,17 @@ pub fn game_of(game: Option<&str>, board: Option<&str>) -> anyhow::Result<(Strin
 }
 
 /// The description of a model: its game, its recipe with overrides, its training.
-pub fn described(model: &Model) -> String {
-    let trained = match model.episodes {
-        Some(games) => format!("trained for {} games", grouped(games as f64)),
+pub fn described(model: &ModelInfo) -> String {
+    let trained = match model.trained {
+        Some(games) => format!("trained for {}", count(games, "game")),
         None => "trained by another program".to_owned(),
     };
     let recipe = model.recipe.as_ref();
     let recipe = recipe.map_or_else(String::new, |recipe| format!(", {recipe}"));
+    let path = shown(Path::new(&model.path));
     format!(
-        "{}: {}{recipe}, {trained}",
-        shown(&model.path),
-        model.spec.game_on()
+        "{path}: {} on {}{recipe}, {trained}",
+        model.game, model.board
     )
 }
 
@@ -90,7 +91,7 @@ pub fn open(path: &Path) -> anyhow::Result<Described> {
         }
         model => {
             let model = model?;
-            Ok((Contender::from(&model), described(&model)))
+            Ok((Contender::from(&model), described(&model.info())))
         }
     }
 }
@@ -106,7 +107,7 @@ pub fn open_for_target(path: &Path) -> anyhow::Result<Described> {
         }) => Arc::new(open_solution(path)?),
         Err(error) => return Err(error.into()),
         Ok(_) => anyhow::bail!(
-            "--target needs an exact solution, whose chances are known, and {} is none; \
+            "--by-chance needs an exact solution, whose chances are known, and {} is none; \
              `afterstate solve --target TILE --out FILE` writes one",
             shown(path)
         ),

@@ -10,7 +10,7 @@ use afterstate_lab::report::Evaluation;
 use super::shown;
 use crate::args::PackArgs;
 use crate::interrupt;
-use crate::output::{grouped, interval, note, percent, print, print_json};
+use crate::output::{count, grouped, interval, note, percent, print, print_json};
 use crate::progress::Display;
 
 pub fn run(args: &PackArgs) -> anyhow::Result<()> {
@@ -89,10 +89,10 @@ fn summary(report: &PackReport) -> String {
 fn scores(evaluation: &Evaluation) -> String {
     let e = &evaluation.scores;
     format!(
-        "mean {} ({}) over {} games, seed {}",
+        "mean {} ({}) over {}, seed {}",
         grouped(e.mean),
         interval(e.mean_ci95),
-        grouped(e.games as f64),
+        count(e.games, "game"),
         evaluation.seed
     )
 }

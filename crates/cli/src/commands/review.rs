@@ -23,7 +23,7 @@ use super::models::{baseline, default_model, open, open_for_target};
 use super::shown;
 use crate::args::ReviewArgs;
 use crate::interrupt;
-use crate::output::{grouped, harmless, percent, print, print_json, tell};
+use crate::output::{count, grouped, harmless, percent, print, print_json, tell};
 use crate::progress::Display;
 
 /// The most games in the table, and the most faults that are listed.
@@ -82,7 +82,7 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
     display.finish();
     let found = found?;
     if found.interrupted {
-        let games = counted(found.total.games, "game");
+        let games = count(found.total.games, "game");
         tell(&format!("stopped by Ctrl-C: this review has {games}"));
     } else {
         interrupt::completed();
@@ -95,17 +95,12 @@ pub fn run(args: &ReviewArgs) -> anyhow::Result<()> {
     }
     let more = found.fault_count.saturating_sub(LISTED_FAULTS as u64);
     if more > 0 {
-        tell(&format!("{} left out as well", counted(more, "more line")));
+        tell(&format!("{} left out as well", count(more, "more line")));
     }
     match args.json {
         true => print_json(&found),
         false => print(report(args, &contender, &who, &found)?),
     }
-}
-
-fn counted(count: u64, one: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {one}{plural}", grouped(count as f64))
 }
 
 fn report(
@@ -122,7 +117,7 @@ fn report(
     let mut text = format!(
         "{}: {} of {}\nreviewed by {who}{searching}\n\n",
         shown(&args.records),
-        counted(found.total.games, "game"),
+        count(found.total.games, "game"),
         game_on(&contender.game, contender.shape)
     );
     if let Some(target) = found.target {
@@ -181,7 +176,7 @@ fn table(found: &Review) -> String {
     }
     let more = found.total.games.saturating_sub(found.games.len() as u64);
     if more > 0 {
-        text = text + "and " + &counted(more, "more game") + "\n";
+        text = text + "and " + &count(more, "more game") + "\n";
     }
     if found.total.games > 1 {
         text += &row("all", ("", ""), &found.total.result, "");

@@ -10,7 +10,7 @@ use afterstate_lab::sweep::{RunResult, Sweep, SweepRun, SweepSummary};
 use super::{RUNS, shown};
 use crate::args::SweepArgs;
 use crate::interrupt;
-use crate::output::{note, print, print_json, tell};
+use crate::output::{count, note, print, print_json, tell};
 use crate::progress::Display;
 
 /// The sweep is finished, but some runs diverged.
@@ -88,10 +88,6 @@ fn with_divergence(printed: anyhow::Result<()>, results: &[RunResult]) -> anyhow
 }
 
 fn introduction(sweep: &Sweep, done: &[bool], out: &Path) -> String {
-    let plural = |count: usize, what: &str| {
-        let s = if count == 1 { "" } else { "s" };
-        format!("{count} {what}{s}")
-    };
     let finished = match done.iter().filter(|done| **done).count() {
         0 => String::new(),
         finished => format!(", {finished} of them finished"),
@@ -99,9 +95,9 @@ fn introduction(sweep: &Sweep, done: &[bool], out: &Path) -> String {
     format!(
         "{}: {}, {}: {}{finished}, into {}",
         sweep.name,
-        plural(sweep.variants.len(), "variant"),
-        plural(sweep.seeds.len(), "seed"),
-        plural(done.len(), "run"),
+        count(sweep.variants.len() as u64, "variant"),
+        count(sweep.seeds.len() as u64, "seed"),
+        count(done.len() as u64, "run"),
         shown(out)
     )
 }
@@ -133,7 +129,11 @@ fn text(summary: &SweepSummary, out: &Path, plots: &[PathBuf]) -> String {
         let each = row.diverged.iter();
         each.map(|run| {
             let (seed, games) = (run.seed, run.divergence.games);
-            format!("{}, seed {seed}: diverged after {games} games\n", row.name)
+            format!(
+                "{}, seed {seed}: diverged after {}\n",
+                row.name,
+                count(games, "game")
+            )
         })
     });
     let broken: String = broken.collect();

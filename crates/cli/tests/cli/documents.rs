@@ -44,7 +44,19 @@ fn documents_name_their_model() {
             assert_eq!(digest, expected);
         }
     }
-    assert!(compared["b"].get("model").is_none(), "{compared}");
+    let changed = eval["model"]["changed"].as_array().expect("a list");
+    assert!(
+        changed.contains(&"learner.learning_rate=0.5".into()),
+        "{eval}"
+    );
+    let converted = lab.run("convert run run.w --json").json();
+    for key in ["path", "game", "board", "recipe", "changed", "trained"] {
+        assert_eq!(converted["model"][key], eval["model"][key], "{key}");
+    }
+    assert_eq!(converted["from"]["sha256"], eval["model"]["sha256"]);
+    assert_eq!(converted["to"]["sha256"].as_str().map(str::len), Some(64));
+    assert!(compared["b"]["model"].is_null(), "{compared}");
+    assert_eq!(compared["b"]["player"], "greedy");
 
     lab.run("solve --board 2x3 --out s").succeeds();
     lab.train("small", 30, "--board 2x3 --set tuples=012");

@@ -38,6 +38,8 @@ fn a_packed_model_plays_wherever_a_model_does() {
     assert_eq!(eval["mean"], report["packed"]["mean"]);
     assert_eq!(eval["model"]["sha256"], report["sha256"]);
     assert_eq!(eval["model"]["trained"], 300);
+    assert_eq!(report["model"]["path"], "run/checkpoint.safetensors");
+    assert_eq!(report["model"]["sha256"].as_str().map(str::len), Some(64));
     json(&lab, "compare small.packed run --games 50 --json");
     json(&lab, "eval small.packed --games 5 --search 2ply --json");
     let best = |model: &str| {

@@ -51,19 +51,24 @@ fn a_table_is_trained_told_and_kept() {
 
     let model = lab.bytes(&format!("{run}/model.safetensors"));
     let json = lab.run("sweep small.toml --json").json();
-    assert_eq!(json["figure"], "evaluated");
+    assert_eq!(json["metric"], "evaluated");
     let row = &json["variants"][1];
     assert_eq!(
         (row["name"].as_str(), row["folder"].as_str()),
         (Some("TD"), Some("td"))
     );
     assert_eq!(row["scores"].as_array().map(Vec::len), Some(2));
-    // The figure is that of the same games by `eval`.
+    // The mean is that of the same games by `eval`.
     let eval = lab
         .run(&format!("eval {run} --games 50 --seed 1000002 --json"))
         .json();
     assert_eq!(row["scores"][1]["score"], eval["mean"]);
     assert_eq!(row["scores"][1]["seed"], 2);
+    assert_eq!(row["scores"][1]["path"], "td/seed-2");
+    assert_eq!(
+        (&json["game"], &json["board"]),
+        (&"2048".into(), &"3x3".into())
+    );
     assert!(model == lab.bytes(&format!("{run}/model.safetensors")));
 
     let other = lab
@@ -136,7 +141,7 @@ fn a_broken_training_is_told_and_the_others_are_finished() {
     assert!(lab.exists("runs/small/td/seed-2/model.safetensors"));
     let done = lab.run("sweep some.toml --json").ends_with(1);
     let json: serde_json::Value = serde_json::from_str(&done.stdout).expect("one document");
-    assert_eq!(json["variants"][2]["broken"][1]["seed"], 2);
+    assert_eq!(json["variants"][2]["diverged"][1]["seed"], 2);
     assert!(json["variants"][2]["mean"].is_null());
 }
 

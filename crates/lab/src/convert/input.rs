@@ -153,10 +153,12 @@ impl SourceFile {
         let file = |path: &Path, format| WeightFile {
             path: path.to_owned(),
             format,
+            sha256: String::new(),
         };
         ConvertReport {
             from: file(options.from, self.kind),
             to: file(options.to, to),
+            model: None,
             tables,
             weights,
             sums: self.has_sums(),

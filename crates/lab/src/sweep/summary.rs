@@ -33,10 +33,13 @@ pub struct SweepSummary {
     pub name: String,
     /// What it is for.
     pub purpose: String,
-    /// The game and the board.
+    /// The game.
     pub game: String,
+    /// The board.
+    #[serde(default)]
+    pub board: String,
     /// What the scores measure.
-    #[serde(rename = "figure")]
+    #[serde(alias = "figure")]
     pub metric: Metric,
     /// Games of each evaluation.
     pub games: u64,
@@ -69,7 +72,7 @@ pub struct SummaryRow {
     /// The score of each seed that did not diverge.
     pub scores: Vec<Score>,
     /// The seeds that diverged.
-    #[serde(rename = "broken")]
+    #[serde(alias = "broken")]
     pub diverged: Vec<DivergedSeed>,
     /// The mean of the scores; `None` if all diverged.
     pub mean: Option<f64>,
@@ -98,12 +101,15 @@ pub struct SummaryRow {
 }
 
 /// The score of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Its seed.
     pub seed: u64,
     /// Its score.
     pub score: f64,
+    /// Its folder, in that of the sweep.
+    #[serde(default)]
+    pub path: PathBuf,
 }
 
 /// A run that diverged.
@@ -180,10 +186,14 @@ impl Sweep {
         let curves = named.filter_map(|(variant, runs)| together(&variant.name, &runs.curves));
         let curves = curves.collect();
         let recipe = self.variants.first().map(|variant| &variant.recipe);
+        let (game, board) = recipe
+            .map(|recipe| (recipe.game.clone(), recipe.board.clone()))
+            .unwrap_or_default();
         Ok(SweepSummary {
             name: self.name.clone(),
             purpose: self.purpose.clone(),
-            game: recipe.map_or_else(String::new, |r| format!("{} on {}", r.game, r.board)),
+            game,
+            board,
             metric,
             games: self.games,
             variants: rows,
@@ -196,6 +206,7 @@ impl Sweep {
 #[derive(Default)]
 struct Runs {
     seeds: Vec<u64>,
+    folders: Vec<PathBuf>,
     evaluated: Vec<Option<Evaluated>>,
     curves: Vec<Curve>,
     diverged: Vec<DivergedSeed>,
@@ -216,6 +227,7 @@ impl Runs {
                     return Err(SweepError::NoGame { run }.into());
                 }
                 self.seeds.push(seed);
+                self.folders.push(task.path.clone());
                 self.evaluated.push(evaluated.clone());
                 self.curves.push(curve);
             }
@@ -275,7 +287,12 @@ impl Runs {
         let averages = self.averages();
         let (average, average_ci95) = mean_interval(&averages);
         let (speed, speed_unit) = self.speed();
-        let seeds = self.seeds.iter().zip(&scores);
+        let runs = self.seeds.iter().zip(&self.folders).zip(&scores);
+        let score = |((&seed, path), &score): ((&u64, &PathBuf), &f64)| Score {
+            seed,
+            score,
+            path: path.clone(),
+        };
         SummaryRow {
             name,
             folder,
@@ -290,7 +307,7 @@ impl Runs {
             tiles: rates.tiles,
             speed,
             speed_unit: speed_unit.to_owned(),
-            scores: seeds.map(|(&seed, &score)| Score { seed, score }).collect(),
+            scores: runs.map(score).collect(),
             diverged: self.diverged.clone(),
         }
     }
@@ -444,7 +461,7 @@ impl SweepSummary {
             "{}: seeds, their mean and its 95% interval",
             self.metric.words(self.games)
         );
-        let title = format!("{}: {}", self.name, self.game);
+        let title = format!("{}: {} on {}", self.name, self.game, self.board);
         let dot_rows: Vec<DotRow> = self.variants.iter().map(|row| self.dot_row(row)).collect();
         let mut plots = vec![plot::dot_rows(&dot_rows, &title, &about, "sweep")?];
         if !self.curves.is_empty() {
