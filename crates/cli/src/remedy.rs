@@ -122,6 +122,11 @@ pub fn train(game: &str, shape: Shape) -> String {
     }
 }
 
+/// What the player in the terminal says without a model.
+pub fn without_model(game: &str, shape: Shape) -> String {
+    format!("no model: train one with `{}`", train(game, shape))
+}
+
 /// The command that was given, by a program that has deep learning.
 fn with_deep() -> String {
     let given = std::env::args_os().skip(1);

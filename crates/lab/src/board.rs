@@ -212,7 +212,7 @@ pub(crate) fn parse(
 /// Refuses a text that is too long, before anything of it is cut off.
 fn check_length(text: &str) -> Result<(), BoardFault> {
     match text.len() > LONGEST {
-        true => Err(BoardFault::TooLong(text.len())),
+        true => Err(BoardFault::TooLong(LONGEST)),
         false => Ok(()),
     }
 }
@@ -223,10 +223,10 @@ fn split_chance(text: &str) -> (&str, Option<&str>, Option<&str>) {
         Some((text, bag)) => (text, Some(bag.trim())),
         None => (text, None),
     };
-    // The corners of a drawing are no hint.
+    // The corners of a drawing are no hint, even if text follows on their line.
     let is_hint = |(at, _): &(usize, &str)| {
         let rest = text[at + 1..].trim_start_matches([' ', '\t']);
-        rest.starts_with(|c: char| c.is_alphanumeric())
+        !text[..*at].ends_with("--") && rest.starts_with(|c: char| c.is_alphanumeric())
     };
     let Some((at, _)) = text.match_indices('+').find(is_hint) else {
         return (text, None, bag);

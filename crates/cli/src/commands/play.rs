@@ -20,7 +20,7 @@ use super::models::{baseline, default_model, described_baseline, open};
 use super::shown;
 use crate::args::{PlayArgs, SearchArgs};
 use crate::interrupt;
-use crate::output::{grouped, print};
+use crate::output::{count, print};
 use crate::play::app::App;
 use crate::play::driver::{self, Driver, DriverEvent, Saving};
 use crate::play::events::{Adviser, AppEvent, Options};
@@ -54,8 +54,8 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
             .with_search(&args.search.spec(&args.search.search))?;
     }
     if args.watch && contender.is_none() {
-        let game = game_on(&game, shape);
-        bail!("there is no model of {game} to watch; `afterstate train` trains one");
+        let (game, train) = (game_on(&game, shape), remedy::train(&game, shape));
+        bail!("there is no model of {game} to watch; `{train}` trains one");
     }
     if let Some(folder) = args.save.as_deref().and_then(Path::parent) {
         // An empty one is the folder of this process.
@@ -65,7 +65,7 @@ pub fn run(args: &PlayArgs) -> anyhow::Result<()> {
     }
     let seed = args.seed.unwrap_or_else(any_seed);
     let session = match &record {
-        Some(record) => record.session(&game, shape, seed)?,
+        Some(record) => opened(record, (&game, shape), seed)?,
         None => Session::new(&game, shape, seed, 0)?,
     };
     let file = args.save.as_deref();
@@ -118,16 +118,30 @@ fn spec(search: &SearchArgs, limit: &SearchLimit) -> SearchSpec {
     spec
 }
 
+/// The recorded game. If it cannot be the game that was asked for, the error says which one it is.
+fn opened(record: &StoredRecord, asked: (&str, Shape), seed: u64) -> anyhow::Result<Session> {
+    record
+        .session(asked.0, asked.1, seed)
+        .or_else(|error| match record.game() {
+            Ok(found) if found != asked => bail!(
+                "the record is a game of {}, not of {}; leave out --game and --board",
+                game_on(found.0, found.1),
+                game_on(asked.0, asked.1)
+            ),
+            _ => Err(error.into()),
+        })
+}
+
 /// What remains on the screen.
 fn summary(app: &App) -> String {
     let session = &app.session;
     let saved = app.file.as_ref();
     let saved = saved.map_or_else(String::new, |file| format!("; saved to {file}"));
     format!(
-        "{}: {} points, {} moves, largest tile {}{saved}\n",
+        "{}: {}, {}, largest tile {}{saved}\n",
         session.game_on(),
-        grouped(session.score() as f64),
-        grouped(session.moves() as f64),
+        count(session.score(), "point"),
+        count(session.moves(), "move"),
         session.largest()
     )
 }
@@ -214,8 +228,7 @@ fn newest((game, shape): (&str, Shape)) -> anyhow::Result<Players> {
     let path = match default_model(game, shape) {
         Ok(path) => path,
         Err(error) if matches!(error.downcast_ref(), Some(LabError::NoModel { .. })) => {
-            let train = remedy::train(game, shape);
-            return Ok(without(format!("no model: train one with `{train}`")));
+            return Ok(without(remedy::without_model(game, shape)));
         }
         Err(error) => return Err(error),
     };

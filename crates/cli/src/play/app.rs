@@ -15,7 +15,7 @@ use super::coach::{Coach, GradedMove};
 use super::entry::Entry;
 use super::events::{Adviser, AnalysisJob, AppEvent, Effect, Options};
 use super::keys::Key;
-use crate::output::grouped;
+use crate::output::count;
 
 /// A move whose state is still being searched.
 #[derive(Clone, Copy)]
@@ -179,12 +179,14 @@ impl App {
         match key {
             Key::Direction(direction) => self.slide(direction, effects),
             Key::Space => self.play_best(effects),
-            Key::Hint => self.shows_hint = self.advised() && !self.shows_hint,
+            Key::Hint => {
+                self.shows_hint = !self.refused_as_over() && self.advised() && !self.shows_hint;
+            }
             Key::Values => self.shows_values = self.advised() && !self.shows_values,
             Key::Undo => self.undo(effects),
             Key::Redo => self.redo(effects),
             Key::First | Key::Last => self.jump(key == Key::First, effects),
-            Key::Auto => self.auto = self.advised() && !self.auto,
+            Key::Auto => self.auto = !self.refused_as_over() && self.advised() && !self.auto,
             Key::Faster => self.speed = (self.speed + 1).min(SPEEDS.len() - 1),
             Key::Slower => self.speed = self.speed.saturating_sub(1),
             Key::Deeper => self.deepen(true, effects),
@@ -231,10 +233,30 @@ impl App {
         matches!(self.adviser, Adviser::Model(_))
     }
 
+    /// Whether the game is over; then the message says what can be done.
+    fn refused_as_over(&mut self) -> bool {
+        let is_over = self.session.turn() == Turn::Over;
+        if is_over {
+            self.message = "the game is over; n: new game, u: undo".to_owned();
+        }
+        is_over
+    }
+
+    /// What the message line says: the message, or else that the game is over.
+    pub fn notice(&self) -> String {
+        if !self.message.is_empty() || self.session.turn() != Turn::Over {
+            return self.message.clone();
+        }
+        format!(
+            "game over: {}, {}; n: new game, u: undo",
+            count(self.session.score(), "point"),
+            count(self.session.moves(), "move")
+        )
+    }
+
     fn slide(&mut self, direction: Direction, effects: &mut Vec<Effect>) {
         let number = self.session.moves();
-        if self.session.turn() == Turn::Over {
-            self.message = "the game is over; n: new game, u: undo".to_owned();
+        if self.refused_as_over() {
             return;
         }
         if let Err(reason) = self.session.slide(direction) {
@@ -285,14 +307,7 @@ impl App {
             }
             self.session.spawn_random();
         }
-        if self.session.turn() == Turn::Over {
-            self.auto = false;
-            self.message = format!(
-                "game over: {} points, {} moves; n: new game, u: undo",
-                grouped(self.session.score() as f64),
-                grouped(self.session.moves() as f64)
-            );
-        }
+        self.auto &= self.session.turn() != Turn::Over;
         self.analyze(effects);
     }
 
@@ -343,14 +358,11 @@ impl App {
     }
 
     fn play_best(&mut self, effects: &mut Vec<Effect>) {
-        if !self.advised() {
+        if self.refused_as_over() || !self.advised() {
             return;
         }
         match self.best() {
             Some(best) => self.slide(best, effects),
-            None if self.session.turn() == Turn::Over => {
-                self.message = "the game is over; n: new game, u: undo".to_owned();
-            }
             None => {
                 self.asked_best = self.session.turn() == Turn::Slide;
                 self.message = "searching for the best move ...".to_owned();

@@ -18,6 +18,7 @@ use super::events::{Adviser, AnalysisJob, AppEvent, Effect, Options};
 use super::keys::Key;
 use super::palette::{Colors, TerminalStyle};
 use super::view::draw;
+use crate::remedy::without_model;
 
 const PLAIN: TerminalStyle = TerminalStyle {
     colors: Colors::None,
@@ -47,7 +48,7 @@ impl Table {
         });
         let adviser = match advised {
             true => Adviser::Model("greedy".to_owned()),
-            false => Adviser::None("no model: train one with `afterstate train`".to_owned()),
+            false => Adviser::None(without_model(session.game(), session.shape())),
         };
         let mut options = Options {
             adviser,
@@ -306,7 +307,21 @@ fn autoplay_stops_at_the_end_and_can_be_paced() {
         table.send(AppEvent::AutoMove);
     }
     assert_eq!(table.app.session.turn(), Turn::Over);
-    assert!(!table.app.auto && table.app.message.contains("game over"));
+    assert!(!table.app.auto && table.app.notice().contains("game over"));
+    // No key wipes that the game is over, starts autoplay or waits for a search.
+    for (key, said) in [
+        ("v", "game over: "),
+        ("p", "the game is over"),
+        ("i", "the game is over"),
+    ] {
+        table.press(key);
+        let screen = table.screen(60, 20);
+        assert!(screen.contains(said), "{key}: {screen}");
+        for wrong in ["autoplay", "searching"] {
+            assert!(!screen.contains(wrong), "{key}: {screen}");
+        }
+    }
+    table.press("v");
     let speed = table.app.speed();
     table.press("--");
     assert!(table.app.speed() < speed);

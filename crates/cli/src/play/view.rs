@@ -25,6 +25,9 @@ pub const SMALLEST: (u16, u16) = (60, 20);
 /// The columns of the panel, with the space before it.
 const PANEL: u16 = 24;
 
+/// The lines of the coach and the message together.
+const NOTICE: usize = 3;
+
 /// Whether the interface fits into a window.
 pub fn has_room(columns: u16, lines: u16) -> bool {
     columns >= SMALLEST.0 && lines >= SMALLEST.1
@@ -48,9 +51,19 @@ pub fn draw(frame: &mut Frame<'_>, app: &App, style: TerminalStyle) {
     title(buffer, line(0, 2), app, style);
     let middle = line(2, area.height - 7);
     board_and_panel(buffer, middle, app, style);
-    coach(buffer, line(area.height - 5, 2), app, style);
-    let message = line(area.height - 3, 1);
-    Line::styled(&*app.message, style.strong()).render(message, buffer);
+    // A long message takes the lines of the coach.
+    let notice = wrapped(&app.notice(), area.width);
+    let lines = notice.len().clamp(1, NOTICE);
+    coach(
+        buffer,
+        line(area.height - 5, (NOTICE - lines) as u16),
+        app,
+        style,
+    );
+    let first = area.height - 2 - lines as u16;
+    for (text, y) in notice.into_iter().take(NOTICE).zip(first..) {
+        Line::styled(text, style.strong()).render(line(y, 1), buffer);
+    }
     keys(buffer, line(area.height - 2, 2), app, style);
 }
 
@@ -63,6 +76,23 @@ fn too_small(buffer: &mut Buffer, area: Rect) {
     Paragraph::new(text)
         .wrap(Wrap { trim: true })
         .render(area, buffer);
+}
+
+/// A text in lines of at most `width` columns, broken between words where that is possible.
+fn wrapped(text: &str, width: u16) -> Vec<String> {
+    let width = usize::from(width).max(1);
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let letters: Vec<char> = word.chars().collect();
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + letters.len() <= width => {
+                *line += " ";
+                *line += word;
+            }
+            _ => lines.extend(letters.chunks(width).map(|part| part.iter().collect())),
+        }
+    }
+    lines
 }
 
 /// A text at the left and one at the right; the left one is cut if both do not fit.
@@ -190,7 +220,8 @@ fn entry_lines(app: &App, entry: &super::entry::Entry) -> Vec<Line<'static>> {
     };
     let mut lines = vec![Line::from(question)];
     if left > 0 {
-        lines.push(Line::from(format!("({left} first tiles left)")));
+        let tiles = if left == 1 { "tile" } else { "tiles" };
+        lines.push(Line::from(format!("({left} first {tiles} left)")));
     }
     for (key, share) in answers {
         let name = match entry.asks_hint {

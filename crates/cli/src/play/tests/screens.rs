@@ -4,16 +4,19 @@ use std::fs;
 use std::path::Path;
 
 use afterstate::game::Shape;
+use afterstate_lab::board::{GameBoard, shape_of};
 use afterstate_lab::games;
 use afterstate_lab::session::Session;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
+use super::super::events::AppEvent;
 use super::super::palette::{Colors, TerminalStyle};
 use super::super::tiles::fitted;
 use super::super::view::draw;
 use super::{PLAIN, Table, screen};
+use crate::remedy::without_model;
 
 /// Compares a screen with a file; with AFTERSTATE_GOLDEN=write it is written anew.
 #[track_caller]
@@ -45,6 +48,56 @@ fn screens_are_as_they_were() {
         ..PLAIN
     };
     golden("ascii-60x20", &screen(&table.app, 60, 20, ascii));
+}
+
+/// Advice longer than a line is broken into two or three.
+#[test]
+fn long_messages_are_shown_whole() {
+    for (game, shape) in [("2048", (3, 4)), ("threes-original", (2, 5))] {
+        let shape = Shape::new(shape.0, shape.1).unwrap();
+        let session = Session::new(game, shape, 1, 0).unwrap();
+        let mut table = Table::of(session, false, |_| ());
+        table.press(" ");
+        for (width, height) in [(60, 20), (80, 24), (200, 60)] {
+            let screen = table.screen(width, height);
+            let said = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(said.contains(&without_model(game, shape)), "{screen}");
+            assert!(screen.contains("q: quit"), "{screen}");
+        }
+    }
+    let session = Session::new("2048", Shape::FOUR, 1, 0).unwrap();
+    let mut table = Table::of(session, true, |_| ());
+    table.send(AppEvent::Message(
+        "/".to_owned() + &"x".repeat(100) + ": full (os error 28)",
+    ));
+    let screen = table.screen(60, 20).replace('\n', "");
+    assert!(screen.contains(": full (os error 28)"), "{screen}");
+}
+
+/// What is drawn can be copied from the terminal, all of it or the board, and analysed.
+#[test]
+fn screens_are_read_as_boards() {
+    let ascii = TerminalStyle {
+        has_lines: false,
+        ..PLAIN
+    };
+    for (game, shape) in [("2048", (4, 4)), ("2048", (5, 5)), ("2584", (2, 3))] {
+        let mut table = Table::new(game, shape, |_| ());
+        table.press("~{~}  v");
+        let values = table.app.session.values();
+        for (width, height) in [(60, 20), (80, 24), (100, 40)] {
+            for style in [PLAIN, ascii] {
+                let text = screen(&table.app, width, height, style);
+                let drawn = |line: &&str| line.starts_with(['┌', '│', '├', '└', '+', '|']);
+                let board: Vec<&str> = text.lines().filter(drawn).collect();
+                for text in [&text, &board.join("\n")] {
+                    let shape = shape_of(text).unwrap_or_else(|error| panic!("{error}:\n{text}"));
+                    let read = GameBoard::parse(text, game, shape).unwrap();
+                    assert_eq!(read.values().collect::<Vec<_>>(), values, "{text}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
