@@ -95,14 +95,18 @@ pub enum SequentialVerdict {
     B,
     /// The difference is smaller than the margin.
     WithinMargin,
+    /// Both are the same player, so no further game can differ.
+    Equal,
     /// All games were played, and nothing is sure.
     Undecided,
 }
 
 impl SequentialTest {
-    /// The result after pairs of games whose differences have this interval.
-    fn result(&self, interval: Option<Interval>) -> SequentialResult {
+    /// The result after pairs of games whose differences have this interval, of players that are the
+    /// same or not.
+    fn result(&self, interval: Option<Interval>, are_equal: bool) -> SequentialResult {
         let verdict = match (interval, self.margin) {
+            _ if are_equal => SequentialVerdict::Equal,
             (Some([low, _]), _) if low > 0.0 => SequentialVerdict::A,
             (Some([_, high]), _) if high < 0.0 => SequentialVerdict::B,
             (Some([low, high]), Some(margin)) if -margin < low && high < margin => {
@@ -129,7 +133,9 @@ impl SequentialResult {
         match self.verdict {
             SequentialVerdict::A => Some(Side::A),
             SequentialVerdict::B => Some(Side::B),
-            SequentialVerdict::WithinMargin | SequentialVerdict::Undecided => None,
+            SequentialVerdict::WithinMargin
+            | SequentialVerdict::Equal
+            | SequentialVerdict::Undecided => None,
         }
     }
 }
@@ -241,6 +247,7 @@ fn compared(
     let (mut played_a, mut played_b) = (PlayedGames::default(), PlayedGames::default());
     let mut left = options.numbers();
     let total = 2 * (left.end - left.start);
+    let mut same = false;
     let meter = Meter::new(options.control, Task::Compare, Unit::Games, 0, total);
     while !left.is_empty() && !options.control.is_cancelled() {
         let turn = (played_a.outcomes.len() as u64).clamp(FIRST_TURN, TURN);
@@ -253,8 +260,13 @@ fn compared(
             played.seconds += begun.elapsed().as_secs_f64();
         }
         let games = [&*played_a.outcomes, &played_b.outcomes];
-        let result = |test: SequentialTest| test.result(anytime_interval(&differences(games)));
-        if test.is_some_and(|test| result(test).is_decided()) {
+        let Some(test) = test else { continue };
+        // Asked once: players that differ later are not the same.
+        if games[0].len() as u64 == FIRST_TURN {
+            same = games[0] == games[1] && same_search(a, b) && are_equal(a, b)?;
+        }
+        let result = test.result(anytime_interval(&differences(games)), same);
+        if result.is_decided() {
             break;
         }
     }
@@ -267,7 +279,7 @@ fn compared(
     let mut comparison = Comparison::of([of_a, of_b], games, || are_equal(a, b))?;
     if let Some(test) = test {
         let interval = anytime_interval(&differences(games));
-        comparison.set_sequential(interval, test.result(interval));
+        comparison.set_sequential(interval, test.result(interval, same));
     }
     let part = options.part_info(vec![played_a, played_b]);
     Ok(ComparisonPart { comparison, part })
@@ -342,6 +354,12 @@ fn tiles(games_a: &[Outcome], games_b: &[Outcome]) -> Vec<TileDifference> {
     tiles.into_iter().map(row).collect()
 }
 
+/// Whether two players search alike, and as far in every game.
+fn same_search(a: &Contender, b: &Contender) -> bool {
+    let search = a.agent.search();
+    search == b.agent.search() && !search.contains("ms")
+}
+
 /// Whether two players that play alike are the same.
 fn are_equal(a: &Contender, b: &Contender) -> Result<bool, LabError> {
     if let (Some(a), Some(b)) = (a.agent.digest(), b.agent.digest()) {
@@ -370,7 +388,7 @@ mod tests {
             let each = (0..2_000).map(|n| turned * (if n % 2 == 0 { 3.0 } else { -1.0 }) + offset);
             let differences: Vec<f64> = each.collect();
             let test = SequentialTest { margin };
-            test.result(anytime_interval(&differences)).verdict
+            test.result(anytime_interval(&differences), false).verdict
         };
         assert_eq!(verdict(1.0, 0.0, None), SequentialVerdict::A);
         assert_eq!(verdict(-1.0, 0.0, None), SequentialVerdict::B);

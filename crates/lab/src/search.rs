@@ -31,6 +31,11 @@ impl SearchLimit {
         (is_fixed && self.time.is_none()).then_some(most)
     }
 
+    /// Whether a cut-off has an effect: states of two plies and less are searched as they are.
+    pub fn can_cut_off(&self) -> bool {
+        self.time.is_some() || self.depth.most() > 2
+    }
+
     /// Splits the time of an answer between the search of its board, which gets four fifths, and this
     /// many searches of the boards after it, each at least a millisecond. A limit by plies is not split.
     pub fn split(&self, others: u32) -> (Self, Self) {

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use afterstate::game::Shape;
+use afterstate::game::{Direction, Shape};
 use afterstate_lab::LabError;
-use afterstate_lab::agent::Baseline;
+use afterstate_lab::agent::{Baseline, BoardState};
 use afterstate_lab::analyze::analyze;
 use afterstate_lab::control::{CancelToken, Control, Event};
 use afterstate_lab::evaluate::{Contender, EvalOptions, evaluate};
@@ -129,6 +129,67 @@ fn deeper_search_is_better_on_a_solved_board() {
         before > greedy + 5.0,
         "{before} after {greedy}, optimum {optimum}"
     );
+}
+
+/// The states that a search of some plies evaluates, some spawns after a position.
+fn leaves(session: &Session, spawns: u8, into: &mut Vec<BoardState>) {
+    if spawns == 0 {
+        return into.extend(session.state());
+    }
+    for direction in Direction::ALL {
+        let mut after = session.clone();
+        if after.slide(direction).is_err() {
+            continue;
+        }
+        for spawn in after.spawns() {
+            let mut next = after.clone();
+            next.spawn(spawn.placed).expect("it is possible");
+            leaves(&next, spawns - 1, into);
+        }
+    }
+}
+
+/// Totals of a search are as far from the exact ones as its leaves at most, so the move that it
+/// chooses loses at most twice the largest error of a leaf.
+#[test]
+fn a_search_loses_at_most_twice_the_error_of_its_leaves() {
+    let (solution, learner) = (solution(), learner());
+    let exact = Contender::exact(solution, Path::new("2x3")).expect("a solution");
+    for plies in 1..=3 {
+        let player = match plies {
+            1 => learner.clone(),
+            _ => searching(&learner, &format!("{plies}ply")),
+        };
+        let mut session = Session::new("2048", shape(), plies, 0).expect("a game");
+        session.start();
+        let mut moves = 0;
+        while let Some(state) = session.state() {
+            let found = player.agent.analyze(std::slice::from_ref(&state)).remove(0);
+            let Some(chosen) = found.and_then(|found| found.chosen) else {
+                break;
+            };
+            let mut all = Vec::new();
+            leaves(&session, plies as u8 - 1, &mut all);
+            let values = learner.agent.analyze(&all).into_iter();
+            let both = values.zip(exact.agent.analyze(&all));
+            let both = both.filter_map(|(value, truth)| value.zip(truth));
+            let errors = both.flat_map(|(value, truth)| {
+                Direction::ALL.map(|it| {
+                    let both = value.values.get(it).zip(truth.values.get(it));
+                    both.map_or(0.0, |(value, truth)| (value.value - truth.value).abs())
+                })
+            });
+            let largest = errors.fold(0.0, f32::max);
+            let truth = exact.agent.analyze(&[state]).remove(0).expect("a state");
+            let loss = truth.loss(chosen).expect("a legal move");
+            let most = 2.0 * f64::from(largest) + 1e-2;
+            assert!(loss <= most, "{plies}ply, move {moves}: {loss} of {most}");
+            session.slide(chosen).expect("a legal move");
+            session.spawn_random();
+            moves += 1;
+        }
+        assert!(moves > 20, "{moves}");
+    }
 }
 
 #[test]

@@ -309,8 +309,9 @@ impl Player {
                 ("downgrade", downgrade.is_some()),
             ];
             if let Some((name, _)) = given.into_iter().find(|(_, given)| *given) {
+                let least = if name == "cutoff" { 3 } else { 2 };
                 return Err(input(&format!(
-                    "`{name}` has no effect on a search of 1ply; use search=\"2ply\" or more"
+                    "`{name}` has no effect on a search of 1ply; use search=\"{least}ply\" or more"
                 )));
             }
             return Ok(Self {
@@ -318,6 +319,11 @@ impl Player {
                 spec: None,
                 ..self.clone()
             });
+        }
+        if cutoff.is_some() && !spec.limit.can_cut_off() {
+            return Err(input(
+                "`cutoff` has no effect on a search of 2ply; use search=\"3ply\" or more",
+            ));
         }
         let contender = self.plain.clone().with_search(&spec).or_raise()?;
         Ok(Self {
@@ -439,6 +445,7 @@ impl Player {
             analysis.add_lines(found);
             if let Some(games) = rollouts {
                 let options = RolloutOptions {
+                    tile: None,
                     games,
                     seed,
                     threads,

@@ -253,7 +253,7 @@ def test_objects_are_pickled(trained: Model) -> None:
     copy = again(found)
     assert isinstance(copy, afterstate.Positions) and (copy.boards == found.boards).all()
     trained.save("model.safetensors")
-    model = Model("model.safetensors").with_search("2ply", cutoff=0.1)
+    model = Model("model.safetensors").with_search("3ply", cutoff=0.1)
     for one in (model, Model("random", game="threes", board="3x3")):
         copy = again(one)
         assert isinstance(copy, Model)
@@ -393,6 +393,8 @@ def test_a_search_plays_better_and_its_options_need_it(trained: Model) -> None:
     assert found["b"]["search"] == "2ply" and found["difference"] < 0
     with pytest.raises(InputError, match="`cutoff` has no effect on a search of 1ply"):
         afterstate.evaluate(trained, cutoff=0.2)
+    with pytest.raises(InputError, match="`cutoff` has no effect on a search of 2ply"):
+        trained.with_search("2ply", cutoff=0.2)
     with pytest.raises(InputError, match="does not say how to search"):
         trained.with_search("deep")
 

@@ -1,15 +1,20 @@
 //! The arguments of `afterstate analyze`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use afterstate_lab::search::SearchLimit;
 
-use super::numbers::{count, games, threads};
+use super::numbers::{count, games, threads, tile};
 use super::search::{SearchArgs, limit};
 
 /// A board, which may begin with `-` for an empty cell, and no mistyped option.
 fn board(text: &str) -> Result<String, String> {
     let name = text.strip_prefix("--").unwrap_or_default();
+    if Path::new(text).is_file() {
+        return Err(format!(
+            "this is a file; to read a board from it: `afterstate analyze - < {text}`"
+        ));
+    }
     match name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         true => Err("there is no such option; see `afterstate analyze --help`".to_owned()),
         false => Ok(text.to_owned()),
@@ -53,6 +58,9 @@ pub struct AnalyzeArgs {
     /// Play this many games on from each legal move, for the chances of the next tiles
     #[arg(long, value_name = "N", allow_negative_numbers = true, conflicts_with = "batch", value_parser = games)]
     pub rollouts: Option<u64>,
+    /// Also show the chance of this tile; without it, only of the three tiles above the largest one
+    #[arg(long, value_name = "TILE", allow_negative_numbers = true, requires = "rollouts", value_parser = tile)]
+    pub tile: Option<u64>,
     /// How far the moves of rollouts look ahead; a search makes them much slower
     #[arg(long, value_name = "SEARCH", default_value = "1ply", requires = "rollouts", value_parser = limit)]
     pub rollout_search: SearchLimit,

@@ -28,6 +28,8 @@ pub struct SearchArgs {
     pub downgrade: Option<u64>,
 }
 
+const CUTOFF: &str = "--cutoff";
+
 /// A limit of a search.
 pub(super) fn limit(text: &str) -> Result<SearchLimit, LabError> {
     text.parse()
@@ -43,7 +45,7 @@ impl SearchArgs {
     fn option(&self) -> Option<&'static str> {
         let given = [
             (self.hash.is_some(), "--hash"),
-            (self.cutoff.is_some(), "--cutoff"),
+            (self.cutoff.is_some(), CUTOFF),
             (self.downgrade.is_some(), "--downgrade"),
         ];
         given
@@ -73,10 +75,14 @@ impl SearchArgs {
 
     /// Refuses options without effect, where a command also searches with other limits.
     pub fn check(&self, others: &[&SearchLimit]) -> anyhow::Result<()> {
-        let searches = !self.search.is_greedy() || others.iter().any(|limit| !limit.is_greedy());
+        let limits = || others.iter().copied().chain([&self.search]);
         match self.option() {
-            Some(option) if !searches => {
-                bail!("{option} has no effect on a search of 1ply; use --search 2ply or more")
+            Some(option) if limits().all(SearchLimit::is_greedy) => {
+                let least = if option == CUTOFF { 3 } else { 2 };
+                bail!("{option} has no effect on a search of 1ply; use --search {least}ply or more")
+            }
+            _ if self.cutoff.is_some() && !limits().any(SearchLimit::can_cut_off) => {
+                bail!("{CUTOFF} has no effect on a search of 2ply; use --search 3ply or more")
             }
             _ => Ok(()),
         }

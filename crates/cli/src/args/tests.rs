@@ -38,7 +38,7 @@ fn every_option_of_the_design_is_there() {
         ("merge", "sweep out format json"),
         (
             "analyze",
-            "model solution search hash cutoff downgrade batch json game rollouts rollout-search seed threads",
+            "model solution search hash cutoff downgrade batch json game rollouts tile rollout-search seed threads",
         ),
         (
             "review",

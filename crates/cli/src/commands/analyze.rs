@@ -149,7 +149,7 @@ fn by_model(args: &AnalyzeArgs, model: &Model, text: Option<&str>) -> anyhow::Re
         model: Some(described_in_json(args, model.info())?),
         ..Contender::from(model)
     };
-    by_contender(args, &contender, described(model), text)
+    by_contender(args, &contender, described(&model.info()), text)
 }
 
 fn by_contender(
@@ -315,6 +315,7 @@ fn play_on(
     let display = Display::new();
     let control = display.control();
     let options = RolloutOptions {
+        tile: args.tile,
         games,
         seed: args.seed,
         threads: args.threads,

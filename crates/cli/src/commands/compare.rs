@@ -14,7 +14,7 @@ use super::eval::{asked_for, cut_short, hash, plan, table};
 use super::models::pair;
 use crate::args::{CompareArgs, FormatArg};
 use crate::interrupt;
-use crate::output::{grouped, interval, percent, print, print_json};
+use crate::output::{count, grouped, interval, percent, print, print_json};
 use crate::progress::Display;
 
 pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
@@ -82,8 +82,10 @@ pub fn text(comparison: &Comparison, [words_a, words_b]: [&str; 2]) -> String {
 
 /// The differences and the verdict; the verdict alone if all games are identical.
 fn conclusion(comparison: &Comparison) -> String {
-    let games = grouped(comparison.a.scores.games as f64);
-    let identical = format!("all {games} pairs of games are identical");
+    let identical = match comparison.a.scores.games {
+        1 => "the pair of games is identical".to_owned(),
+        games => format!("all {} pairs of games are identical", grouped(games as f64)),
+    };
     match (comparison.equal, comparison.identical) {
         (true, _) => format!("A and B are equal, the same player: {identical}\n"),
         (false, true) => format!("A and B play alike, but are not the same: {identical}\n"),
@@ -131,10 +133,9 @@ fn verdict(comparison: &Comparison) -> String {
         return sequential_verdict(comparison, test);
     }
     let ends = interval(comparison.difference_ci95);
-    let games = grouped(comparison.a.scores.games as f64);
+    let games = count(comparison.a.scores.games, "game");
     let difference = grouped(comparison.difference);
-    let found =
-        format!("A - B = {difference} points per game ({ends}, {games} games paired by seed)");
+    let found = format!("A - B = {difference} points per game ({ends}, {games} paired by seed)");
     match comparison.better {
         Some(Side::A) => format!("A is better: {found}"),
         Some(Side::B) => format!("B is better: {found}"),
@@ -144,15 +145,20 @@ fn verdict(comparison: &Comparison) -> String {
 
 /// The verdict of a sequential test.
 pub fn sequential_verdict(comparison: &Comparison, test: &SequentialResult) -> String {
-    let games = grouped(comparison.a.scores.games as f64);
+    let games = count(comparison.a.scores.games, "game");
+    let are = if comparison.a.scores.games == 1 {
+        "is"
+    } else {
+        "are"
+    };
     let found = match comparison.difference_ci95 {
         Some([low, high]) => format!(
-            "A - B = {} points per game, {} to {} after {games} games paired by seed",
+            "A - B = {} points per game, {} to {} after {games} paired by seed",
             grouped(comparison.difference),
             grouped(low),
             grouped(high),
         ),
-        None => format!("{games} games are too few, or all have the same difference"),
+        None => format!("{games} {are} too few, or all have the same difference"),
     };
     let rate = percent(test.error_rate);
     let verdict = match test.verdict {
@@ -162,6 +168,7 @@ pub fn sequential_verdict(comparison: &Comparison, test: &SequentialResult) -> S
             let margin = grouped(test.margin.unwrap_or_default());
             format!("A and B differ by less than {margin} points")
         }
+        SequentialVerdict::Equal => "A and B are the same player".to_owned(),
         SequentialVerdict::Undecided => "undecided".to_owned(),
     };
     format!("{verdict}: {found} (sequential test with an error rate of about {rate})")

@@ -132,6 +132,12 @@ fn rollouts_give_chances_and_lines_go_on() {
         &format!("analyze {board} --model run --rollouts 0"),
         &["--rollouts"],
     );
+    lab.refuses(
+        &format!("analyze {board} --model run --tile 64"),
+        &["--rollouts"],
+    );
+    lab.write("board.txt", "2 0 0 0/0 0 0 4");
+    lab.refuses("analyze board.txt", &["is a file", "analyze - < board.txt"]);
 }
 
 /// An exact solution plays on as well.

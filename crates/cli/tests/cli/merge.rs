@@ -63,7 +63,8 @@ fn merged_parts_equal_the_undivided_result() {
         assert_eq!(timeless(merged), timeless(whole.clone()));
         let text = lab.run(&format!("merge {files}")).succeeds().stdout;
         assert!(
-            text.contains("run/model.safetensors: 2048 on 3x3"),
+            text.contains("run/model.safetensors: 2048 on 3x3, quick (")
+                && text.contains("), trained for 100 games"),
             "{text}"
         );
         let table = lab.run(&format!("merge {files} --format markdown"));
@@ -175,6 +176,15 @@ fn a_sequential_comparison_stops_when_the_verdict_is_sure() {
         (&Value::Null, &64.into())
     );
     assert_eq!(alike["median_difference_ci95"], Value::Null);
+    // Of the same player twice, the first look is the last.
+    let same = lab
+        .run("compare run run --sequential --games 20000 --json")
+        .json();
+    assert_eq!(same["sequential"]["verdict"], "equal");
+    assert_eq!(
+        (&same["equal"], &same["a"]["games"]),
+        (&true.into(), &64.into())
+    );
     let text = lab.run("compare run greedy --sequential").succeeds().stdout;
     assert!(
         text.contains("A is better") && text.contains("error rate of about 5.0%"),

@@ -14,7 +14,6 @@ use crate::LabError;
 use crate::agent::{FirstMove, RoundSpec};
 use crate::board::GameBoard;
 use crate::control::{Control, Job, Meter, Status, Task, Unit};
-use crate::error::game_on;
 use crate::evaluate::Contender;
 use crate::games;
 use crate::share::threads;
@@ -33,6 +32,8 @@ pub struct RolloutOptions<'a> {
     pub games: u64,
     /// The seed.
     pub seed: u64,
+    /// A further tile whose chance is computed.
+    pub tile: Option<u64>,
     /// Threads; 0 means one for each core. The result does not depend on it.
     pub threads: usize,
     /// Events and cancellation.
@@ -50,6 +51,9 @@ pub struct RolloutInfo {
     pub search: String,
     /// Whether they were cancelled before the last game.
     pub interrupted: bool,
+    /// The further tile that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tile: Option<u64>,
 }
 
 /// The chance of reaching a tile.
@@ -97,7 +101,7 @@ pub fn rollouts(
     let analysis = analysis.into_iter().next().flatten();
     let analysis = analysis.ok_or_else(|| impossible(contender, board))?;
     let legal = analysis.rewards.iter().flatten().count() as u64;
-    let tiles = next_tiles(contender, board)?;
+    let tiles = next_tiles(contender, board, options.tile)?;
     let (control, total) = (options.control, options.games * legal);
     let job = Job {
         task: Task::Analyze,
@@ -153,10 +157,7 @@ pub fn chance_of(
     options: &RolloutOptions<'_>,
 ) -> Result<Option<TileChance>, LabError> {
     let values = games::tile_values(&contender.game, contender.shape)?;
-    if !values.contains(&tile) {
-        let on = game_on(&contender.game, contender.shape);
-        return Err(LabError::Board(format!("there is no tile {tile} in {on}")));
-    }
+    check_tile(contender, &values, tile)?;
     let state = state_of(board);
     let analysis = contender.agent.analyze(std::slice::from_ref(&state));
     let analysis = analysis.into_iter().next().flatten();
@@ -193,12 +194,34 @@ fn reached(tile: u64, played: &[Outcome]) -> TileChance {
     }
 }
 
-/// The values of the next tiles above the largest one on the board.
-fn next_tiles(contender: &Contender, board: &GameBoard) -> Result<Vec<u64>, LabError> {
+/// Refuses a tile that the game does not have.
+fn check_tile(contender: &Contender, values: &[u64], tile: u64) -> Result<(), LabError> {
+    match values.contains(&tile) {
+        true => Ok(()),
+        false => Err(LabError::Board(format!(
+            "there is no tile {tile} in {}",
+            contender.game_on()
+        ))),
+    }
+}
+
+/// The values of the next tiles above the largest one on the board, and of one that is asked for.
+fn next_tiles(
+    contender: &Contender,
+    board: &GameBoard,
+    asked: Option<u64>,
+) -> Result<Vec<u64>, LabError> {
     let values = games::tile_values(&contender.game, contender.shape)?;
     let largest = board.tiles().iter().copied().max().unwrap_or(0);
-    let next = values.into_iter().skip(largest.into());
-    Ok(next.take(NEXT_TILES).collect())
+    let next = values.iter().copied().skip(largest.into());
+    let mut tiles: Vec<u64> = next.take(NEXT_TILES).collect();
+    if let Some(tile) = asked {
+        check_tile(contender, &values, tile)?;
+        if let Err(place) = tiles.binary_search(&tile) {
+            tiles.insert(place, tile);
+        }
+    }
+    Ok(tiles)
 }
 
 fn summary(
@@ -232,6 +255,7 @@ fn summary(
             seed: options.seed,
             search: contender.agent.search().to_owned(),
             interrupted: legal > 0 && (games as u64) < options.games,
+            tile: options.tile,
         },
         moves: Direction::ALL.map(of),
     }

@@ -29,6 +29,7 @@ fn exact(rows: usize, cols: usize) -> Contender {
 
 fn options(games: u64, threads: usize, control: &Control) -> RolloutOptions<'_> {
     RolloutOptions {
+        tile: None,
         games,
         seed: 3,
         threads,
@@ -97,6 +98,29 @@ fn a_merge_that_makes_the_next_tile_reaches_it() {
     let (chances, _) = found.moves[Direction::Left as usize].as_ref().unwrap();
     assert_eq!((chances[0].tile, chances[0].p), (128, 1.0));
     assert_eq!(found.moves[Direction::Up as usize], None, "up is illegal");
+}
+
+/// A further tile may be asked for, as when the next ones are certain.
+#[test]
+fn the_chance_of_a_further_tile_is_added() {
+    let contender = baseline("2048", Shape::FOUR);
+    let board = GameBoard::parse("2 2 0 0/0 4 0 0/0 0 0 0/0 0 0 0", "2048", Shape::FOUR).unwrap();
+    let of = |tile| {
+        let asked = RolloutOptions {
+            tile,
+            ..options(20, 1, quiet())
+        };
+        rollouts(&contender, &board, &asked).map(|found| {
+            let (chances, _) = found.moves[Direction::Left as usize].clone().unwrap();
+            let tiles: Vec<u64> = chances.iter().map(|chance| chance.tile).collect();
+            (tiles, found.info.tile)
+        })
+    };
+    assert_eq!(of(None).unwrap(), (vec![8, 16, 32], None));
+    assert_eq!(of(Some(128)).unwrap(), (vec![8, 16, 32, 128], Some(128)));
+    assert_eq!(of(Some(16)).unwrap(), (vec![8, 16, 32], Some(16)));
+    let error = of(Some(48)).unwrap_err().to_string();
+    assert!(error.contains("no tile 48 in 2048 on 4x4"), "{error}");
 }
 
 /// 16 on 2x2 is reached as the solution says, a tile that is there always, and none after the end.

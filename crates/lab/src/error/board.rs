@@ -20,8 +20,8 @@ pub enum BoardFault {
     /// No text at all.
     #[error("the board is missing: the text is empty")]
     Missing,
-    /// A text that is too long for a board.
-    #[error("the text has {0} bytes, which is too long for a board")]
+    /// A text that is too long for a board: the most bytes that one has.
+    #[error("the text has more than {0} bytes, which is too long for a board")]
     TooLong(usize),
     /// Too many or too few rows.
     #[error("the board has {}", counted(*.0, "row"))]

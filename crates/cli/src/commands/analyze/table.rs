@@ -5,7 +5,7 @@ use std::fmt::{Display, Write};
 use afterstate_lab::analyze::{Analysis, Move, RolloutScore, TileChance, line_text};
 
 use super::Presentation;
-use crate::output::{grouped, percent};
+use crate::output::{count, grouped, percent};
 
 /// The tables of an analysis, and its best line.
 pub(super) fn text<V: Display + Copy>(
@@ -94,29 +94,28 @@ fn rollouts<V>(analysis: &Analysis<V>) -> String {
     let Some((_, first, _)) = found.first() else {
         return String::new();
     };
-    // The first tile is always shown, others only if a game has reached them.
+    // The first tile and the one that was asked for are always shown, others only if a game has
+    // reached them.
     let is_reached = |place: usize| found.iter().any(|(_, chances, _)| chances[place].p > 0.0);
-    let shown = (1..first.len())
-        .take_while(|&place| is_reached(place))
-        .count()
-        + 1;
-    let shown = shown.min(first.len());
+    let is_shown =
+        |&place: &usize| place == 0 || is_reached(place) || info.tile == Some(first[place].tile);
+    let shown: Vec<usize> = (0..first.len()).filter(is_shown).collect();
     // Writing to a string cannot fail.
     let mut text = format!(
-        "\nrollouts: {} games for each move by {}, seed {}, with 95% intervals\n",
-        grouped(info.games as f64),
+        "\nrollouts: {} for each move by {}, seed {}, with 95% intervals\n",
+        count(info.games, "game"),
         info.search,
         info.seed
     );
     let _ = write!(text, "{:<9} {:<32}", "move", "score of the rest");
-    for chance in &first[..shown] {
-        let _ = write!(text, " {:<24}", format!("chance of {}", chance.tile));
+    for &place in &shown {
+        let _ = write!(text, " {:<24}", format!("chance of {}", first[place].tile));
     }
     text.truncate(text.trim_end().len());
     for (direction, chances, rest) in &found {
         let _ = write!(text, "\n{:<9} {:<32}", direction.name(), rest_text(rest));
-        for one in &chances[..shown] {
-            let _ = write!(text, " {:<24}", chance_text(one));
+        for &place in &shown {
+            let _ = write!(text, " {:<24}", chance_text(&chances[place]));
         }
         text.truncate(text.trim_end().len());
     }
