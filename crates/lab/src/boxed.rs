@@ -29,9 +29,10 @@ pub struct Boxed {
 }
 
 /// The networks of the data crates.
-const ALL: [Boxed; 2] = [
+const ALL: [Boxed; 3] = [
     Boxed::four_by_four("2048", afterstate_box_2048::NETWORK),
     Boxed::four_by_four("threes", afterstate_box_threes::NETWORK),
+    Boxed::four_by_four("threes-original", afterstate_box_threes_original::NETWORK),
 ];
 
 /// What a path to a boxed network begins with.

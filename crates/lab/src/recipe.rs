@@ -100,6 +100,7 @@ static BUILTIN: &[(&str, &str)] = builtin![
     "threes-4x6-textbook",
     "threes-hint",
     "threes-best",
+    "threes-original-best",
     "2584",
 ];
 
