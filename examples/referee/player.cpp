@@ -26,6 +26,7 @@ int main() {
         words >> word;
         if (word == "referee") {  // referee VERSION GAME ROWSxCOLUMNS
             words >> version >> game >> rows >> x >> columns;
+            if (game != "2048") return std::cerr << "this player plays only 2048\n", 1;
             std::cout << "ready 1" << std::endl;
         } else if (word == "board") {  // the tiles by rows, 0 for an empty cell
             std::vector<int> board(rows * columns);

@@ -24,6 +24,8 @@ columns = 4
 for message in sys.stdin:
     word, *values = message.split()
     if word == "referee":  # referee VERSION GAME ROWSxCOLUMNS
+        if values[1] != "2048":
+            sys.exit("this player plays only 2048")
         columns = int(values[2].split("x")[1])
         print("ready 1", flush=True)
     elif word == "board":  # the tiles by rows, 0 for an empty cell

@@ -27,6 +27,10 @@ fn main() {
         let words: Vec<&str> = line.split(' ').collect();
         if words[0] == "referee" {
             // referee VERSION GAME ROWSxCOLUMNS
+            if words[2] != "2048" {
+                eprintln!("this player plays only 2048");
+                std::process::exit(1);
+            }
             let sides: Vec<i32> = words[3].split('x').flat_map(|side| side.parse()).collect();
             shape = (sides[0], sides[1]);
             println!("ready 1");

@@ -302,6 +302,7 @@ impl Run {
     fn append_headers(&mut self, tiles: &[u64], recipe: &Recipe) -> Result<(), LabError> {
         let columns = Columns::new(tiles, recipe.learner.buffer().is_some());
         self.append_row(columns.header())?;
+        self.blocks.flush()?;
         self.append_iteration_header()
     }
 
@@ -368,11 +369,14 @@ impl Run {
         mut metadata: Metadata,
         mut progress: RunProgress,
     ) -> Result<(), LabError> {
+        self.blocks.flush()?;
         progress.blocks_bytes = self.blocks.length()?;
-        if let Some(scores) = &self.scores {
+        if let Some(scores) = &mut self.scores {
+            scores.flush()?;
             progress.scores_bytes = scores.length()?;
         }
-        if let Some(iterations) = &self.iterations {
+        if let Some(iterations) = &mut self.iterations {
+            iterations.flush()?;
             progress.iterations_bytes = iterations.length()?;
         }
         let text = serde_json::to_string(&progress).map_err(io::Error::other);

@@ -1,4 +1,7 @@
 //! A log: a text file that only grows, and is truncated when a run resumes from a checkpoint.
+//!
+//! A full disk does not end a run at the next row: rows wait in memory until there is space. A
+//! checkpoint counts the bytes of its logs, so it is written only if no row waits.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -7,9 +10,14 @@ use std::path::{Path, PathBuf};
 use crate::LabError;
 use crate::disk::inside;
 
+/// The most bytes that wait for space on the disk.
+const MOST_WAITING: usize = 16 << 20;
+
 pub(super) struct Log {
     file: File,
     path: PathBuf,
+    /// What could not be written yet.
+    waiting: Vec<u8>,
 }
 
 impl Log {
@@ -27,8 +35,15 @@ impl Log {
         Self::check(path, length)?;
         let file = inside::open(path, OpenOptions::new().read(true));
         let file = file.map_err(LabError::file("read", path))?;
-        let path = path.to_owned();
-        Self { file, path }.check_end(length)
+        Self::new(file, path.to_owned()).check_end(length)
+    }
+
+    fn new(file: File, path: PathBuf) -> Self {
+        Self {
+            file,
+            path,
+            waiting: Vec::new(),
+        }
     }
 
     /// Opens or creates it.
@@ -36,23 +51,46 @@ impl Log {
         let mut options = OpenOptions::new();
         let file = inside::open(&path, options.read(true).create(true).append(true));
         match file {
-            Ok(file) => Ok(Self { file, path }),
+            Ok(file) => Ok(Self::new(file, path)),
             Err(error) => Err(LabError::file("write", &path)(error)),
         }
     }
 
     /// A second handle, for another thread.
     pub(super) fn twin(&self) -> Result<Self, LabError> {
-        Ok(Self {
-            file: self.written(self.file.try_clone())?,
-            path: self.path.clone(),
-        })
+        let file = self.written(self.file.try_clone())?;
+        Ok(Self::new(file, self.path.clone()))
     }
 
-    /// Adds text to its end.
+    /// Adds text to its end. If the disk is full, the text waits.
     pub(super) fn append(&mut self, text: &str) -> Result<(), LabError> {
-        let appended = self.file.write_all(text.as_bytes());
-        self.written(appended)
+        self.waiting.extend_from_slice(text.as_bytes());
+        match self.write_waiting() {
+            Err(error) if is_full(&error) && self.waiting.len() <= MOST_WAITING => Ok(()),
+            written => self.written(written),
+        }
+    }
+
+    /// Writes what waits.
+    pub(super) fn flush(&mut self) -> Result<(), LabError> {
+        let written = self.write_waiting();
+        self.written(written)
+    }
+
+    /// Keeps what is not written.
+    fn write_waiting(&mut self) -> io::Result<()> {
+        let mut done = 0;
+        let written = loop {
+            match self.file.write(&self.waiting[done..]) {
+                _ if done == self.waiting.len() => break Ok(()),
+                Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
+                Ok(more) => done += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        self.waiting.drain(..done);
+        written
     }
 
     pub(super) fn length(&self) -> Result<u64, LabError> {
@@ -79,9 +117,8 @@ impl Log {
         let read = read.and_then(|_| (&self.file).take(length - start).read_to_end(&mut end));
         read.map_err(LabError::file("read", &self.path))?;
         let found = match end[..] {
-            [] | [b'\n'] => return Ok(()),
-            [b'\r', b'\n'] => "its lines end with \\r\\n instead of \\n",
-            [.., b'\n'] => return Ok(()),
+            _ if length > 0 && self.has_carriage_returns() => "its lines end with \\r\\n instead of \\n",
+            [] | [.., b'\n'] => return Ok(()),
             _ => "it was changed: no line ends there",
         };
         Err(LabError::Inconsistent {
@@ -91,6 +128,15 @@ impl Log {
                  start a new run"
             ),
         })
+    }
+
+    /// Whether its first line ends as in files of Windows: an editor has changed it.
+    fn has_carriage_returns(&self) -> bool {
+        let mut start = Vec::new();
+        let read = (&self.file).seek(SeekFrom::Start(0));
+        let read = read.and_then(|_| (&self.file).take(1 << 16).read_to_end(&mut start));
+        let end = start.iter().position(|&byte| byte == b'\n');
+        read.is_ok() && end.is_some_and(|end| end > 0 && start[end - 1] == b'\r')
     }
 
     /// Truncates it to this length.
@@ -110,5 +156,49 @@ fn inconsistent(path: &Path, found: &str, counted: u64) -> LabError {
         found: format!(
             "{found}, but the checkpoint expects {counted} bytes; restore it, or start a new run"
         ),
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Rows wait while the disk is full, and are written once there is space.
+    #[test]
+    fn rows_wait_for_space() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::open(folder.path().join("log")).unwrap();
+        log.append("one\n").unwrap();
+        let full = OpenOptions::new().append(true).open("/dev/full").unwrap();
+        let file = std::mem::replace(&mut log.file, full);
+        log.append("two\n").unwrap();
+        log.append("three\n").unwrap();
+        assert!(log.flush().is_err());
+        let many = "x".repeat(MOST_WAITING);
+        assert!(log.append(&many).is_err(), "not without an end");
+        log.waiting.truncate("two\nthree\n".len());
+        log.file = file;
+        log.append("four\n").unwrap();
+        log.flush().unwrap();
+        let text = std::fs::read_to_string(&log.path).unwrap();
+        assert_eq!(text, "one\ntwo\nthree\nfour\n");
+    }
+
+    #[test]
+    fn carriage_returns_are_told_wherever_the_log_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        std::fs::write(&path, "one\r\ntwo\r\n").unwrap();
+        for length in 1..=10 {
+            let error = Log::verify(&path, length).unwrap_err().to_string();
+            assert!(error.contains("end with \\r\\n"), "{length}: {error}");
+        }
     }
 }
