@@ -430,8 +430,10 @@ impl SweepSummary {
             0 | 1 => String::new(),
             _ => format!("; differences are to `{first}`"),
         };
-        let Self { name, game, .. } = self;
-        format!("{name}: {game}, {metric}, mean over seeds with 95% intervals{against}")
+        let Self {
+            name, game, board, ..
+        } = self;
+        format!("{name}: {game} on {board}, {metric}, mean over seeds with 95% intervals{against}")
     }
 
     /// Writes `summary.csv`, `summary.md` and the plots into the folder of the sweep, and returns
@@ -511,12 +513,10 @@ impl Metric {
         match self {
             Self::Evaluated => {
                 let games = grouped(games as f64);
-                format!("mean score of {games} games after each training")
+                format!("mean score of {games} games after each run")
             }
-            Self::Average => {
-                "running average of halved scores at the end of each training".to_owned()
-            }
-            Self::LastBlock => "mean score of the last block of each training".to_owned(),
+            Self::Average => "running average of halved scores at the end of each run".to_owned(),
+            Self::LastBlock => "mean score of the last block of each run".to_owned(),
         }
     }
 }

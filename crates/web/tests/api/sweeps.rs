@@ -30,7 +30,10 @@ async fn a_sweep_has_its_runs_its_table_and_its_curves() {
     summary.save(&out).unwrap();
     let (_, found) = site.get("/api/v1/sweeps").await;
     let heading = found[0]["heading"].as_str().unwrap();
-    assert!(heading.contains("mean score of 20 games"), "{heading}");
+    assert!(
+        heading.contains("2048 on 2x3, mean score of 20 games"),
+        "{heading}"
+    );
     for (variant, row) in found[0]["variants"]
         .as_array()
         .unwrap()
