@@ -457,6 +457,8 @@ fn wrong_input_is_refused() {
     lab.write("empty.txt", "");
     lab.write("marked.txt", "\u{FEFF}a@1|0111#U|b@2\r\n");
     lab.write("verse.txt", "replay4x4ABCDEFGH\n");
+    lab.run("eval greedy --games 1 --records good.txt")
+        .succeeds();
     for (args, words) in [
         ("play --game chess", "unknown game `chess`"),
         ("play --board 9x9", "9x9"),
@@ -503,6 +505,18 @@ fn wrong_input_is_refused() {
         (
             "play --watch --game threes-hint",
             "no model of threes-hint on 4x4",
+        ),
+        (
+            "play --watch --board 3x5",
+            "`afterstate train --game 2048 --board 3x5 --set tuples=lines` trains one",
+        ),
+        (
+            "play --open good.txt --board 5x5",
+            "the record is a game of 2048 on 4x4, not of 2048 on 5x5",
+        ),
+        (
+            "play --open good.txt --game threes",
+            "the record is a game of 2048 on 4x4, not of threes on 4x4",
         ),
         ("play --number 1", "--open"),
     ] {
