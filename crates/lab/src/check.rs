@@ -19,6 +19,7 @@ use crate::memory::MemoryBudget;
 use crate::metadata::SOLUTION;
 use crate::recipe::{Recipe, parse_board};
 use crate::records::{JudgeOptions, judge};
+use crate::report::ModelInfo;
 use crate::run;
 use crate::seal::Seal;
 use crate::solve::Solution;
@@ -129,8 +130,10 @@ fn weights(path: &Path) -> Checked {
     };
     saved.verify().map_err(LabError::model("read", path))?;
     let note = saved.lacks_checksums().then_some(NO_CHECKSUMS);
-    if saved.metadata().contains_key(SOLUTION) {
-        Solution::open_within(path, &MemoryBudget::process())?;
+    match saved.metadata().contains_key(SOLUTION) {
+        true => drop(Solution::open_within(path, &MemoryBudget::process())?),
+        // A file that does not say what it plays is of no use.
+        false => drop(ModelInfo::of_file(path)?),
     }
     Ok(note)
 }

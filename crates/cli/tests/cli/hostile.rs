@@ -310,6 +310,19 @@ fn a_limit_of_memory_is_an_error() {
     }
 }
 
+/// A file whose tensors are whole, and that does not say what it plays, has a fault.
+#[test]
+fn check_tells_that_a_model_says_no_board() {
+    let lab = Lab::new();
+    let tensor = "\"t\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}";
+    let header = format!("{{\"__metadata__\":{{\"afterstate\":\"2\"}},{tensor}}}");
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend_from_slice(header.as_bytes());
+    lab.write("empty.safetensors", &bytes);
+    let done = lab.run("check empty.safetensors").ends_with(1);
+    assert!(done.stdout.starts_with("FAULT"), "{}", done.stdout);
+}
+
 /// A file from elsewhere with a million tensors is refused without a gigabyte of memory.
 #[test]
 fn a_header_with_a_million_tensors() {

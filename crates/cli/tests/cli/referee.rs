@@ -60,6 +60,16 @@ fn referee_plays_with_the_reference_player_in_rust() {
     plays_by_the_rules(&lab, "./student");
 }
 
+/// The reference players know the rules of 2048 alone, and say so.
+#[test]
+fn referee_players_say_which_game_they_play() {
+    let lab = Lab::new();
+    student(&lab);
+    let done = lab.run("referee --games 1 --game threes -- ./student");
+    let done = done.ends_with(1);
+    assert!(done.stderr.contains("plays only 2048"), "{}", done.stderr);
+}
+
 #[test]
 fn referee_plays_with_the_reference_player_in_python() {
     if is_here("python3") {

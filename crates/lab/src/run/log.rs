@@ -117,7 +117,9 @@ impl Log {
         let read = read.and_then(|_| (&self.file).take(length - start).read_to_end(&mut end));
         read.map_err(LabError::file("read", &self.path))?;
         let found = match end[..] {
-            _ if length > 0 && self.has_carriage_returns() => "its lines end with \\r\\n instead of \\n",
+            _ if length > 0 && self.has_carriage_returns() => {
+                "its lines end with \\r\\n instead of \\n"
+            }
             [] | [.., b'\n'] => return Ok(()),
             _ => "it was changed: no line ends there",
         };

@@ -65,7 +65,7 @@ const PLAYER_PY: &str = "player.py";
 /// The interpreter of files that end with `.py` and are not executable.
 const PYTHON: &str = "python3";
 /// How the names of models and solutions end.
-const MODELS: [&str; 3] = ["safetensors", "solution", "w"];
+const MODELS: [&str; 4] = ["safetensors", "solution", "w", "packed"];
 
 const HIDDEN: &str = "its name begins with a dot";
 const NOT_EXECUTABLE: &str = "it is not executable, nor a .py file or a model";

@@ -216,9 +216,9 @@ pub(super) fn csv(
     }
     for (name, remark) in without {
         let mut cells = vec![String::new(); COLUMNS.len()];
-        cells[1].clone_from(name);
+        cells[1] = text(name);
         cells[2] = "0".to_owned();
-        cells[COLUMNS.len() - 1].clone_from(remark);
+        cells[COLUMNS.len() - 1] = text(remark);
         writer.write_record(cells)?;
     }
     writer.into_inner().map_err(|error| error.into_error())
@@ -235,7 +235,7 @@ fn cells(row: &Standing, target: &str) -> Vec<String> {
     let (scores, reached) = (&row.scores, row.reached.as_ref());
     let broken: u64 = row.broken.values().sum();
     [
-        vec![row.rank.to_string(), row.name.clone()],
+        vec![row.rank.to_string(), text(&row.name)],
         vec![scores.games.to_string(), scores.mean.to_string()],
         ends(scores.mean_ci95).into(),
         vec![scores.median.to_string(), scores.max.to_string()],
@@ -248,18 +248,33 @@ fn cells(row: &Standing, target: &str) -> Vec<String> {
         vec![
             row.told_apart
                 .map_or_else(String::new, |told| told.to_string()),
-            row.same_games_as.join(", "),
-            row.first_breach.clone().unwrap_or_default(),
+            text(&row.same_games_as.join(", ")),
+            text(row.first_breach.as_deref().unwrap_or_default()),
         ],
     ]
     .concat()
 }
 
+/// A text that players choose, for a spreadsheet: control characters are escaped, and what would be a
+/// formula begins with an apostrophe.
+fn text(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@']);
+    let escaped = text.chars().map(|c| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    });
+    is_formula
+        .then(|| "'".to_owned())
+        .into_iter()
+        .chain(escaped)
+        .collect()
+}
+
 /// The scores of all games as CSV: a line for each game, a column for each player.
 pub(super) fn scores_csv(players: &[Finished]) -> io::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let names = players.iter().map(|player| player.standing.name.as_str());
-    writer.write_record(std::iter::once("game").chain(names))?;
+    let names = players.iter().map(|player| text(&player.standing.name));
+    writer.write_record(std::iter::once("game".to_owned()).chain(names))?;
     let games = players.iter().map(|player| player.outcomes.len()).max();
     for game in 0..games.unwrap_or(0) {
         let score = |player: &Finished| {
@@ -269,4 +284,16 @@ pub(super) fn scores_csv(players: &[Finished]) -> io::Result<Vec<u8>> {
         writer.write_record(std::iter::once(game.to_string()).chain(players.iter().map(score)))?;
     }
     writer.into_inner().map_err(|error| error.into_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_no_formulas() {
+        assert_eq!(text("player-1.py"), "player-1.py");
+        assert_eq!(text("=1+1.py"), "'=1+1.py");
+        assert_eq!(text("a\tb\u{1b}[2J"), "a\\tb\\u{1b}[2J");
+    }
 }

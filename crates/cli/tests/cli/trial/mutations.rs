@@ -16,7 +16,7 @@ struct Format {
     checksums: bool,
 }
 
-const FORMATS: [Format; 12] = [
+const FORMATS: [Format; 15] = [
     Format {
         file: "run/model.safetensors",
         command: "eval damaged --games 2",
@@ -31,6 +31,21 @@ const FORMATS: [Format; 12] = [
         file: "exact.solution",
         command: "eval run --against damaged",
         checksums: true,
+    },
+    Format {
+        file: "small.packed",
+        command: "eval damaged --games 2",
+        checksums: true,
+    },
+    Format {
+        file: "part-1.json",
+        command: "merge damaged part-2.json",
+        checksums: false,
+    },
+    Format {
+        file: "own.txt.seal.json",
+        command: "judge own.txt",
+        checksums: false,
     },
     Format {
         file: "a.w",
@@ -120,6 +135,14 @@ fn prepare() -> Lab {
     }
     lab.run("eval random --games 3 --records games.txt")
         .succeeds();
+    lab.run("pack wide small.packed").succeeds();
+    for part in 1..=2 {
+        let part_of = format!("eval wide --games 4 --part {part}/2 --json");
+        let result = lab.run(&part_of).succeeds().stdout;
+        lab.write(&format!("part-{part}.json"), result);
+    }
+    lab.run("eval random --games 2 --board 2x3 --records own.txt")
+        .succeeds();
     student(&lab);
     lab.run("referee --games 2 --board 2x3 --records sealed.txt -- ./student")
         .succeeds();
@@ -140,7 +163,7 @@ fn read(lab: &Lab, format: &Format, original: &[u8], damaged: &[u8]) -> Done {
             lab.write("plotted/recipe.toml", recipe);
             lab.write("plotted/blocks.csv", damaged);
         }
-        "sealed.txt.seal.json" => lab.write(format.file, damaged),
+        seal if seal.ends_with(".seal.json") => lab.write(format.file, damaged),
         _ => lab.write("damaged", damaged),
     }
     let program = lab.command(format.command);
@@ -153,7 +176,7 @@ fn read(lab: &Lab, format: &Format, original: &[u8], damaged: &[u8]) -> Done {
     bounded.arg(program.get_program()).args(program.get_args());
     bounded.current_dir(lab.path("")).stdin(Stdio::null());
     let done = Done::of(format.command, bounded.output().expect("a shell"));
-    if format.file == "sealed.txt.seal.json" {
+    if format.file.ends_with(".seal.json") {
         lab.write(format.file, original);
     }
     done
