@@ -59,7 +59,7 @@ fn variants_may_set_their_own_recipe_and_threads() {
 fn invalid_files_are_refused_with_the_reason() {
     let folder = SweepFolder::new();
     let variant = "[[variant]]\nname = \"as it is\"";
-    let many_seeds = format!("seeds = {:?}", (0..101).collect::<Vec<u64>>());
+    let many_seeds = format!("seeds = {:?}", (0..1001).collect::<Vec<u64>>());
     let many: String = (0..101)
         .map(|i| format!("[[variant]]\nname = \"v{i}\"\n"))
         .collect();
@@ -88,7 +88,7 @@ fn invalid_files_are_refused_with_the_reason() {
             "seeds = [9223372036854775808]",
             &["line 5"],
         ),
-        ("seeds = [3, 1, 2]", &many_seeds, &["seeds", "101"]),
+        ("seeds = [3, 1, 2]", &many_seeds, &["seeds", "1001"]),
         ("\"small\"", "\"../small\"", &["name", "../small"]),
         ("\"quick\"", "\"quikc\"", &["as it is", "quikc", "quick"]),
         ("\"quick\"", "\"./none.toml\"", &["as it is", "none.toml"]),
