@@ -294,7 +294,7 @@ fn a_limit_of_memory_is_an_error() {
     let late = [240_000, 320_000].map(|limit| (limit, "2x4"));
     for (kilobytes, board) in limits.into_iter().chain(late) {
         let solve = format!(
-            "ulimit -v {kilobytes}; exec '{program}' solve --board {board} --threads 2 --out s"
+            "ulimit -v {kilobytes}; exec '{program}' solve -q --board {board} --threads 2 --out s"
         );
         let mut command = Command::new("sh");
         let output = command
