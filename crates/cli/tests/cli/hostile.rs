@@ -291,7 +291,7 @@ fn a_limit_of_memory_is_an_error() {
     let program = env!("CARGO_BIN_EXE_afterstate");
     // On 3x3 it is refused at once; on 2x4 the positions are listed before the memory is full.
     let limits = [100_000, 150_000, 250_000].map(|limit| (limit, "3x3"));
-    let late = [240_000, 320_000].map(|limit| (limit, "2x4"));
+    let late = [160_000, 240_000].map(|limit| (limit, "2x4"));
     for (kilobytes, board) in limits.into_iter().chain(late) {
         let solve = format!(
             "ulimit -v {kilobytes}; exec '{program}' solve -q --board {board} --threads 2 --out s"
