@@ -176,7 +176,7 @@ fn referee_reports_broken_rules() {
         text.contains("seal: passed, a match of 3 games (3 broken off) by ./player"),
         "{text}"
     );
-    assert!(text.contains("It does not prove who played"), "{text}");
+    assert!(text.contains("A seal does not show who played"), "{text}");
     let seal = lab.text("games.txt.seal.json");
     let broken = serde_json::from_str::<Value>(&seal).expect("JSON")["broken"].clone();
     assert_eq!(broken, serde_json::json!({"wrong-word": [0, 1, 2]}));
