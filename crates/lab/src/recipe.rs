@@ -78,6 +78,7 @@ macro_rules! builtin {
 static BUILTIN: &[(&str, &str)] = builtin![
     "quick",
     "strong",
+    "strong-finish",
     "td-4x6",
     "otd-tc",
     "state-22",
