@@ -288,9 +288,14 @@ impl Session {
     /// What may spawn now, with its probabilities, which sum to 1; nothing if it is not the turn of
     /// chance.
     pub fn spawns(&self) -> Vec<PossibleSpawn> {
-        let TurnState::Spawn(after) = self.moment().board else {
-            return Vec::new();
-        };
+        match self.moment().board {
+            TurnState::Spawn(after) => self.spawns_on(after),
+            TurnState::Slide(..) => Vec::new(),
+        }
+    }
+
+    /// What may spawn on an afterstate, with its probabilities.
+    fn spawns_on(&self, after: After<GridBoard>) -> Vec<PossibleSpawn> {
         let cells = self.grid.spawn_cells(after);
         let chance = 1.0 / f64::from(cells.count_ones().max(1));
         let mut possible = Vec::new();

@@ -101,7 +101,9 @@ export class LiveRuns {
         this.view.shape(run.game, played.game.rows, played.game.cols);
         this.view.set(played.game.cells);
         while (played.game.turn === "slide" && goesOn()) {
-          played = await post(`/games/${played.game.id}/auto`, { model: run.id });
+          const next = await post(`/games/${played.game.id}/auto`, { model: run.id }).catch(dropped);
+          if (!next) break;
+          played = next;
           for (const event of played.events) {
             if (event.event === "slide") this.view.slide(event.to, event.cells);
             else this.view.spawn(event.cell, event.tile);
@@ -113,10 +115,16 @@ export class LiveRuns {
         await new Promise((done) => setTimeout(done, 800));
       }
     } catch (error) {
-      const hasEnded = error instanceof Problem && error.status === 404;
+      const hasEnded = error instanceof Problem && error.error === "no-such-model";
       const why = error instanceof Error ? error.message : String(error);
       fill(box, h("p", { class: "small muted" }, hasEnded ? "The run has ended." : why));
       if (this.loop === loop) this.watched = "";
     }
   }
+}
+
+/** Nothing, if the server has dropped the game: it keeps a limited number. @param {unknown} error */
+function dropped(error) {
+  if (error instanceof Problem && error.error === "missing") return undefined;
+  throw error;
 }

@@ -22,8 +22,8 @@ use crate::{AppState, Config, router};
 const CONNECTIONS: usize = 512;
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(6);
-/// How long a client may take no byte of what is sent to it.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The bytes that a client takes of a long answer, at least, and the time in which it does.
+const PACE: (usize, Duration) = (1 << 20, Duration::from_secs(60));
 /// How long shutdown waits for requests in progress.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The file that the server of a folder locks.
@@ -177,10 +177,7 @@ async fn accept(listener: TcpListener, app: &AppState, mut stopped: watch::Recei
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
-            .serve_connection(
-                TokioIo::new(Connection::new(stream, WRITE_TIMEOUT)),
-                service,
-            );
+            .serve_connection(TokioIo::new(Connection::new(stream, PACE)), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             // A connection that breaks affects no other.

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use afterstate::format::episode::RecordedMove;
-use afterstate::game::{Direction, Game, Spawn};
+use afterstate::game::{After, Direction, Game, GridBoard, Spawn};
 use afterstate::judge::{PlacedTile, Reason};
 use serde::{Deserialize, Serialize};
 
-use super::{Session, Turn, TurnState};
+use super::{Session, TurnState};
 use crate::LabError;
 use crate::agent::{Agent, BoardState, StateAnalysis, board_state};
 use crate::board;
@@ -115,12 +115,54 @@ impl Session {
         choice: SpawnChoice,
         agent: &Arc<dyn Agent>,
     ) -> Result<Option<PlacedTile>, LabError> {
-        let is_initial = self.initial_tiles_left() > 0;
-        if self.turn() != Turn::Spawn || is_initial || choice.wanted().is_none() {
+        let TurnState::Spawn(after) = self.moment().board else {
+            return Ok(None);
+        };
+        if self.initial_tiles_left() > 0 {
             return Ok(self.spawn_random());
         }
-        let possible = self.spawns();
-        let states = possible.iter().map(|one| self.state_after(one.placed));
+        let Some(placed) = self.chosen_spawn(after, choice, agent)? else {
+            return Ok(self.spawn_random());
+        };
+        // It is one of the possible spawns.
+        let allowed: Result<(), Reason> = self.spawn(placed);
+        debug_assert_eq!(allowed, Ok(()));
+        Ok(Some(placed))
+    }
+
+    /// The tile that [`Session::spawn_by`] would spawn after a slide; `None` if it comes by chance, or
+    /// the slide is not possible.
+    ///
+    /// # Errors
+    /// When the agent has no values of these boards.
+    pub fn spawn_after(
+        &self,
+        direction: Direction,
+        choice: SpawnChoice,
+        agent: &Arc<dyn Agent>,
+    ) -> Result<Option<PlacedTile>, LabError> {
+        let TurnState::Slide(_, slides) = self.moment().board else {
+            return Ok(None);
+        };
+        let slide = slides.get(direction);
+        slide.map_or(Ok(None), |slide| {
+            self.chosen_spawn(slide.after(), choice, agent)
+        })
+    }
+
+    /// The worst or the best tile for the player on an afterstate; `None` for other choices.
+    fn chosen_spawn(
+        &self,
+        after: After<GridBoard>,
+        choice: SpawnChoice,
+        agent: &Arc<dyn Agent>,
+    ) -> Result<Option<PlacedTile>, LabError> {
+        if choice.wanted().is_none() {
+            return Ok(None);
+        }
+        let possible = self.spawns_on(after);
+        let states = possible.iter();
+        let states = states.map(|one| self.state_after(after, one.placed));
         let states: Vec<BoardState> = states.collect();
         let mut chosen: Option<(f64, PlacedTile)> = None;
         for (one, analysis) in possible.iter().zip(agent.analyze(&states)) {
@@ -140,20 +182,11 @@ impl Session {
                 chosen = Some((value, one.placed));
             }
         }
-        let chosen = chosen.map(|(_, placed)| placed);
-        if let Some(placed) = chosen {
-            // It is one of the possible spawns.
-            let allowed: Result<(), Reason> = self.spawn(placed);
-            debug_assert_eq!(allowed, Ok(()));
-        }
-        Ok(chosen)
+        Ok(chosen.map(|(_, placed)| placed))
     }
 
     /// The state after a possible spawn.
-    fn state_after(&self, placed: PlacedTile) -> BoardState {
-        let TurnState::Spawn(after) = self.moment().board else {
-            unreachable!("spawns are possible only where a tile is due");
-        };
+    fn state_after(&self, after: After<GridBoard>, placed: PlacedTile) -> BoardState {
         let mut spawned = Spawn::of(placed.tile);
         self.grid.for_each_new_tile(after, |spawn, _| {
             if (spawn.tile, spawn.chance_state.hint) == (placed.tile, placed.hint) {
@@ -170,6 +203,7 @@ mod tests {
 
     use super::*;
     use crate::agent::Baseline;
+    use crate::session::Turn;
 
     fn on_board(text: &str) -> Session {
         let board = board::GameBoard::parse(text, "2048", Shape::FOUR).unwrap();
@@ -214,5 +248,8 @@ mod tests {
         assert!(worst.1 < best.1, "{worst:?} {best:?}");
         let mut session = on_board(text);
         assert_eq!(session.spawn_by(SpawnChoice::Worst, &greedy).unwrap(), None);
+        let after = |direction| session.spawn_after(direction, SpawnChoice::Worst, &greedy);
+        assert_eq!(after(Direction::Left).unwrap().unwrap().cell, worst.0);
+        assert_eq!(session.actions().len(), 0, "nothing is made");
     }
 }

@@ -3,6 +3,8 @@
 use std::io::Cursor;
 use std::path::Path;
 
+use afterstate::format::episode::EpisodeRecord;
+use afterstate::format::verse::VerseReplay;
 use afterstate::game::Direction;
 use afterstate_lab::analyze::{
     Analysis, RolloutOptions, chance_of, deepen, lines, rollouts as play_rollouts,
@@ -385,12 +387,34 @@ fn check_size(text: &[u8]) -> Result<(), Problem> {
     )))
 }
 
-/// The most moves that a line can have: slides of episode records begin with `#`, and those of replays
-/// take a byte or more.
+/// The most moves that a line can have: a slide of an episode record begins with `#`; a step of a replay
+/// takes three characters in the new format, one in the old.
 fn most_moves(line: &[u8]) -> usize {
-    let slides = line.iter().filter(|&&byte| byte == b'#').count();
-    match slides == 0 || line.starts_with(b"replay") {
-        true => line.len(),
-        false => slides,
+    if !VerseReplay::is_begun(line) || EpisodeRecord::is_begun(line) {
+        return line.iter().filter(|&&byte| byte == b'#').count();
+    }
+    let text = String::from_utf8_lossy(line);
+    let text = text.trim_start_matches('\u{FEFF}');
+    match text.starts_with("replay") {
+        true => text.chars().count(),
+        false => text.chars().count().div_ceil(3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replays_cannot_hide_their_moves() {
+        let steps = "0".repeat(3000);
+        let of = |line: String| most_moves(line.as_bytes());
+        assert!((1000..1010).contains(&of(format!("4x4-#_{steps}"))));
+        assert!((1000..1010).contains(&of(format!("\u{FEFF}4x4-#_{steps}"))));
+        assert!((3000..3010).contains(&of(format!("replay_{steps}#"))));
+        assert!((3000..3010).contains(&of(format!("\u{FEFF}replay_{steps}#"))));
+        assert_eq!(of("a:1|[1A][2B]#U[3C]#L[4D]|b:2".to_owned()), 2);
+        let long = format!("4x4-#_{}", "0".repeat(3 * MOST_REVIEWED));
+        assert!(check_size(long.as_bytes()).is_err());
     }
 }

@@ -26,7 +26,7 @@ use axum::response::IntoResponse;
 pub use bodies::{
     ActionResult, AutoRequest, Happened, JumpRequest, NewGame, SlideRequest, SpawnRequest,
 };
-use spawns::{placed_tile, spawn_after, spawn_event, spawner_of};
+use spawns::{make_move, placed_tile, spawn_after, spawn_event, spawner_of};
 use store::MOST_ACTIONS;
 pub use store::OpenGames;
 use tokio::sync::OwnedMutexGuard;
@@ -175,14 +175,7 @@ pub async fn slide(
     let session = lock_game(&app, &id).await?;
     let agent = spawner_of(&app, &session, request.spawns, request.model.as_deref()).await?;
     act_locked(&app, id, session, move |_, session| {
-        let mut events = vec![make_slide(session, direction)?];
-        let spawned = spawn_after(session, request.spawns, agent.as_ref());
-        // A slide whose tile cannot be chosen is not made.
-        let spawned = spawned.inspect_err(|_| {
-            session.undo();
-        })?;
-        events.extend(spawned);
-        Ok(events)
+        make_move(session, direction, request.spawns, agent.as_ref())
     })
     .await
 }
@@ -341,8 +334,9 @@ pub async fn auto(
         .await
 }
 
-/// Makes moves, and returns what happened in the first one if it is the only one. A move that fails is
-/// taken back. Its error is told if no move was made before it, because an answer must have those.
+/// Makes moves, and returns what happened in the first one if it is the only one. A tile that spawned
+/// before a slide that fails is taken back. The error of the first move is returned; later ones end
+/// the loop, so that the answer still has the moves before them.
 fn play_moves(
     session: &mut Session,
     player: &Contender,
@@ -387,8 +381,7 @@ fn play_move(
         events.extend(spawn_after(session, spawns, spawner)?);
     }
     if let Some(direction) = choose_slide(session, player, stop)? {
-        events.push(make_slide(session, direction)?);
-        events.extend(spawn_after(session, spawns, spawner)?);
+        events.extend(make_move(session, direction, spawns, spawner)?);
     }
     Ok(events)
 }

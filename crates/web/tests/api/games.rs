@@ -171,11 +171,26 @@ async fn models_that_are_not_there_or_have_no_values_are_told() {
     );
     let (_, now) = site.get(&format!("/api/v1/games/{id}")).await;
     assert_eq!(now["game"]["moves"], 0, "the slide was not made");
+    let redo = format!("/api/v1/games/{id}/redo");
+    let (status, answer) = site.post(&redo, json!({})).await;
+    assert_eq!(status, 409, "the slide cannot be made again: {answer}");
     let auto = format!("/api/v1/games/{id}/auto");
     let worst = json!({ "moves": 5, "spawns": "worst", "model": "random" });
-    site.refused(400, &auto, worst).await;
+    site.refused(400, &auto, worst.clone()).await;
     let (_, now) = site.get(&format!("/api/v1/games/{id}")).await;
     assert_eq!(now["game"]["made"], 2, "no slide is left without its tile");
+    let (status, answer) = site.post(&redo, json!({})).await;
+    assert_eq!(status, 409, "{answer}");
+    // What was undone before remains.
+    let undo = format!("/api/v1/games/{id}/undo");
+    site.ok(
+        &format!("/api/v1/games/{id}/slide"),
+        json!({ "direction": direction }),
+    )
+    .await;
+    site.ok(&undo, json!({})).await;
+    site.refused(400, &auto, worst).await;
+    site.ok(&redo, json!({})).await;
     let other = site
         .ok("/api/v1/games", json!({ "board": "3x3", "seed": 1 }))
         .await;

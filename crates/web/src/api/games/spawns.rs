@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use afterstate::game::Direction;
 use afterstate::judge::{PlacedTile, Reason};
 use afterstate_lab::LabError;
 use afterstate_lab::agent::Agent;
@@ -9,8 +10,8 @@ use afterstate_lab::session::{Session, SpawnChoice};
 use axum::http::StatusCode;
 
 use super::bodies::Happened;
-use super::refused;
 use super::view::hint_name;
+use super::{make_slide, refused};
 use crate::error::Problem;
 use crate::state::AppState;
 
@@ -49,7 +50,7 @@ fn not_chosen(error: LabError, spawns: SpawnChoice) -> Problem {
     }
 }
 
-/// The spawn after a slide; none if it comes by hand.
+/// The spawn that is due; none if it comes by hand.
 pub fn spawn_after(
     session: &mut Session,
     spawns: SpawnChoice,
@@ -62,6 +63,28 @@ pub fn spawn_after(
     };
     let placed = placed.map_err(|error| not_chosen(error, spawns))?;
     Ok(placed.map(|placed| spawn_event(session, placed)))
+}
+
+/// Makes a slide, and spawns a tile after it, unless that comes by hand. An agent chooses the tile
+/// before the slide is made: without a tile there is no slide either.
+pub fn make_move(
+    session: &mut Session,
+    direction: Direction,
+    spawns: SpawnChoice,
+    agent: Option<&Arc<dyn Agent>>,
+) -> Result<Vec<Happened>, Problem> {
+    let chosen = agent.map(|agent| session.spawn_after(direction, spawns, agent));
+    let chosen = chosen.transpose();
+    let chosen = chosen.map_err(|error| not_chosen(error, spawns))?;
+    let mut events = vec![make_slide(session, direction)?];
+    match chosen.flatten() {
+        Some(placed) => {
+            session.spawn(placed).map_err(|it| refused(&it))?;
+            events.push(spawn_event(session, placed));
+        }
+        None => events.extend(spawn_after(session, spawns, agent)?),
+    }
+    Ok(events)
 }
 
 /// The event of a spawn.
