@@ -37,8 +37,7 @@ use crate::records;
 use crate::report::Scores;
 use crate::seal::{MatchTerms, Seal, Secret, program};
 use crate::share::{share_out, threads};
-pub(crate) use player::adopt_orphans;
-pub use player::{AgentPlayer, PlayerSource};
+pub use player::{AgentPlayer, PlayerSource, adopt_orphans};
 use player::{StartedPlayer, Starter};
 pub(crate) use slot::FinishedGame;
 use slot::{MatchState, PlayerSlot};
@@ -165,7 +164,6 @@ impl Referee {
     /// the records of a match.
     pub fn new(options: RefereeOptions) -> Result<Self, LabError> {
         close_memory();
-        adopt_orphans();
         Self::with_secret(options, Secret::new()?)
     }
 

@@ -27,7 +27,7 @@ use crate::error::SolveError;
 use crate::games;
 use crate::records::write_lines;
 use crate::referee::{
-    MatchGames, MatchOptions, PlayerSource, Referee, RefereeOptions, adopt_orphans, close_memory,
+    MatchGames, MatchOptions, PlayerSource, Referee, RefereeOptions, close_memory,
 };
 use crate::seal::Secret;
 pub use entrants::{Entrant, Entrants, Skipped, find};
@@ -118,7 +118,6 @@ impl Tournament {
     /// which has not ended, or cannot be written.
     pub fn new(options: TournamentOptions) -> Result<Self, LabError> {
         close_memory();
-        adopt_orphans();
         Self::with_secret(options, Secret::new()?)
     }
 

@@ -37,7 +37,7 @@ mod unix {
 
     use afterstate_lab::referee::{
         BreachReport, MatchOptions, PlayerSource, Referee, RefereeOptions, RefereeReport,
-        START_TIME, can_players_read_memory,
+        START_TIME, adopt_orphans, can_players_read_memory,
     };
 
     use super::{RefereeArgs, RulesBroken};
@@ -52,6 +52,7 @@ mod unix {
     pub fn run(args: &RefereeArgs) -> anyhow::Result<()> {
         let play = options(&args.play, args.tcp.map_or(0, |_| 1))?;
         interrupt::listen()?;
+        adopt_orphans();
         let referee = Referee::new(RefereeOptions {
             source: match args.tcp {
                 Some(port) => PlayerSource::Tcp(port),

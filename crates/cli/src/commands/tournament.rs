@@ -20,6 +20,7 @@ mod unix {
     use afterstate_lab::LabError;
     use afterstate_lab::evaluate::Contender;
     use afterstate_lab::numbers::{decimals, signed};
+    use afterstate_lab::referee::adopt_orphans;
     use afterstate_lab::tournament::{
         Entrant, RECORDS, RESULTS_CSV, Standing, Tournament, TournamentOptions, TournamentReport,
         find,
@@ -43,6 +44,7 @@ mod unix {
             entrants.players.push(entrant);
         }
         interrupt::listen()?;
+        adopt_orphans();
         let players = entrants.players.len();
         let tournament = Tournament::new(TournamentOptions {
             out: args.out.clone().unwrap_or_else(|| beside(&args.folder)),

@@ -314,6 +314,53 @@ fn referee_ends_what_a_player_leaves_behind() {
     assert!(!Path::new(&format!("/proc/{pid}")).exists(), "{pid} lives");
 }
 
+/// A process that was running before the referee, and that a shell has left to it, goes on.
+#[test]
+#[cfg(target_os = "linux")]
+fn referee_spares_processes_from_before() {
+    let lab = Lab::new();
+    script(&lab, "read x; echo ready 1; read x");
+    let shell = "sleep 1000 & echo $! > pid; exec \"$0\" referee --games 2 --jobs 1 -- ./player";
+    let mut command = Command::new("sh");
+    command.args(["-c", shell, env!("CARGO_BIN_EXE_afterstate")]);
+    command.current_dir(lab.path(".")).stdout(Stdio::null());
+    let status = command.stderr(Stdio::null()).status().expect("sh");
+    assert_eq!(status.code(), Some(1), "the player breaks the rules");
+    let ended = Command::new("kill").arg(lab.text("pid").trim()).status();
+    assert!(ended.expect("kill").success(), "it was killed");
+}
+
+/// What one copy has left behind, and still uses, goes on when another copy ends.
+#[test]
+#[cfg(target_os = "linux")]
+fn referee_spares_the_processes_of_other_copies() {
+    if !is_here("setsid") {
+        return;
+    }
+    let lab = Lab::new();
+    // The first copy waits until the second has ended and a third has started.
+    let helper = "(setsid sh -c 'echo $$ > helper; mv helper pid; exec sleep 1000' > /dev/null &)";
+    let first = "until [ -e three ]; do sleep 0.02; done; kill -0 $(cat pid) && touch alive";
+    let second = "until [ -e pid ]; do sleep 0.02; done; exit 1";
+    script(
+        &lab,
+        &format!(
+            "read x; echo ready 1\n\
+             if mkdir one 2> one.txt; then {helper}\n{first}\n\
+             elif mkdir two 2> two.txt; then {second}\n\
+             else touch three; fi"
+        ),
+    );
+    let played = lab.run("referee --games 3 --jobs 2 --time 20000 -- ./player");
+    played.ends_with(1);
+    assert!(
+        lab.exists("alive"),
+        "the helper of the first copy was killed"
+    );
+    let pid = lab.text("pid").trim().to_owned();
+    assert!(!Path::new(&format!("/proc/{pid}")).exists(), "{pid} lives");
+}
+
 /// Ctrl-C ends the player, even one that ignores it, and keeps the games so far.
 #[test]
 fn referee_stops_at_ctrl_c() {

@@ -1,11 +1,12 @@
 //! Players: programs that are started here, connections from this machine, or agents of ours.
 //!
 //! A program gets a process group of its own, which is killed as a whole when the player is
-//! dropped. On Linux, processes that have left the group come to the referee when their parents end
-//! ([`adopt_orphans`]), and are killed as well. This is no sandbox: the program runs with the rights
-//! of the user.
+//! dropped. On Linux, processes that have left the group become children of the referee when their
+//! parents end ([`adopt_orphans`]), and are killed as well if their environment still has the mark
+//! of the player. This is no sandbox: the program runs with the rights of the user, and can start
+//! processes without the mark.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
@@ -13,6 +14,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -259,56 +261,90 @@ impl StartedPlayer {
     }
 }
 
-/// The players that run now, if orphans are adopted: all other children of this process are
-/// orphans.
-static PLAYERS: Mutex<Option<BTreeSet<u32>>> = Mutex::new(None);
+/// The children of this process that are no orphans, if orphans are adopted: players, and the
+/// children from before.
+static KNOWN: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
 
-/// From here on, processes that a player leaves behind become children of this process, and are
-/// killed when a player ends. This process must have no other children. Only Linux can do that.
-pub(crate) fn adopt_orphans() {
+/// From here on, processes that players leave behind become children of this process, and are
+/// killed when their player ends. Only Linux can do that.
+///
+/// It is for programs that do nothing but play a match: it holds for the whole process until its
+/// end, and the exit status of any other child that is started later may be lost. Children from
+/// before, which a shell may have left to this process, are not touched.
+pub fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     if rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok() {
-        players().get_or_insert_default();
+        known().get_or_insert_with(|| children().collect());
     }
 }
 
-fn players() -> MutexGuard<'static, Option<BTreeSet<u32>>> {
-    PLAYERS.lock().unwrap_or_else(PoisonError::into_inner)
+fn known() -> MutexGuard<'static, Option<HashSet<Pid>>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Kills the children of this process that are no players, and theirs, which come to it then.
-fn kill_orphans(players: &BTreeSet<u32>) {
-    // A process may start others faster than they are killed.
-    for _ in 0..100 {
-        let orphans: Vec<Pid> = children()
-            .filter(|child| !players.contains(child))
-            .filter_map(|child| Pid::from_raw(i32::try_from(child).ok()?))
-            .collect();
+/// The variable by which processes of a player are recognised: no other player has its name.
+fn new_mark() -> String {
+    static PLAYERS: AtomicU64 = AtomicU64::new(0);
+    let number = PLAYERS.fetch_add(1, Ordering::Relaxed);
+    format!("AFTERSTATE_PLAYER_{}_{number}", std::process::id())
+}
+
+/// Kills the orphans with this mark, and those that they leave in turn, until none is left or
+/// [`FAREWELL`] is over. Orphans that have ended by themselves are reaped.
+fn kill_orphans(known: &HashSet<Pid>, mark: &str) {
+    let deadline = Instant::now() + FAREWELL;
+    let mut killed = HashSet::new();
+    while Instant::now() < deadline {
+        let mut orphans: Vec<Pid> = children().filter(|child| !known.contains(child)).collect();
+        orphans.retain(|&orphan| {
+            !is_reaped(orphan) && (killed.contains(&orphan) || has_mark(orphan, mark))
+        });
         if orphans.is_empty() {
             return;
         }
         for orphan in orphans {
             let _ = kill_process(orphan, Signal::KILL);
-            let _ = waitid(WaitId::Pid(orphan), WaitIdOptions::EXITED);
+            killed.insert(orphan);
         }
+        thread::sleep(Duration::from_millis(1));
     }
 }
 
+/// Reaps a child if it has ended.
+fn is_reaped(child: Pid) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+    !matches!(waitid(WaitId::Pid(child), options), Ok(None))
+}
+
+/// Whether the environment of a process has the mark. That of another user cannot be read, nor can
+/// such a process be killed.
+fn has_mark(process: Pid, mark: &str) -> bool {
+    let path = format!("/proc/{}/environ", process.as_raw_nonzero());
+    let variables = std::fs::read(path).unwrap_or_default();
+    let mark = format!("{mark}=");
+    variables
+        .split(|&byte| byte == 0)
+        .any(|variable| variable == mark.as_bytes())
+}
+
 /// The children of all threads of this process.
-fn children() -> impl Iterator<Item = u32> {
+fn children() -> impl Iterator<Item = Pid> {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten();
     let lists = threads
         .filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("children")).ok());
-    let numbers = |list: String| -> Vec<u32> {
+    let numbers = |list: String| -> Vec<Pid> {
         list.split_whitespace()
-            .filter_map(|word| word.parse().ok())
+            .filter_map(|word| Pid::from_raw(word.parse().ok()?))
             .collect()
     };
     lists.flat_map(numbers)
 }
 
 /// A process and its group. Both are killed, and the process reaped, when this is dropped.
-struct Process(Child);
+struct Process {
+    child: Child,
+    mark: String,
+}
 
 impl Process {
     fn start(program: &PlayerCommand) -> io::Result<StartedPlayer> {
@@ -317,20 +353,22 @@ impl Process {
         if let Some(folder) = &program.folder {
             command.current_dir(folder).stderr(Stdio::null());
         }
+        let mark = new_mark();
         command
             .args(args)
+            .env(&mark, "")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0);
         // While this is locked, no other thread takes the new player for an orphan.
-        let mut players = players();
-        let mut child = command.spawn()?;
-        if let Some(players) = &mut *players {
-            players.insert(child.id());
+        let mut known = known();
+        let child = command.spawn()?;
+        let mut process = Self { child, mark };
+        if let Some(known) = &mut *known {
+            known.extend(process.id());
         }
-        drop(players);
-        let pipes = child.stdin.take().zip(child.stdout.take());
-        let process = Self(child);
+        drop(known);
+        let pipes = process.child.stdin.take().zip(process.child.stdout.take());
         process.limit(program.memory)?;
         let (to, from) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
         Ok(StartedPlayer {
@@ -365,7 +403,7 @@ impl Process {
     }
 
     fn id(&self) -> Option<Pid> {
-        Pid::from_raw(i32::try_from(self.0.id()).ok()?)
+        Pid::from_raw(i32::try_from(self.child.id()).ok()?)
     }
 
     /// Waits until it has ended, without reaping it: its number stays its own.
@@ -389,12 +427,12 @@ impl Process {
             // The group may be gone already.
             let _ = kill_process_group(id, Signal::KILL);
         }
-        let _ = self.0.kill();
-        let ended = self.0.wait().ok();
-        if let Some(players) = &mut *players()
-            && players.remove(&self.0.id())
+        let _ = self.child.kill();
+        let ended = self.child.wait().ok();
+        if let Some(known) = &mut *known()
+            && self.id().is_some_and(|id| known.remove(&id))
         {
-            kill_orphans(players);
+            kill_orphans(known, &self.mark);
         }
         ended
     }
