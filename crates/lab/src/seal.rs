@@ -41,6 +41,7 @@ pub use own::SeededSpawns;
 /// The first words of a seal and of the text of a commitment.
 const FORMAT: &str = "afterstate-seal";
 /// Changes whenever the same secret gives other spawns, or the commitment binds something else.
+/// The commitment of version 1 binds neither the program nor the limit of a move.
 const VERSION: u32 = 2;
 /// The kinds of breaches, by which a player may break games off.
 pub(crate) const BREACHES: [&str; 6] = [
@@ -176,6 +177,11 @@ pub(crate) fn program() -> String {
 impl MatchTerms {
     /// SHA-256 of the terms and the secret, in hexadecimal digits.
     pub fn commitment(&self, secret: &Secret) -> String {
+        self.commitment_of(VERSION, secret)
+    }
+
+    /// The commitment of a version of the format.
+    fn commitment_of(&self, version: u32, secret: &Secret) -> String {
         let Self {
             program,
             game,
@@ -184,10 +190,15 @@ impl MatchTerms {
             time_ms,
         } = self;
         let secret = secret.hex();
-        let text = format!(
-            "{FORMAT} {VERSION}\nprogram {program}\ngame {game}\nboard {shape}\ngames {games}\n\
-             time_ms {time_ms}\nsecret {secret}\n"
-        );
+        let text = match version {
+            1 => {
+                format!("{FORMAT} 1\ngame {game}\nboard {shape}\ngames {games}\nsecret {secret}\n")
+            }
+            _ => format!(
+                "{FORMAT} {version}\nprogram {program}\ngame {game}\nboard {shape}\ngames {games}\n\
+                 time_ms {time_ms}\nsecret {secret}\n"
+            ),
+        };
         hex(&Sha256::digest(text))
     }
 }
@@ -335,8 +346,8 @@ impl Seal {
         if seal.format != FORMAT {
             return wrong("format", &seal.format, FORMAT.to_owned());
         }
-        if seal.version != VERSION {
-            return wrong("version", &seal.version, VERSION.to_string());
+        if !(1..=VERSION).contains(&seal.version) {
+            return wrong("version", &seal.version, format!("1 to {VERSION}"));
         }
         if seal.shape().is_none() {
             let expected = "ROWSxCOLUMNS, each from 2 to 5".to_owned();
@@ -439,7 +450,7 @@ impl Seal {
             games: self.games,
             time_ms: self.time_ms,
         };
-        Some(terms.commitment(&self.secret()?))
+        Some(terms.commitment_of(self.version, &self.secret()?))
     }
 }
 

@@ -107,7 +107,8 @@ fn hostile_seals_are_refused() {
     assert!(parse(&good).is_ok());
     for (key, value, words) in [
         ("format", "another".into(), "`format` is `another`"),
-        ("version", 1.into(), "`version` is `1`; expected 2"),
+        ("version", 0.into(), "`version` is `0`; expected 1 to 2"),
+        ("version", 3.into(), "`version` is `3`; expected 1 to 2"),
         ("started", "banana".into(), "`started` is `banana`"),
         ("finished", "2026".into(), "expected a time such as"),
         (
@@ -147,6 +148,38 @@ fn hostile_seals_are_refused() {
     for bytes in [b"".as_slice(), b"{}", b"null", deep.as_bytes(), &large] {
         assert!(Seal::parse(bytes).is_err());
     }
+}
+
+/// The commitment of version 1, by sha256sum, has neither the program nor the limit of a move.
+#[test]
+fn seals_of_version_1_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("games.txt");
+    let write = |seal: &Seal| seal.write(&Seal::path_beside(&records)).unwrap();
+    let old = Seal {
+        version: 1,
+        ..seal()
+    };
+    write(&old);
+    let read = Seal::beside(&records).unwrap().unwrap();
+    assert_eq!(
+        read.expected_commitment().as_deref(),
+        Some("43b94e2a93fa39d473410f9eab8e08ea4d654399ae521584e5c89bbdef570131")
+    );
+    assert!(matches!(
+        Seal::check_place(&records),
+        Err(LabError::Sealed(_))
+    ));
+    // An evaluation can be played again.
+    write(&Seal {
+        kind: SealKind::Own,
+        seed: Some(7),
+        draws_per_move: Some(1),
+        secret: String::new(),
+        commitment: String::new(),
+        ..old
+    });
+    Seal::check_place(&records).unwrap();
 }
 
 /// The player's own seal has a seed and no secret.
