@@ -2,8 +2,8 @@
 //!
 //! Draw i picks one of some numbers x with known probabilities, and the numbers may depend on all
 //! that happened before it. Then x drawn minus the mean of x has the conditional mean 0, so the sum
-//! over all draws is a martingale, and so is any choice of draws that is made before their results
-//! are known. z = sum / root of the sum of the conditional variances is about normal for many
+//! over all draws is a martingale, and so is that over any selection of them that does not depend on
+//! their results. z = sum / root of the sum of the conditional variances is about normal for many
 //! draws.
 //!
 //! The p-value is Freedman's bound, exp(-z^2 / 2 / (1 + b z / 3)), where b is the largest possible

@@ -332,7 +332,8 @@ impl<'a, 'd, 'o, G: Game> Replay<'a, 'd, 'o, G> {
     /// Whether the luck of this spawn is measured. By the built-in values always: a forger who
     /// knew which positions are left out would choose the tiles there. By a model, which is some
     /// twenty times slower, in the first moves and then in one of sixteen positions. The key is a
-    /// hash of the whole line, so the positions are known only when the record is complete.
+    /// hash of the whole line, so of fair draws they are a random sample. A forger can try names
+    /// for a record until none of the chosen tiles is in it: only the built-in values find that.
     fn tests_luck(&self) -> bool {
         if self.context.values.is_none() || self.number < MODEL_ALWAYS {
             return true;
