@@ -215,6 +215,11 @@ pub trait Agent: Send + Sync {
         "1ply"
     }
 
+    /// Whether its moves depend on the time that it has for them, and so on the machine.
+    fn is_timed(&self) -> bool {
+        false
+    }
+
     /// The tile whose chance, in percent, its values are; `None` if they are points of the score.
     fn target(&self) -> Option<u8> {
         None
@@ -238,7 +243,8 @@ pub trait Agent: Send + Sync {
     /// Analyses many states; `None` for a board that is not a state of the game.
     fn analyze(&self, boards: &[BoardState]) -> Vec<Option<StateAnalysis>>;
 
-    /// The same; if `stop` returns true, the analyses of the last boards may be missing.
+    /// The same; if `stop` returns true, the analyses of the last boards may be missing, and others
+    /// may be those of a shallower search.
     fn analyze_many(
         &self,
         boards: &[BoardState],

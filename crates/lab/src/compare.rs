@@ -251,6 +251,7 @@ fn compared(
     let meter = Meter::new(options.control, Task::Compare, Unit::Games, 0, total);
     while !left.is_empty() && !options.control.is_cancelled() {
         let turn = (played_a.outcomes.len() as u64).clamp(FIRST_TURN, TURN);
+        let is_first = played_a.outcomes.is_empty();
         let numbers = left.start..(left.start + turn).min(left.end);
         left.start = numbers.end;
         for (contender, played) in [(a, &mut played_a), (b, &mut played_b)] {
@@ -262,8 +263,11 @@ fn compared(
         let games = [&*played_a.outcomes, &played_b.outcomes];
         let Some(test) = test else { continue };
         // Asked once: players that differ later are not the same.
-        if games[0].len() as u64 == FIRST_TURN {
-            same = games[0] == games[1] && same_search(a, b) && are_equal(a, b)?;
+        if is_first {
+            same = !games[0].is_empty()
+                && games[0] == games[1]
+                && same_search(a, b)
+                && are_equal(a, b)?;
         }
         let result = test.result(anytime_interval(&differences(games)), same);
         if result.is_decided() {
@@ -356,8 +360,7 @@ fn tiles(games_a: &[Outcome], games_b: &[Outcome]) -> Vec<TileDifference> {
 
 /// Whether two players search alike, and as far in every game.
 fn same_search(a: &Contender, b: &Contender) -> bool {
-    let search = a.agent.search();
-    search == b.agent.search() && !search.contains("ms")
+    a.agent.search() == b.agent.search() && !a.agent.is_timed()
 }
 
 /// Whether two players that play alike are the same.

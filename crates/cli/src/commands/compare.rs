@@ -82,14 +82,18 @@ pub fn text(comparison: &Comparison, [words_a, words_b]: [&str; 2]) -> String {
 
 /// The differences and the verdict; the verdict alone if all games are identical.
 fn conclusion(comparison: &Comparison) -> String {
-    let identical = match comparison.a.scores.games {
-        1 => "the pair of games is identical".to_owned(),
-        games => format!("all {} pairs of games are identical", grouped(games as f64)),
-    };
+    let identical = identical(comparison);
     match (comparison.equal, comparison.identical) {
         (true, _) => format!("A and B are equal, the same player: {identical}\n"),
         (false, true) => format!("A and B play alike, but are not the same: {identical}\n"),
         (false, false) => format!("{}\n{}\n", differences(comparison), verdict(comparison)),
+    }
+}
+
+fn identical(comparison: &Comparison) -> String {
+    match comparison.a.scores.games {
+        1 => "the pair of games is identical".to_owned(),
+        games => format!("all {} pairs of games are identical", grouped(games as f64)),
     }
 }
 
@@ -145,6 +149,10 @@ fn verdict(comparison: &Comparison) -> String {
 
 /// The verdict of a sequential test.
 pub fn sequential_verdict(comparison: &Comparison, test: &SequentialResult) -> String {
+    if test.verdict == SequentialVerdict::Equal {
+        let identical = identical(comparison);
+        return format!("A and B are the same player: {identical}");
+    }
     let games = count(comparison.a.scores.games, "game");
     let are = if comparison.a.scores.games == 1 {
         "is"

@@ -185,6 +185,20 @@ fn a_sequential_comparison_stops_when_the_verdict_is_sure() {
         (&same["equal"], &same["a"]["games"]),
         (&true.into(), &64.into())
     );
+    // Also where all games are fewer than the first look has.
+    let few = "compare run run --sequential --games 10";
+    let same = lab.run(&format!("{few} --json")).json();
+    assert_eq!(
+        (&same["equal"], &same["sequential"]["verdict"]),
+        (&true.into(), &"equal".into())
+    );
+    let table = lab.run(&format!("{few} --format markdown")).succeeds();
+    let words = "A and B are the same player: all 10 pairs of games are identical";
+    assert!(table.stdout.contains(words), "{}", table.stdout);
+    assert!(!table.stdout.contains("error rate"), "{}", table.stdout);
+    // With a limit of time, the same games do not show the same player.
+    let timed = lab.run(&format!("{few} --search 1ms --json")).json();
+    assert_ne!(timed["sequential"]["verdict"], "equal");
     let text = lab.run("compare run greedy --sequential").succeeds().stdout;
     assert!(
         text.contains("A is better") && text.contains("error rate of about 5.0%"),

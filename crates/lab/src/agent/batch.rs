@@ -129,7 +129,8 @@ impl BoardResults<'_> {
 const PIECE: usize = 4096;
 
 /// The values of many boards, on several threads (0 means one for each core). If `stop` returns true,
-/// the rest of the boards has no values.
+/// the rest of the boards has no values, and boards that were being searched may have those of a
+/// shallower search: what was asked for is complete only if `stop` has always returned false.
 ///
 /// # Errors
 /// When no game can reach one of the boards.

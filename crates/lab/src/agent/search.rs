@@ -135,7 +135,8 @@ impl<A: ValueAgent> SearchAgent<A> {
         Some(StateAnalysis::of(&decision, found.values, found.best))
     }
 
-    /// Analyses boards, which share a table; a search that is stopped leaves out the last of them.
+    /// Analyses boards, which share a table. A search that is stopped leaves out the last of them,
+    /// and those that it was searching have the values of the last ply that was complete.
     fn analyses(
         &self,
         boards: &[BoardState],
@@ -242,6 +243,10 @@ impl StopCondition for Flag<'_> {
 impl<A: ValueAgent> Agent for SearchAgent<A> {
     fn search(&self) -> &str {
         &self.name
+    }
+
+    fn is_timed(&self) -> bool {
+        self.spec.clock().is_some()
     }
 
     fn draws_per_move(&self) -> Option<u32> {
