@@ -1,8 +1,9 @@
 //! Files of episode records: written during evaluation, and judged.
 //!
 //! `afterstate::format::episode` defines the format and `afterstate::judge` the checks; this module
-//! handles files. Judging takes about 50 bytes for each game, to find games that occur twice, and
-//! some megabytes for each thread, or twenty times the longest line, which may have 8 MiB.
+//! handles files. Judging takes 56 to 112 bytes for each game, to find games that occur twice (and
+//! half as much again while that table grows), and some megabytes for each thread, or twenty times
+//! the longest line, which may have 8 MiB.
 
 mod batch;
 mod cancellable;

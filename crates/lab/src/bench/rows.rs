@@ -64,7 +64,6 @@ const fn td(
     }
 }
 
-/// The rows of a network.
 /// What is measured of a network.
 #[derive(Clone, Debug)]
 pub(super) struct Row {

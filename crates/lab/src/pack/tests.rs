@@ -161,7 +161,7 @@ fn stages_are_packed_without_promotion() {
     });
     assert!(whole.0 && !packed.0);
 
-    // BoardBatch of both stages: the first with tiles up to 16, the second with one of 32.
+    // Boards of both stages: the first with tiles up to 16, the second with one of 32.
     let shape = whole.1.spec.shape();
     let tiles: Vec<u8> = (0..900u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 16) as u8 % 5)

@@ -11,7 +11,7 @@ use afterstate::judge::Replayed;
 
 use super::LEAST_P;
 
-/// The first game of each beginning. Each takes about 50 bytes.
+/// The first game of each beginning. Each takes 56 to 112 bytes.
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     games: HashMap<u128, First>,
