@@ -4,7 +4,7 @@
 //! `box:GAME-BOARD`, that stands wherever the path of a model does.
 //!
 //! To add a network, make a crate as `crates/box-2048`: the packed file, its `MODEL_CARD.md` and one line
-//! of code. Name it in `Cargo.toml` of the workspace and of this crate, and in [`ALL`]; the tests compare
+//! of code. Name it in `Cargo.toml` of the workspace and of this crate, and in `ALL`; the tests compare
 //! the file with its card.
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use afterstate::game::Shape;
 use sha2::{Digest, Sha256};
 
 use crate::LabError;
-use crate::disk::hex;
+use crate::disk::{hex, sha256};
 use crate::packed::PackedTables;
 use crate::tables::StoredTables;
 
@@ -51,6 +51,17 @@ pub fn of(game: &str, shape: Shape) -> Option<Boxed> {
 /// The network of this name, if it is one: `box:2048-4x4`.
 pub fn named(path: &Path) -> Option<Boxed> {
     of_name(all(), path)
+}
+
+/// The SHA-256 of the file at a path, or of the network of this name.
+///
+/// # Errors
+/// When the file cannot be read.
+pub(crate) fn sha256_of(path: &Path) -> Result<String, LabError> {
+    match named(path) {
+        Some(boxed) => Ok(boxed.sha256()),
+        None => sha256(path).map_err(LabError::file("read", path)),
+    }
 }
 
 /// Refuses the name of a boxed network that there is not.
@@ -218,6 +229,7 @@ mod tests {
             let mut info = model.info();
             info.hash().unwrap();
             assert_eq!(info.sha256, Some(boxed.sha256()));
+            assert_eq!(sha256_of(&path).unwrap(), boxed.sha256());
             let card = crates.join(format!("box-{}/MODEL_CARD.md", boxed.game()));
             let card = std::fs::read_to_string(card).unwrap();
             // Its figures are those of the file.

@@ -24,8 +24,9 @@ use afterstate::format::tdl::{self, Tdl};
 use afterstate::game::Shape;
 use serde::{Deserialize, Serialize};
 
+use crate::boxed;
 use crate::control::{Control, Job, Status, Task, Unit};
-use crate::disk::{AtomicFile, can_be_written, sha256};
+use crate::disk::{AtomicFile, can_be_written};
 pub use crate::error::{ConvertError, Kind};
 use crate::foreign::{Weights, begins_with_w, extension};
 use crate::recipe::ValueOf;
@@ -142,14 +143,13 @@ fn convert_silently(options: &ConvertOptions<'_>) -> Result<ConvertReport, LabEr
     }
     let mut output = Output::new(&input, kind, options)?;
     // Before the file is replaced, which may be the same one.
-    let digest = |path: &Path| sha256(path).map_err(LabError::file("read", path));
-    output.report.from.sha256 = digest(&input.path)?;
+    output.report.from.sha256 = boxed::sha256_of(&input.path)?;
     output.report.model = ModelInfo::of_file(&input.path).ok();
     let written = LabError::file("write", options.to);
     let file = AtomicFile::create(options.to).map_err(LabError::file("write", options.to))?;
     output.write(&input, &file, options)?;
     file.commit().map_err(written)?;
-    output.report.to.sha256 = digest(options.to)?;
+    output.report.to.sha256 = boxed::sha256_of(options.to)?;
     Ok(output.report)
 }
 

@@ -20,7 +20,6 @@ use afterstate::policy::Ties;
 use crate::LabError;
 use crate::agent::{Agent, StoredAgent, TrainableAgent, ntuple_agent};
 use crate::boxed;
-use crate::disk::sha256;
 use crate::error::FileKind;
 use crate::foreign::{self, ForeignWeights, Unplayable, Weights, playable};
 use crate::games;
@@ -306,11 +305,7 @@ impl ModelInfo {
     /// When the file cannot be read.
     pub fn hash(&mut self) -> Result<(), LabError> {
         if self.sha256.is_none() {
-            let path = Path::new(&self.path);
-            self.sha256 = Some(match boxed::named(path) {
-                Some(boxed) => boxed.sha256(),
-                None => sha256(path).map_err(LabError::file("read", path))?,
-            });
+            self.sha256 = Some(boxed::sha256_of(Path::new(&self.path))?);
         }
         Ok(())
     }

@@ -130,6 +130,9 @@ fn pack_silently(options: &PackOptions<'_>) -> Result<PackReport, LabError> {
         return Err(LabError::NotPacked(options.to.to_owned()));
     }
     let (saved, spec, metadata) = open(&from)?;
+    // Before the file is replaced, which may be the same one.
+    let mut model = ModelInfo::of_file(&from)?;
+    model.hash()?;
     let packing = match spec.value {
         ValueOf::Afterstate => encode::<AtomicF32>(&spec, (&saved, &metadata), &from, options)?,
         ValueOf::State => encode::<[AtomicF32; 2]>(&spec, (&saved, &metadata), &from, options)?,
@@ -141,8 +144,6 @@ fn pack_silently(options: &PackOptions<'_>) -> Result<PackReport, LabError> {
     replace(options.to, &bytes).map_err(LabError::file("write", options.to))?;
     let sum = |of: fn(&EncodedTable) -> u64| packing.tables.iter().map(of).sum::<u64>();
     let kept = sum(|table| table.entry.kept);
-    let mut model = ModelInfo::of_file(&from)?;
-    model.hash()?;
     let mut report = PackReport {
         model,
         sha256: sha256(options.to).map_err(LabError::file("read", options.to))?,

@@ -36,7 +36,7 @@ fn unknown_keys_name_the_nearest() {
     );
     refused_with_line(
         "wibble = 1",
-        &["`wibble` in mine.toml: its keys are block_games, board"],
+        &["`wibble` in mine.toml: a recipe has the keys block_games, board"],
     );
     refused_with_line(
         "learner.lamda = 0.1",
@@ -274,13 +274,14 @@ fn options_that_cannot_be() {
     let belongs = "cannot change when a run is resumed";
     lab.refuses("train --resume run --set discount=0.2", &[belongs]);
     let whole = "expected a whole number from 0 to 9223372036854775807";
+    let some = "expected a whole number from 1 to 9223372036854775807";
     let cannot = "cannot be used with";
     for (args, words) in [
         ("tarin", ["unrecognized subcommand 'tarin'", "'train'"]),
-        ("train --episodes many", ["invalid value 'many'", whole]),
-        ("train --episodes -5", ["invalid value '-5'", whole]),
-        ("train --episodes 1.5", ["invalid value '1.5'", whole]),
-        ("train --episodes 1e30", ["invalid value '1e30'", whole]),
+        ("train --episodes many", ["invalid value 'many'", some]),
+        ("train --episodes -5", ["invalid value '-5'", some]),
+        ("train --episodes 1.5", ["invalid value '1.5'", some]),
+        ("train --episodes 1e30", ["invalid value '1e30'", some]),
         ("train --seed 1.5", ["invalid value '1.5'", whole]),
         ("train --unknown", ["unexpected argument", "'--unknown'"]),
         ("train quick td-4x6", ["unexpected argument", "'td-4x6'"]),

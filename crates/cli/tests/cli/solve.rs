@@ -94,7 +94,7 @@ fn what_cannot_be_solved_is_refused() {
     lab.refuses("solve --board three", &["three"]);
     lab.refuses("solve --board 2x2 --target 12", &["12", "2, 4, 8"]);
     lab.refuses("solve --board 2x2 --discount 2", &["from 0 to 1"]);
-    let negative = &["the discount is -0.1", "from 0 to 1"];
+    let negative = &["invalid value '-0.1'", "from 0 to 1"];
     lab.refuses("solve --board 2x2 --discount -0.1", negative);
     lab.refuses("solve --board 2x2 --target -8", &["invalid value '-8'"]);
     lab.refuses("eval x --games -1", &["invalid value '-1'"]);

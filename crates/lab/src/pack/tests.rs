@@ -207,9 +207,6 @@ fn tables_that_the_format_cannot_hold_are_refused() {
     let tuples = |text, shape| TupleSet::parse(text, shape, true).unwrap();
     assert!(!is_too_large(&tuples("0123456", Shape::FOUR)));
     assert!(is_too_large(&tuples("01234567", Shape::FOUR)));
-    let five = Shape::new(5, 5).unwrap();
-    assert!(!is_too_large(&tuples("012345", five)));
-    assert!(is_too_large(&tuples("0123456", five)));
 }
 
 /// Tables of a first stage become those of a run that has more.

@@ -116,10 +116,10 @@ impl Log {
         let read = (&self.file).seek(SeekFrom::Start(start));
         let read = read.and_then(|_| (&self.file).take(length - start).read_to_end(&mut end));
         read.map_err(LabError::file("read", &self.path))?;
+        let carriage_returns =
+            end.ends_with(b"\r\n") || (length > 0 && self.has_carriage_returns());
         let found = match end[..] {
-            _ if length > 0 && self.has_carriage_returns() => {
-                "its lines end with \\r\\n instead of \\n"
-            }
+            _ if carriage_returns => "its lines end with \\r\\n instead of \\n",
             [] | [.., b'\n'] => return Ok(()),
             _ => "it was changed: no line ends there",
         };

@@ -124,7 +124,7 @@ fn check_known(table: &Table, keys: &[&str], at: &str, origin: &str) -> Result<(
             key: format!("{at}{}", shorten(key)),
             origin: origin.to_owned(),
             nearest: nearest(key, keys.iter().copied()).map(|key| format!("{at}{key}")),
-            known: keys.iter().map(|&key| key.to_owned()).collect(),
+            known: format!("the keys are {}", keys.join(", ")),
         }),
     }
 }

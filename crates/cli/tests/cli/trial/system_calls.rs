@@ -37,7 +37,7 @@ fn kills_at_system_calls_lose_nothing() {
         let count = count_calls(&lab, call);
         // A run that saves by the clock makes now more, now fewer calls than the one that was
         // counted: half of the kills are among its first calls, which every run makes.
-        let among = if n / CALLS.len() % 2 == 0 {
+        let among = if (n / CALLS.len()).is_multiple_of(2) {
             count.div_ceil(2)
         } else {
             count
