@@ -36,7 +36,7 @@ impl<B> Default for StartStates<B> {
     }
 }
 
-/// Kept states as numbers, for a checkpoint.
+/// Start states as numbers, for a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StartStateArrays {
     /// How many there are for each later stage.
@@ -47,7 +47,7 @@ pub struct StartStateArrays {
     pub chance_states: Vec<u16>,
 }
 
-/// Why numbers are not those of kept states.
+/// Why numbers are not those of start states.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StartStateError {
     /// Arrays whose lengths do not belong together.

@@ -118,16 +118,16 @@ impl GapReport {
 /// When the two have different games or boards, when only canonical boards are to be measured and
 /// the player has no symmetries, when the solution is discounted, when there may be too little
 /// memory, or when the solution lacks a state that the player reaches.
-pub fn measure(measure: &GapOptions<'_>) -> Result<Option<GapReport>, LabError> {
+pub fn measure(options: &GapOptions<'_>) -> Result<Option<GapReport>, LabError> {
     let job = Job {
         task: Task::Measure,
-        subject: measure.contender.label.clone(),
+        subject: options.contender.label.clone(),
         total: None,
         unit: Unit::Positions,
     };
-    measure.control.run(
+    options.control.run(
         job,
-        || gap(measure),
+        || gap(options),
         |done| {
             let report = done.as_ref().ok()?.as_ref();
             let states = report.map_or(0, |report| report.states);
@@ -136,25 +136,25 @@ pub fn measure(measure: &GapOptions<'_>) -> Result<Option<GapReport>, LabError> 
     )
 }
 
-fn gap(measure: &GapOptions<'_>) -> Result<Option<GapReport>, LabError> {
+fn gap(options: &GapOptions<'_>) -> Result<Option<GapReport>, LabError> {
     let GapOptions {
         contender,
         solution,
         ..
-    } = measure;
+    } = options;
     let info = solution.info();
     let (found, expected) = (contender.game_on(), game_on(&info.game, info.shape));
     if found != expected {
         return Err(SolveError::OtherGame { found, expected }.into());
     }
-    if measure.symmetries == SymmetryMode::One && !contender.is_symmetric {
+    if options.symmetries == SymmetryMode::One && !contender.is_symmetric {
         return Err(SolveError::Asymmetric.into());
     }
     if info.discount != 1.0 {
         return Err(SolveError::Discounted(info.discount).into());
     }
     let begun = Instant::now();
-    let totals = match with_packed_game(&info.game, info.shape, GapVisitor(measure))? {
+    let totals = match with_packed_game(&info.game, info.shape, GapVisitor(options))? {
         Ok(totals) => totals,
         Err(SolveFailure::Stopped) => return Ok(None),
         Err(SolveFailure::Failed(error)) => return Err(error.into()),
@@ -178,7 +178,7 @@ fn gap(measure: &GapOptions<'_>) -> Result<Option<GapReport>, LabError> {
         target: info.target.map(|target| target.value),
         win_probability: info.target.map(|_| totals.won),
         best_win_probability: info.target.map(|target| target.probability),
-        symmetries: measure.symmetries,
+        symmetries: options.symmetries,
         states: totals.states,
         seconds: begun.elapsed().as_secs_f64(),
     }))
