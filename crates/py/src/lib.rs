@@ -30,7 +30,7 @@ mod _afterstate {
     #[pymodule_export]
     use super::environment::Environments;
     #[pymodule_export]
-    use super::player::{Player, Table, default_model, slides};
+    use super::player::{Player, Table, can_cut_off, default_model, slides};
     #[pymodule_export]
     use super::position::{Afterstate, Game, Position, Random, board_shape, games};
     #[pymodule_export]

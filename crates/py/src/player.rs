@@ -32,6 +32,13 @@ use crate::work;
 /// Reward plus value of the four moves of each board, and the best move of each.
 type Values<'py> = (Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<i8>>);
 
+/// Whether a cut-off has an effect on a search with this limit.
+#[pyfunction]
+pub fn can_cut_off(limit: &str) -> PyResult<bool> {
+    let limit: SearchLimit = limit.parse().or_raise()?;
+    Ok(limit.can_cut_off())
+}
+
 /// The model of the newest run of a game and board under a folder (or the network in the program,
 /// where there is one).
 #[pyfunction]

@@ -19,6 +19,7 @@ SHORTER = {
     "episodes=20000": "episodes=300",
     "games=1000": "games=20",
     "games=200": "games=5",
+    "VecEnv(64": "VecEnv(1",
     "100_000": "1_000",
     "num_envs=1024": "num_envs=8",
 }
@@ -72,3 +73,13 @@ def test_the_python_of_a_page_runs(page: str) -> None:
 def test_times_of_a_page_are_shortened() -> None:
     every = "".join(block for page in PAGES for block in blocks(page))
     assert [long for long in SHORTER if long not in every] == []
+
+
+def test_tests_that_are_named_exist() -> None:
+    page = (ROOT / "docs/testing.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z0-9]+(?:_[a-z0-9]+)+)`", page))
+    sources = [*ROOT.glob("crates/**/*.rs"), *ROOT.glob("crates/py/tests/*.py")]
+    text = "".join(path.read_text(encoding="utf-8") for path in sources)
+    found = set(re.findall(r"\b(?:fn|def) (\w+)", text))
+    assert len(named) > 50
+    assert sorted(named - found) == []

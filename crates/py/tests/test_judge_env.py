@@ -180,6 +180,18 @@ def test_one_of_fifty_games_is_played_well() -> None:
     assert verdict.passed and verdict.largest >= 2048, str(verdict)
 
 
+def test_without_memory_for_the_network_another_player_plays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def opened(name: str, **about: str) -> afterstate.Model:
+        if name.startswith("box:"):
+            raise afterstate.ResourceError("not enough memory")
+        return afterstate.Model(name, **about)
+
+    monkeypatch.setattr(judging, "Model", opened)
+    assert judging._good_player(afterstate.Game("2048")).search == "greedy"
+
+
 def test_what_is_no_environment_is_said() -> None:
     wrong: list[tuple[Any, str]] = [
         ("CartPole-v1", "has 2 actions; expected 4"),

@@ -393,6 +393,15 @@ def test_a_search_plays_better_and_its_options_need_it(trained: Model) -> None:
     assert found["b"]["search"] == "2ply" and found["difference"] < 0
     with pytest.raises(InputError, match="`cutoff` has no effect on a search of 1ply"):
         afterstate.evaluate(trained, cutoff=0.2)
+    # It is an option of the search of 3ply alone.
+    afterstate.compare(trained, trained, games=2, search="3ply", search_b="2ply", cutoff=0.2)
+    board = Game("2048").start(1)
+    options: dict[str, Any] = {"rollout_search": "3ply", "rollouts": 1, "cutoff": 0.2}
+    afterstate.analyze(board, model=trained, search="2ply", **options)
+    with pytest.raises(InputError, match="`cutoff` has no effect on a search of 2ply"):
+        afterstate.compare(trained, trained, games=2, search_b="2ply", cutoff=0.2)
+    with pytest.raises(InputError, match="`hash` has no effect on a search of 1ply"):
+        afterstate.compare(trained, trained, games=2, hash=1)
     with pytest.raises(InputError, match="`cutoff` has no effect on a search of 2ply"):
         trained.with_search("2ply", cutoff=0.2)
     with pytest.raises(InputError, match="does not say how to search"):
@@ -413,6 +422,8 @@ def test_errors_are_one_family() -> None:
         lambda: afterstate.analyze("2,0/0,2", model="greedy", threads=2),
         lambda: afterstate.evaluate("greedy", against="x", games=5),
         lambda: afterstate.evaluate("greedy", games=10**20),
+        lambda: afterstate.evaluate("greedy", games=np.array([1, 2])),  # type: ignore[arg-type]
+        lambda: afterstate.evaluate("greedy", games=np.True_),  # type: ignore[arg-type]
         lambda: afterstate.evaluate("greedy", seed=2**64),
         lambda: afterstate.evaluate("greedy", part=(1, 3)),  # type: ignore[arg-type]
         lambda: afterstate.evaluate("greedy", threads=10**9, games=2),

@@ -34,6 +34,14 @@ def test_steps_are_those_of_the_interface() -> None:
     assert envs.env_is_wrapped(object) == [False] * 3
 
 
+def test_maskable_ppo_makes_its_steps() -> None:
+    contrib = pytest.importorskip("sb3_contrib")
+    envs = VecEnv(8, "2048", board="2x2", observation="one_hot", seed=1)
+    model = contrib.MaskablePPO("MlpPolicy", envs, n_steps=64, batch_size=128, seed=1)
+    model.learn(1_024)
+    assert model.num_timesteps == 1_024
+
+
 def test_maskable_ppo_learns() -> None:
     """A minute on 4x4, only where it is asked for: `AFTERSTATE_PPO=1`."""
     contrib = pytest.importorskip("sb3_contrib")

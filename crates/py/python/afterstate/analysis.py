@@ -17,16 +17,11 @@ from .models import (
     baseline,
     open_player,
     player,
-    search_options,
+    options_of_each,
 )
 from .progress import Progress, listener
 
 __all__ = ["analyze"]
-
-#: The options of a search: the size of its table, its cut-off, its downgrading.
-_Options = tuple[int | None, float | None, int | None]
-_NONE: _Options = (None, None, None)
-
 
 def analyze(
     board: str | Position | ArrayLike,
@@ -46,33 +41,30 @@ def analyze(
 ) -> dict[str, Any]:
     """The value of every move on a board: ``afterstate analyze``.
 
-    The board is a text as the command line takes it, a position, or an array of tile indices. The
-    result is the JSON of the command. With ``rollouts``, that many games are played on from each legal move,
-    for the chances of the next tiles, under ``seed`` (default: 1). With ``solution``, values are
-    exact.
+    The board is a text as the command line takes it, a position, or an array of tile indices (see
+    :meth:`Game.exponents`). The result is the JSON of the command. With ``rollouts``, that many
+    games are played on from each legal move, for the chances of the next tiles, under ``seed``
+    (default: 1). With ``solution``, values are exact.
 
     >>> found = analyze("2,2,0/4,0,0", model="greedy", rollouts=100)
     >>> found["best"] in ("right", "left"), found["moves"][3]["reward"]
     (True, 4)
     """
     searches = (search, rollout_search)
-    options: _Options = search_options(hash, cutoff, downgrade)[:3]
+    first, then = options_of_each(searches, hash, cutoff, downgrade)
     threads = threads_of(threads)
     _check(searches, rollouts, seed, threads)
     seed = counted("seed", 1 if seed is None else seed)
     if solution is not None:
         if model is not None or game is not None:
             raise InputError("a solution has its own game and player: leave out `model` and `game`")
-        if searches != ("1ply", "1ply") or options != _NONE:
+        if searches != ("1ply", "1ply") or first != (None, None, None):
             raise InputError("the values of a solution are exact: a search has no effect on them")
         return _exact(board, solution, rollouts, seed, threads, progress)
     opened = _opened(board, model, game)
     text = _text(board, opened.game, opened.board)
-    is_rolling = rollout_search != "1ply"
-    # Options apply to each of the two searches that looks ahead, and are refused if neither does.
-    first = options if search != "1ply" or not is_rolling else _NONE
     searching = opened.with_search(search, *first, threads)
-    rolling = opened.with_search(rollout_search, *(options if is_rolling else _NONE), 0)
+    rolling = opened.with_search(rollout_search, *then, 0)
     found = searching.analyze(text, rollouts, rolling, seed, threads, listener(progress))
     analysis: dict[str, Any] = json.loads(found)
     return analysis

@@ -18,7 +18,16 @@ from typing import Any
 from . import _afterstate
 from .errors import InputError, counted, optional, threads_of
 from .games import board_text
-from .models import RUNS, PathLike, Player, Run, Solution, player, search_options
+from .models import (
+    RUNS,
+    PathLike,
+    Player,
+    Run,
+    Solution,
+    options_of_each,
+    player,
+    search_options,
+)
 from .progress import Progress, listener
 
 __all__ = [
@@ -231,14 +240,11 @@ def compare(
     if sequential and part is not None:
         raise InputError("`sequential` and `part` exclude each other")
     first, second = _pair(a, b)
-    options = search_options(hash, cutoff, downgrade)[:3]
     limits = (search, search if search_b is None else search_b)
-    if limits == ("1ply", "1ply"):
-        first = first.with_search("1ply", *options, 0)
-    # Options of a search belong to those of the two that search.
+    options = options_of_each(limits, hash, cutoff, downgrade)
     first, second = (
-        one.with_search(limit, *(options if limit != "1ply" else (None, None, None)), 0)
-        for one, limit in zip((first, second), limits)
+        one.with_search(limit, *given, 0)
+        for one, limit, given in zip((first, second), limits, options)
     )
     asked = _Games(games, seed, threads, part)
     found = _afterstate.compare(first, second, asked, sequential, margin, listener(progress))
@@ -264,7 +270,8 @@ def merge(
 ) -> Json:
     """The result of all parts of an evaluation or a comparison, in any order: ``afterstate merge``.
 
-    Parts are results of this module, or files that ``--part K/N --json`` has written. With ``sweep``, the file of a sweep, ``parts`` are the folders of its parts, whose runs are copied
+    Parts are results of this module, or files that ``--part K/N --json`` has written. With
+    ``sweep``, the file of a sweep, ``parts`` are the folders of its parts, whose runs are copied
     into the folder ``out``; the result is that of :func:`sweep`.
 
     >>> parts = [evaluate("random", games=100, part=f"{k}/4") for k in (3, 1, 4, 2)]

@@ -12,6 +12,8 @@ unknown game `chess`; the games are 2048, threes, threes-hint, threes-original, 
 
 from __future__ import annotations
 
+import operator
+
 from ._afterstate import MAX_THREADS
 
 __all__ = ["DivergedError", "Error", "InputError", "ResourceError"]
@@ -53,9 +55,14 @@ _LARGEST = 2**64 - 1
 
 def counted(name: str, value: int, least: int = 0, most: int = _LARGEST) -> int:
     """A whole number from ``least`` to ``most``, or an error that names the argument."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        # Neither an array nor a truth value counts, of numpy or not.
+        number = operator.index(value)
+        is_number = not isinstance(value, bool)
+    except TypeError:
+        is_number = False
+    if not is_number:
         raise InputError(f"`{name}` is {value!r}; expected a whole number")
-    number = int(value)
     if not least <= number <= most:
         expected = f"of at least {least}" if most == _LARGEST else f"from {least} to {most}"
         if number > most == _LARGEST:

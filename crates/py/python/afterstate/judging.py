@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _afterstate
-from .errors import InputError, counted
+from .errors import InputError, ResourceError, counted
 from .games import DIRECTIONS, Direction, Game, Random, _direction
 from .models import Model
 
@@ -151,8 +151,8 @@ def judge_env(
     each action; without it, it is found by playing. ``rewards=False`` leaves rewards out, where
     they are not the score.
 
-    Of 50 games one is played by the network in the program, where there is one for the game, or
-    else by the next reward; the others are random. An exception of the environment is a fault of
+    Of 50 games one is played by the network in the program (512 MiB of memory), where there is one
+    for the game and the memory suffices, or else by the next reward; the others are random. An exception of the environment is a fault of
     the slide that raised it.
 
     >>> import afterstate, gymnasium
@@ -206,7 +206,8 @@ def _good_player(game: Game) -> Model:
     name = f"box:{game.name}-{game.board}"
     try:
         return Model(name)
-    except InputError:
+    except (InputError, ResourceError):
+        # There is no network of this game, or not enough memory for it.
         return Model("greedy", game=game.name, board=game.board)
 
 
@@ -330,7 +331,7 @@ class _Player:
         try:
             observation, _, terminated, truncated, _ = self.env.step(action)
         except Exception:
-            return self.env.reset()[0], False
+            return self.env.reset()[0], True
         return observation, bool(terminated or truncated)
 
     def _learn_encoding(self, seed: int) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Union
@@ -224,6 +224,26 @@ def search_options(
         optional("downgrade", downgrade),
         threads_of(threads),
     )
+
+
+def options_of_each(
+    limits: Sequence[str], hash: int | None, cutoff: float | None, downgrade: int | None
+) -> list[tuple[int | None, float | None, int | None]]:
+    """The options of several searches: each applies where it has an effect.
+
+    What has no effect on any of them stays, for :meth:`Model.with_search` to refuse.
+    """
+    hash, cutoff, downgrade, _ = search_options(hash, cutoff, downgrade)
+    is_searching = [limit != "1ply" for limit in limits]
+    can_cut_off = [_afterstate.can_cut_off(limit) for limit in limits]
+    return [
+        (
+            (hash, cutoff if cuts or not any(can_cut_off) else None, downgrade)
+            if searches or not any(is_searching)
+            else (None, None, None)
+        )
+        for searches, cuts in zip(is_searching, can_cut_off)
+    ]
 
 
 def _reopened(

@@ -30,8 +30,8 @@ _WIDTH = 30
 #: Seconds between two drawings of a bar: in a terminal, and in a notebook.
 _REDRAWN = 0.1
 _REDRAWN_IN_NOTEBOOK = 0.5
-#: Elsewhere, as in a file, a line is written for each such share of the work.
-_SHARE = 0.1
+#: Elsewhere, as in a file, so many lines are written.
+_TENTHS = 10
 
 
 class Bar:
@@ -54,7 +54,7 @@ class Bar:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._notebook = _notebook() if stream is None else None
         self._stream = stream if stream is not None else sys.stderr
-        self._is_terminal = self._stream.isatty()
+        self._is_terminal = getattr(self._stream, "isatty", bool)()
         self._display: Any = None
         self._length = 0
         self._drawn = 0.0
@@ -84,8 +84,9 @@ class Bar:
             between = _REDRAWN_IN_NOTEBOOK if self._notebook else _REDRAWN
             due = now - self._drawn >= between
         else:
-            due = int(share / _SHARE) > self._tenths
-            self._tenths = max(self._tenths, int(share / _SHARE))
+            tenths = int(share * _TENTHS + 1e-9)
+            due = tenths > self._tenths
+            self._tenths = max(self._tenths, tenths)
         if due:
             self._drawn = now
         return due

@@ -29,6 +29,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Union
 
@@ -40,7 +41,17 @@ from .commands import Json, _loaded, _overrides, _pair
 from .errors import InputError, ResourceError, counted, threads_of
 from .functions import ValueFunction
 from .games import board_text
-from .models import RUNS, Model, PathLike, Player, Run, Solution, player, search_options
+from .models import (
+    RUNS,
+    Model,
+    PathLike,
+    Player,
+    Run,
+    Solution,
+    options_of_each,
+    player,
+    search_options,
+)
 from .progress import Bar, Event, Progress
 
 try:
@@ -158,9 +169,13 @@ def _file(shipped: _Shipped) -> Path:
     assert shipped.sha256 is not None and shipped.file is not None
     folder = _cache() / shipped.sha256
     path = folder / shipped.file
-    if path.exists():
+    try:
+        # Another process may remove what is old at this moment: then it is written again.
         os.utime(folder)
-    else:
+        is_there = path.exists()
+    except FileNotFoundError:
+        is_there = False
+    if not is_there:
         _remove_old(_cache())
         content: NDArray[np.uint8] = ray.get(shipped.content)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -206,7 +221,8 @@ def _check_processors(needed: int) -> None:
     """Refuses a task that no machine of the cluster has processors for: Ray would wait for one."""
     machines = [node for node in ray.nodes() if node["Alive"]]
     largest = max((int(node["Resources"].get("CPU", 0)) for node in machines), default=0)
-    if needed > largest:
+    # A cluster without processors waits for machines that join later.
+    if 0 < largest < needed:
         raise InputError(
             f"a task needs {needed} processors (`threads`), and the largest machine of the cluster"
             f" has {largest}; use fewer threads"
@@ -410,6 +426,11 @@ def compare(
     progress: Progress = False,
 ) -> Json:
     """:func:`afterstate.compare` on all machines of the cluster; see :func:`evaluate`."""
+    players = _pair(a, b)
+    limits = (search, search if search_b is None else search_b)
+    given = options_of_each(limits, hash, cutoff, downgrade)
+    for opened, limit, own in zip(players, limits, given):
+        opened.with_search(limit, *own, 0)
     options = {
         "games": counted("games", games, 1),
         "seed": counted("seed", seed),
@@ -420,7 +441,7 @@ def compare(
         "cutoff": cutoff,
         "downgrade": downgrade,
     }
-    return _games("compare", [a, b], _pair(a, b), options, parts, retries, progress)
+    return _games("compare", [a, b], players, options, parts, retries, progress)
 
 
 #: The files of a run by their names, as arrays, which are not copied on their way.
@@ -559,12 +580,15 @@ def _listed(seeds: Iterable[int]) -> list[int]:
     """The seeds, each once."""
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise InputError(f"`seeds` is {seeds!r}; expected a list of seeds, such as range(1, 11)")
-    listed = [counted("seeds", seed) for seed in seeds]
-    repeated = [seed for seed in listed if listed.count(seed) > 1]
-    if repeated:
-        raise InputError(f"`seeds` has {repeated[0]} twice; expected different seeds")
-    if not 1 <= len(listed) <= _MOST_SEEDS:
-        raise InputError(f"found {len(listed)} seeds; expected 1 to {_MOST_SEEDS}")
+    # One too many tells enough: there may be no end of them.
+    listed = [counted("seeds", seed) for seed in islice(seeds, _MOST_SEEDS + 1)]
+    if not listed:
+        raise InputError(f"found no seeds; expected 1 to {_MOST_SEEDS}")
+    if len(listed) > _MOST_SEEDS:
+        raise InputError(f"found more than {_MOST_SEEDS} seeds; expected 1 to {_MOST_SEEDS}")
+    for number, seed in enumerate(listed):
+        if seed in listed[:number]:
+            raise InputError(f"`seeds` has {seed} twice; expected different seeds")
     return listed
 
 
