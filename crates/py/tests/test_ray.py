@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
 import secrets
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ from afterstate.progress import Event  # noqa: E402
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """Three nodes; the first has no processor for tasks."""
+    """Three nodes with a processor each; the first is the head."""
     soon = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 300}
     made = Cluster(
         initialize_head=True,
@@ -66,33 +66,37 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> afterstate.Run:
 
 
 def test_a_node_is_killed_and_results_are_those_of_one_machine(
-    cluster: Cluster, run: afterstate.Run
+    cluster: Cluster, tmp_path: Path
 ) -> None:
     events: list[Event] = []
-    # The moment differs from run to run, and so does the task that is lost.
-    seed = secrets.randbelow(1 << 32)
-    print(f"the node is killed at the moment of seed {seed}")
-    moment = random.Random(seed)
-    parts, begun = 12, time.monotonic()
-    first = moment.randint(1, 4)
-    killers: list[threading.Timer] = []
+    # The part after which it is killed differs from run to run.
+    seed = int(os.environ.get("AFTERSTATE_SEED", secrets.randbelow(1 << 32)))
+    print(f"AFTERSTATE_SEED={seed} kills the node after the same part")
+    parts = 12
+    last = random.Random(seed).randint(1, 6)
+    doomed = list(cluster.worker_nodes)[0]
+    node, begun = doomed.node_id, tmp_path / "begun"
 
-    def kill() -> None:
-        cluster.remove_node(list(cluster.worker_nodes)[0], allow_graceful=False)
+    def values(boards: Any) -> Any:
+        """On the node that is killed, a part begins and does not end."""
+        if ray.get_runtime_context().get_node_id() == node:
+            begun.touch()
+            time.sleep(300)
+        return (boards.reshape(len(boards), -1) == 0).sum(axis=1)
 
     def kill_one(event: Event) -> None:
         events.append(event)
         done = sum(event["event"] == "progress" for event in events)
-        if event["event"] == "progress" and done == first:
-            a_part = (time.monotonic() - begun) / done
-            killers.append(threading.Timer(moment.uniform(0.0, a_part), kill))
-            killers[0].start()
+        if event["event"] == "progress" and done == last:
+            # Twice as many tasks are submitted as there are processors, so each node has some.
+            while not begun.exists():
+                time.sleep(0.01)
+            cluster.remove_node(doomed, allow_graceful=False)
 
-    options: dict[str, Any] = {"games": 120, "seed": 5, "search": "2ply"}
-    found = afterstate.ray.evaluate(run, parts=parts, progress=kill_one, **options)
-    killers[0].join()
+    options: dict[str, Any] = {"games": 120, "seed": 5}
+    found = afterstate.ray.evaluate(values, parts=parts, progress=kill_one, **options)
     assert len(cluster.worker_nodes) == 1, "no node was killed"
-    assert played(found) == played(afterstate.evaluate(run, **options))
+    assert played(found) == played(afterstate.evaluate(values, **options))
     assert events[0]["event"] == "started" and events[0]["total"] == 120
     kinds = [event["event"] for event in events]
     assert kinds.count("progress") == parts
@@ -169,8 +173,9 @@ def test_errors_are_those_of_the_work(cluster: Cluster, run: afterstate.Run) -> 
         afterstate.ray.train(seeds=[1], board="2x2", set={"tuples": "lines"}, threads=64)
     for seeds, expected in (
         (5, "expected a list of seeds"),
-        ([], "found 0 seeds"),
+        ([], "found no seeds"),
         ([1, 2, 1], "has 1 twice"),
+        (itertools.count(), "more than 1000 seeds"),
     ):
         with pytest.raises(afterstate.InputError, match=expected):
             afterstate.ray.train(seeds=seeds)  # type: ignore[arg-type]
@@ -184,6 +189,19 @@ def test_errors_are_those_of_the_work(cluster: Cluster, run: afterstate.Run) -> 
 
     with pytest.raises(Broken):
         afterstate.ray.evaluate(run, games=1000, parts=50, progress=stops)
+
+
+def test_a_cluster_without_processors_waits_for_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nodes(*processors: int) -> None:
+        found = [{"Alive": True, "Resources": {"CPU": float(n)}} for n in processors]
+        monkeypatch.setattr(ray, "nodes", lambda: found)
+
+    for processors in ((), (0,), (0, 4)):
+        nodes(*processors)
+        afterstate.ray._check_processors(2)
+    nodes(0, 1)
+    with pytest.raises(afterstate.InputError, match="a task needs 2 processors"):
+        afterstate.ray._check_processors(2)
 
 
 SWEEP = """
