@@ -23,9 +23,9 @@ pub enum SpawnChoice {
     Random,
     /// By hand.
     Manual,
-    /// The tile after which the player's best move is worth least, by the values of an agent.
+    /// The tile after which the player's best move has the least value, by an agent.
     Worst,
-    /// The tile after which it is worth most.
+    /// The tile after which it has the greatest value.
     Best,
 }
 

@@ -35,7 +35,7 @@ pub struct ModelCache {
 }
 
 impl ModelCache {
-    /// The model of a folder, if it is open and its file is the same, or its folder.
+    /// The open model of this folder, or the folder if its file has to be read.
     pub(super) fn look_up(&self, folder: PathBuf) -> Result<Lookup, Problem> {
         let fresh = |found: &mut Opened| {
             let is_fresh = found.checked.elapsed() < FRESH;
