@@ -25,8 +25,9 @@ def empty_cells(boards: Boards) -> NDArray[np.float64]:
 
 
 def played(result: dict[str, Any]) -> dict[str, Any]:
-    """A result without its times and its model."""
-    return {key: value for key, value in result.items() if key not in ("moves_per_second", "model")}
+    """A result without its times, its model and the name of its player."""
+    others = ("moves_per_second", "model", "player")
+    return {key: value for key, value in result.items() if key not in others}
 
 
 def test_a_function_plays_the_games_of_its_values(trained: Model) -> None:
@@ -146,7 +147,7 @@ def test_other_threads_run_while_games_are_played() -> None:
 
     thread = threading.Thread(target=count)
     thread.start()
-    afterstate.evaluate(empty_cells, games=20)
+    afterstate.evaluate(empty_cells, games=400)
     stop.set()
     thread.join()
     assert counted[0] > 10

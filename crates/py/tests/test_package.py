@@ -181,7 +181,8 @@ def test_records_are_judged_and_reviewed() -> None:
     run = afterstate.train(set={"tuples": "8x4"}, episodes=50, threads=1)
     afterstate.evaluate(run, games=20, records="games.txt")
     verdict = afterstate.judge("games.txt", games=20)
-    assert verdict["passed"] and verdict["sealed"]
+    # The seal is the player's own: it is right, but nobody else has seen the match.
+    assert verdict["passed"] and verdict["seal"]["verified"] and not verdict["sealed"]
     text = Path("games.txt").read_text().splitlines()
     Path("fewer.txt").write_text("\n".join(text[:5]) + "\n")
     assert not afterstate.judge("fewer.txt", games=20)["passed"]
