@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument("model", nargs="?", help="the teacher (default: the network in the program)")
     parser.add_argument("--steps", type=int, default=30_000, help=f"of {BATCH} positions")
     parser.add_argument("--rounds", type=int, default=10, help="rounds of play and learning")
-    parser.add_argument("--games", type=int, default=100, help="games of each round")
+    parser.add_argument("--games", type=int, default=300, help="games of each round")
     parser.add_argument("--width", type=int, default=16, help="numbers of an embedding")
     parser.add_argument("--hidden", type=int, default=32)
     parser.add_argument("--evaluate", type=int, default=1000, help="games of the evaluation")
